@@ -31,7 +31,7 @@ class LinkType(StrEnum):
 
     PAGE = "page"
     REQUISITE = "requisite"
-    """An image, a style sheet, a script or a font that shows the page."""
+    """A file that the page is shown with: image, style sheet, script, font, sound or film."""
     REDIRECT = "redirect"
     FRAME = "frame"
     """A document that is shown within the page."""
@@ -43,7 +43,8 @@ class LinkType(StrEnum):
 class Link:
     """A URL that an answer leads to, absolute and canonical, whether or not it was in the crawl's scope.
 
-    ``score`` is None where nobody scored it. ``action`` names the navigation action that chose it.
+    ``score`` is None where nobody scored it. ``action`` names the navigation action that chose it. ``nofollow`` tells
+    that link or page ask robots not to follow it.
     """
 
     url: str
@@ -51,6 +52,7 @@ class Link:
     anchor: str = ""
     score: float | None = None
     action: str | None = None
+    nofollow: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +155,8 @@ def _link(link: Link) -> dict[str, object]:
         fields["score"] = round(link.score, 6)
     if link.action is not None:
         fields["action"] = link.action
+    if link.nofollow:
+        fields["nofollow"] = True
     return fields
 
 
@@ -164,6 +168,7 @@ def _read_link(fields: Mapping[str, object]) -> Link:
         str(fields.get("anchor", "")),
         float(score) if isinstance(score, int | float) else None,
         None if action is None else str(action),
+        nofollow=fields.get("nofollow") is True,
     )
 
 

@@ -37,7 +37,7 @@ class Outlink:
     first class, without digits: ``html/body/div.post/p/a``. It is empty for a link without an element, such as one that
     an action made. ``hidden`` tells that the page's markup hides it from readers: by an attribute ``hidden`` or an
     inline style. ``date`` is the time, aware, at which its target was published or changed, where a feed or a sitemap
-    gives it.
+    gives it. ``nofollow`` tells that the link is marked as not to be followed (``rel=nofollow``).
     """
 
     url: str
@@ -49,6 +49,7 @@ class Outlink:
     leads_to: LevelRole | None = None
     hidden: bool = False
     date: datetime | None = None
+    nofollow: bool = False
 
 
 @dataclass(frozen=True, slots=True)

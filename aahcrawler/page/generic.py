@@ -80,7 +80,7 @@ def links(page: Page) -> tuple[PageLink, ...]:
     with_text: set[str] = set()
     contexts: dict[Element, str] = {}
     for element, url in _references(page):
-        nofollow = "nofollow" in (element.get("rel") or "").lower().split()
+        nofollow = is_nofollow(element)
         known = found.get(url)
         if known is None and len(found) == MAX_LINKS:
             break
@@ -96,6 +96,28 @@ def links(page: Page) -> tuple[PageLink, ...]:
         if shown:
             with_text.add(url)
     return tuple(found.values())
+
+
+def is_nofollow(link: Element) -> bool:
+    """Return whether a link is marked by ``rel=nofollow``."""
+    relations = link.get("rel")
+    return relations is not None and "nofollow" in relations.lower().split()
+
+
+def forbids_following(page: Page) -> bool:
+    """Return whether a page asks robots, all of them, to follow none of its links: in its head, or by a header field.
+
+    Header fields that name a robot before what they ask for are for that one.
+    """
+    asked = list(page.headers.all("X-Robots-Tag"))
+    if page.is_html:
+        asked += [meta.get("content") or "" for meta in page.tree.iterfind("head/meta") if _is_for_robots(meta)]
+    words = {word.strip().lower() for each in asked for word in each.split(",")}
+    return not words.isdisjoint({"nofollow", "none"})
+
+
+def _is_for_robots(meta: Element) -> bool:
+    return (meta.get("name") or "").strip().lower() == "robots"
 
 
 def main_content(page: Page) -> str:

@@ -1,14 +1,17 @@
-"""Find page requisites: the style sheets, scripts, fonts and images that a browser fetches to show a page."""
+"""Find page requisites: the style sheets, scripts, fonts, images, sound and film that a browser shows a page with."""
 
 import re
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from functools import lru_cache
+from itertools import islice
+from typing import Final
 
 from lxml.etree import XPath
 from lxml.etree import _Element as Element
 
 from aahcrawler.page import Page
+from aahcrawler.page.shown_within import shows_document
 from aahcrawler.urls import resolve
 
 MAX_REQUISITES = 2_000
@@ -31,6 +34,7 @@ class _Rank(IntEnum):
     SCRIPT = 1
     FONT = 2
     IMAGE = 3
+    MEDIA = 4
 
 
 Found = Iterator[tuple[_Rank, str]]
@@ -39,8 +43,22 @@ _FONT_FILE = re.compile(r"\.(?:woff2?|ttf|otf|eot)(?:$|[?#])", re.IGNORECASE)
 _PRELOADED = {"style": _Rank.STYLESHEET, "script": _Rank.SCRIPT, "font": _Rank.FONT, "image": _Rank.IMAGE}
 _IMAGE_RELATIONS = frozenset({"icon", "apple-touch-icon", "apple-touch-icon-precomposed", "mask-icon", "image_src"})
 _LAZY_ATTRIBUTES = ("data-src", "data-lazy-src", "data-original")
+_MEDIA_ATTRIBUTES: Final = ("src", "data-src")
+_MOST_SOURCES: Final = 50
+_PLAYLIST = re.compile(r"mpegurl|dash\+xml", re.IGNORECASE)
+_FILMS: Final = frozenset({"movie", "src", "filename"})
+"""Names of the parameters of an ``object`` that say what it plays where it has no ``data``."""
 _CANDIDATE = re.compile(r"[\s,]*+(\S++)")
 _DESCRIPTORS = re.compile(r"(?:[^,(]++|\([^)]*+\)?+)*+,?+")
+_DESCRIPTOR = re.compile(r"\s([0-9]{1,6}(?:\.[0-9]{1,6})?)([wx])(?=[\s,]|$)")
+_SIZE = re.compile(
+    r"\s*+(?:\(\s*+(min|max)-width\s*+:\s*+([0-9.]{1,9})(px|em|rem)\s*+\)\s*+)?+([0-9.]{1,9})(px|vw)\s*+", re.IGNORECASE
+)
+_VIEWPORT: Final = 1280.0
+"""The width in pixels, one for each dot, of the window that pictures are chosen for."""
+_MOST_SIZES: Final = 50
+_FONT_FORMATS: Final = ("woff2", "woff", "ttf", "otf", "eot", "svg")
+"""The endings of one font's files, those first that browsers prefer."""
 
 # Tokens of CSS Syntax Level 3; possessive, and none fails once begun, so that a scan is linear.
 _STRING = r""""(?:[^"\\\n]++|\\[\s\S])*+["\\]?+|'(?:[^'\\\n]++|\\[\s\S])*+['\\]?+"""
@@ -56,9 +74,9 @@ _ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(\n)|(.)|$)")
 def of_page(page: Page) -> tuple[str, ...]:
     """Return the absolute canonical http(s) URLs that a browser needs to show the page, each once.
 
-    Style sheets come first, then scripts, fonts and images, each kind in document order except that those of style
-    attributes come last; at most ``MAX_REQUISITES``. Requisites of linked style sheets are not known yet: see
-    ``of_stylesheet``.
+    Style sheets come first, then scripts, fonts, images and media (sound, film, plug-ins), each kind in document order
+    except that those of style attributes come last; at most ``MAX_REQUISITES``. Requisites of linked style sheets are
+    not known yet: see ``of_stylesheet``.
     """
     return of_elements((page.tree,), page.base_url)
 
@@ -82,16 +100,17 @@ def shown_by(image: Element) -> str | None:
     if reference and reference[:5].lower() != "data:":
         return reference
     listed = (image.get(name, "") for name in ("data-srcset", "srcset"))
-    return next((found for each in listed for _, found in _of_srcset(each) if found[:5].lower() != "data:"), None)
+    return next((found for each in listed for _, found in _of_srcset(each, image.get("sizes", ""))), None)
 
 
 def of_stylesheet(css_text: str, base: str) -> tuple[str, ...]:
-    """Return the absolute canonical URLs that a style sheet imports or shows, in order, each once.
+    """Return the absolute canonical URLs that a style sheet imports or shows, each once: imports, fonts, images.
 
     ``base`` is the URL of the style sheet. URLs in comments and strings do not count, except for the string of
     an ``@import``. Time is linear; at most ``MAX_STYLESHEET`` characters are read.
     """
-    return _resolved(base, dict.fromkeys(reference for _, reference in _of_css(css_text)))
+    found = sorted(_of_css(css_text), key=lambda each: each[0])
+    return _resolved(base, dict.fromkeys(reference for _, reference in found))
 
 
 def _resolved(base: str, references: Iterable[str]) -> tuple[str, ...]:
@@ -117,8 +136,9 @@ def _references(tree: Element) -> Found:
 
 def _of_image(element: Element) -> Found:
     yield from _attributes(element, "src", *_LAZY_ATTRIBUTES)
-    for name in ("srcset", "data-srcset", "imagesrcset"):
-        yield from _of_srcset(element.get(name) or "")
+    for name in ("srcset", "data-srcset"):
+        shown = bool(element.get("src")) and name == "srcset"
+        yield from _of_srcset(element.get(name) or "", element.get("sizes") or "", has_plain=shown)
 
 
 def _of_link(element: Element) -> Found:
@@ -131,7 +151,7 @@ def _of_link(element: Element) -> Found:
         yield _Rank.SCRIPT, reference
     elif preloaded is not None and "preload" in relations:
         yield preloaded, reference
-        yield from _of_srcset(element.get("imagesrcset") or "")
+        yield from _of_srcset(element.get("imagesrcset") or "", element.get("imagesizes") or "")
     elif not _IMAGE_RELATIONS.isdisjoint(relations):
         yield _Rank.IMAGE, reference
 
@@ -146,8 +166,38 @@ def _of_style(element: Element) -> Found:
     return _of_css(element.text or "")
 
 
-def _of_video(element: Element) -> Found:
-    return _attributes(element, "poster")
+def _of_media(element: Element) -> Found:
+    """Yield still picture and film or sound; of several sources the first one that browsers play by themselves."""
+    yield from _attributes(element, "poster")
+    named = next((found for name in _MEDIA_ATTRIBUTES if (found := (element.get(name) or "").strip())), None)
+    sources = (
+        source
+        for source in islice(element.iter("source"), _MOST_SOURCES)
+        if not _PLAYLIST.search(source.get("type") or "")
+    )
+    reference = named or next((found for source in sources if (found := _source(source))), None)
+    if reference:
+        yield _Rank.MEDIA, reference
+
+
+def _source(source: Element) -> str:
+    return (source.get("src") or source.get("data-src") or "").strip()
+
+
+def _of_track(element: Element) -> Found:
+    reference = element.get("src")
+    if reference:
+        yield _Rank.MEDIA, reference
+
+
+def _of_plugin(element: Element) -> Found:
+    """Yield what an ``embed`` or ``object`` shows, unless it may be a document, which is fetched as a page."""
+    reference = (element.get("data" if element.tag == "object" else "src") or "").strip()
+    if reference and not shows_document(element, reference):
+        yield _Rank.MEDIA, reference
+    elif element.tag == "object" and not reference:
+        films = (each for each in element.iterchildren("param") if (each.get("name") or "").lower() in _FILMS)
+        yield from ((_Rank.MEDIA, found) for each in films if (found := (each.get("value") or "").strip()))
 
 
 def _of_input(element: Element) -> Found:
@@ -160,20 +210,65 @@ def _of_svg(element: Element) -> Found:
 
 
 def _of_source(element: Element) -> Found:
-    """Yield the pictures among sources; sound and film are no requisites of their page."""
-    parent = element.getparent()
-    if parent is None or parent.tag not in ("audio", "video"):
+    """Yield the pictures among sources; those of sound and film are chosen from where they are played."""
+    # The parser takes sources for parents of those that follow.
+    outer = next((each for each in element.iterancestors() if each.tag != "source"), None)
+    if outer is None or outer.tag not in ("audio", "video"):
         yield from _of_image(element)
 
 
-def _of_srcset(srcset: str) -> Found:
+def _of_srcset(srcset: str, sizes: str, *, has_plain: bool = False) -> Found:
+    """Yield the one picture that a browser chooses in a window of usual width, at one pixel for each dot.
+
+    Of sharper ones it chooses none where the element has a plain one as well (``has_plain``).
+    """
+    widths: dict[float, str] = {}
+    densities: dict[float, str] = {}
+    for reference, number, unit in _candidates(srcset):
+        (widths if unit == "w" else densities).setdefault(number, reference)
+    if widths:
+        yield _Rank.IMAGE, _least_enough(widths, _width(sizes))
+    elif densities and not (has_plain and min(densities) > 1):
+        yield _Rank.IMAGE, _least_enough(densities, 1)
+
+
+def _least_enough(candidates: dict[float, str], wanted: float) -> str:
+    return candidates[min((number for number in candidates if number >= wanted), default=max(candidates))]
+
+
+def _width(sizes: str) -> float:
+    """Return how many pixels wide a picture is shown; as wide as the window where ``sizes`` is not understood.
+
+    >>> _width("(max-width: 700px) 100vw, 700px"), _width("50vw"), _width("")
+    (700.0, 640.0, 1280.0)
+    """
+    for size in sizes.split(",", _MOST_SIZES)[:_MOST_SIZES]:
+        match = _SIZE.fullmatch(size)
+        try:
+            if match is None or not _holds(match):
+                continue
+            return float(match[4]) * (_VIEWPORT / 100 if match[5].lower() == "vw" else 1)
+        except ValueError:
+            continue
+    return _VIEWPORT
+
+
+def _holds(size: re.Match[str]) -> bool:
+    if size[1] is None:
+        return True
+    bound = float(size[2]) * (1 if size[3].lower() == "px" else 16)
+    return bound <= _VIEWPORT if size[1].lower() == "min" else bound >= _VIEWPORT
+
+
+def _candidates(srcset: str) -> Iterator[tuple[str, float, str]]:
+    """Yield URL, number and unit of each picture of a ``srcset``, but for those that it holds itself."""
     position = 0
     while match := _CANDIDATE.match(srcset, position):
         reference = match[1].rstrip(",")
-        if reference:
-            yield _Rank.IMAGE, reference
-        ended = match[1].endswith(",")
-        descriptors = None if ended else _DESCRIPTORS.match(srcset, match.end())
+        descriptors = None if match[1].endswith(",") else _DESCRIPTORS.match(srcset, match.end())
+        told = _DESCRIPTOR.search(descriptors[0]) if descriptors else None
+        if reference and reference[:5].lower() != "data:":
+            yield (reference, float(told[1]), told[2]) if told else (reference, 1.0, "x")
         position = descriptors.end() if descriptors else match.end()
 
 
@@ -181,12 +276,39 @@ def _of_css(css: str) -> Found:
     """Yield the URLs in a style sheet, cached since many pages of a site share one."""
     if not css:
         return iter(())
-    return iter(_told_of_css(css) if len(css) <= _LONGEST_KEPT else _read_css(css))
+    return iter(_told_of_css(css) if len(css) <= _LONGEST_KEPT else _one_format(list(_read_css(css))))
 
 
 @lru_cache(maxsize=_MOST_KEPT)
 def _told_of_css(css: str) -> tuple[tuple[_Rank, str], ...]:
-    return tuple(_read_css(css))
+    return _one_format(list(_read_css(css)))
+
+
+def _one_format(found: list[tuple[_Rank, str]]) -> tuple[tuple[_Rank, str], ...]:
+    """Leave out files of a font that differ in format alone, but for the one that browsers prefer."""
+    best: dict[str, int] = {}
+    for rank, reference in found:
+        if rank is _Rank.FONT:
+            stem, place = _format(reference)
+            best[stem] = min(place, best.get(stem, place))
+    if not best:
+        return tuple(found)
+    return tuple(each for each in found if each[0] < _Rank.FONT or _is_best(best, *_format(each[1])))
+
+
+def _is_best(best: dict[str, int], stem: str, place: int) -> bool:
+    return place == len(_FONT_FORMATS) or best.get(stem, place) == place
+
+
+def _format(reference: str) -> tuple[str, int]:
+    """Return the name of a font without its ending, and the place of that among the formats.
+
+    >>> _format("f/a.eot?#iefix"), _format("b.png")
+    (('f/a', 4), ('b', 6))
+    """
+    stem, _, ending = re.split("[?#]", reference, maxsplit=1)[0].rpartition(".")
+    known = ending.lower() in _FONT_FORMATS
+    return stem, _FONT_FORMATS.index(ending.lower()) if known else len(_FONT_FORMATS)
 
 
 def _read_css(css: str) -> Found:
@@ -225,7 +347,12 @@ _READERS = {
     "link": _of_link,
     "script": _of_script,
     "style": _of_style,
-    "video": _of_video,
+    "video": _of_media,
+    "audio": _of_media,
+    "track": _of_track,
+    "bgsound": _of_track,
+    "embed": _of_plugin,
+    "object": _of_plugin,
     "input": _of_input,
     "use": _of_svg,
     "image": _of_svg,

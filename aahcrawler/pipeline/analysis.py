@@ -8,7 +8,7 @@ from aahcrawler.frontier.protocol import Lease
 from aahcrawler.helper.assistance import FailedAction, Failure, Refused
 from aahcrawler.metadata import Link, LinkType, Metadata
 from aahcrawler.objects.versions import Changes, compare
-from aahcrawler.page import Page, requisites
+from aahcrawler.page import Page, generic, requisites
 from aahcrawler.pipeline.score import ScoredPage
 from aahcrawler.scores import Lesson
 from aahcrawler.traps import Verdict
@@ -61,7 +61,7 @@ def of_page(lease: Lease, page: Page, processed: ScoredPage, relevant_at: float)
         relevant=None if score is None else score >= relevant_at,
         priority=lease.score,
         depth=lease.depth,
-        links=tuple(_links(processed)),
+        links=tuple(_links(processed, nofollow=generic.forbids_following(page))),
         objects=assistance.objects,
         failures=tuple(map(str, assistance.failed_actions)),
         no_object=assistance.no_object or "",
@@ -116,8 +116,9 @@ def changes(before: Metadata, now: Metadata, *, complete: bool) -> Changes:
     return replace(found, added=()) if is_doubtful(before) else found
 
 
-def _links(processed: ScoredPage) -> Iterator[Link]:
+def _links(processed: ScoredPage, *, nofollow: bool) -> Iterator[Link]:
+    marked = {link.url for link in processed.assistance.document.outlinks if nofollow or link.nofollow}
     for link in processed.links:
-        yield Link(link.url, LinkType.PAGE, link.anchor, link.score, link.action)
+        yield Link(link.url, LinkType.PAGE, link.anchor, link.score, link.action, link.url in marked)
     for url in processed.assistance.requisites:
         yield Link(url, LinkType.REQUISITE)

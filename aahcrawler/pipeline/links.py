@@ -19,17 +19,26 @@ MOST_REDIRECTS = 20
 MOST_FRAMES = 4
 """How many frames within one another are followed."""
 
+MOST_IMPORTS = 5
+"""How many style sheets that import one another are followed."""
+
+PROMPT = 20
+"""So many requisites of a page, or of a style sheet, are as urgent as itself; the ones behind are so ever less."""
+
 _TYPES = (LinkType.PAGE, LinkType.REQUISITE, LinkType.REDIRECT, LinkType.FRAME, LinkType.FEED)
 _SOURCES = {"feed": Hop.FEED, "document": Hop.DOCUMENT}
 
 
 @dataclass(frozen=True, slots=True)
 class LinkRules:
-    """The rules for links: scope, traps, and whether links of feeds are followed."""
+    """The rules for links: scope, traps, what else is not followed, and bounds on requisites (0: none)."""
 
     scope: Scope
     traps: Traps
     follows_feeds: bool = True
+    obeys_nofollow: bool = False
+    requisites_per_page: int = 0
+    requisites_per_style_sheet: int = 0
 
     def offer(
         self,
@@ -119,9 +128,8 @@ def discover_links(
     redirects = others.add(() if loops else _redirects(lease, targets, rules), rules)
     others.add(_frames(lease, frames, rules), rules)
     others.add(announced([link.url for link in feeds]), rules)
-    if wants_requisites:
-        wanted = (rules.offer(link.url, lease, lease.score, kind="requisite", hop=Hop.REQUISITE) for link in needed)
-        others.add(wanted, rules)
+    asked, bounded = _requisites(lease, needed, rules) if wants_requisites else ([], {})
+    others.add(asked, rules)
     counts: dict[str, float] = {f"refused:{reason}": len(where) for reason, where in positions.items()}
     for offer in rejected.get(Trap.BARREN, ()):
         avoided = f"avoided:{rules.traps.barren(offer.url)}"
@@ -130,6 +138,7 @@ def discover_links(
         counts[name] = counts.get(name, 0) + number
     if loops:
         counts["refused:redirects"] = counts.get("refused:redirects", 0) + 1
+    counts.update(bounded)
     for reason, refused in others.rejected.items():
         rejected.setdefault(reason, []).extend(refused)
     redirect = redirects[0].url if redirects else None
@@ -144,7 +153,7 @@ def _follow(
     Links of a source that is not wanted at all are no offers that another scope could admit. A link with a part that
     changes nothing counts as refused, and what it leads to without that part is offered.
     """
-    unwanted = SourceRefusal.SOURCE if metadata.source == "feed" and not rules.follows_feeds else None
+    source = SourceRefusal.SOURCE if metadata.source == "feed" and not rules.follows_feeds else None
     offers: list[Offer] = []
     positions: dict[str, list[int]] = {}
     rejected: dict[str, list[Offer]] = {}
@@ -159,6 +168,7 @@ def _follow(
         url = shorter or link.url
         worth = 1.0 if link.action is not None else rules.traps.worth(url)
         offer = rules.offer(url, lease, worth * (link.score or 0.0), depth=lease.depth + 1, hop=_hop(metadata, link))
+        unwanted = source or (SourceRefusal.NOFOLLOW if link.nofollow and rules.obeys_nofollow else None)
         refusal = unwanted or rules.scope.admit(offer, metadata.language) or rules.trap(offer, metadata.trap)
         if refusal is None:
             offers.append(offer)
@@ -189,6 +199,23 @@ def _frames(lease: Lease, frames: Sequence[Link], rules: LinkRules) -> list[Offe
         return []
     urls_of = (rules.scope.spelling(link.url) for link in frames)
     return [rules.offer(url, lease, lease.score, hop=Hop.FRAME) for url in urls_of if url != lease.url]
+
+
+def _requisites(lease: Lease, needed: Sequence[Link], rules: LinkRules) -> tuple[list[Offer], dict[str, float]]:
+    """Return what is asked for to show an answer, and by statistic how much of it is left out.
+
+    Those behind ``PROMPT`` are worth less than their page the farther back they are, so that pages come in between.
+    """
+    name = "requisites_per_page" if lease.kind == "page" else "requisites_per_style_sheet"
+    most = (rules.requisites_per_page if lease.kind == "page" else rules.requisites_per_style_sheet) or len(needed)
+    if lease.path[-MOST_IMPORTS:].upper() == Hop.REQUISITE * MOST_IMPORTS:
+        most = 0
+    asked = [
+        rules.offer(link.url, lease, lease.score * min(1, PROMPT / place) ** 2, kind="requisite", hop=Hop.REQUISITE)
+        for place, link in enumerate(needed[:most], 1)
+    ]
+    left = len(needed) - len(asked)
+    return asked, {f"refused:{name}": left} if left else {}
 
 
 def _hop(metadata: Metadata, link: Link) -> Hop:

@@ -47,6 +47,8 @@ class SourceRefusal(StrEnum):
     """It is a sitemap beyond those of its host that are read, or one of an index of indexes."""
     LISTED_LINKS = "listed_links"
     """A complete listing names it, and it is a page of links, which the listing makes needless."""
+    NOFOLLOW = "nofollow"
+    """A page asks robots not to follow its link, and the definition obeys that (``politeness.nofollow``)."""
     SOURCE = "source"
     """The URL is in a feed or document, and the definition forbids following these (``sources``)."""
 

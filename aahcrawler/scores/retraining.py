@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from aahcrawler.scope import RULE, Refusal
+from aahcrawler.scope import RULE, Refusal, SourceRefusal
 from aahcrawler.scores.entries import Asked, Ended, Entry, Judged, Rescored
 from aahcrawler.scores.ranker_lessons import taught
 from aahcrawler.scores.reader import Read, read
@@ -12,7 +12,9 @@ from aahcrawler.scores.reweighting import lesson
 from aahcrawler.traps import Trap
 from online_analysis.aggregation import LinkRanker, Revision
 
-_OF_THE_WAY = frozenset({Refusal.TOO_DEEP, Refusal.LANGUAGE, Trap.NEAR_DUPLICATE, Trap.SOFT_404})
+_OF_THE_WAY = frozenset(
+    {Refusal.TOO_DEEP, Refusal.LANGUAGE, SourceRefusal.NOFOLLOW, Trap.NEAR_DUPLICATE, Trap.SOFT_404}
+)
 """Refusals for where a link stands: its URL may be queued all the same. Those by rules may be such."""
 
 

@@ -223,6 +223,9 @@ class Limits(Section):
     time: Duration = Field(default=timedelta(0), examples=["3 hours"])
     pages_per_domain: Count = Field(default=0, examples=["2000"])
     requisite_bytes: Size = Field(default=10**9, examples=["500 MB"])
+    requisite_file_bytes: Size = Field(default=5 * 10**7, examples=["200 MB"])
+    requisites_per_page: Count = Field(default=200, examples=["500"])
+    requisites_per_style_sheet: Count = Field(default=50, examples=["100"])
     page_bytes: Annotated[Size, Field(ge=1000)] = Field(default=10**7, examples=["10 MB"])
 
 
@@ -263,6 +266,7 @@ class Politeness(Section):
     timeout: Duration = Field(default=timedelta(seconds=60), examples=["60 s"])
     retries: int = Field(default=2, ge=0, le=100, examples=["2"])
     robots: Literal["obey", "ignore"] = Field(default="obey", examples=["obey"])
+    nofollow: Literal["ignore", "obey"] = Field(default="ignore", examples=["obey"])
     max_delay: Duration = Field(default=timedelta(seconds=60), examples=["60 s"])
     delay_factor: Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)] = Field(default=1.0, examples=["2"])
     domains: Mapping[Host, DomainPoliteness] = Field(default={}, examples=["{example.org: {delay: 5 s}}"])

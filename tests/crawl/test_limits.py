@@ -77,7 +77,7 @@ def test_requisites_of_archived_pages_are_fetched_whatever_the_page_limit(dresse
     here = {asked.path for asked in site.of("site.test") if "." in asked.path} - {"/robots.txt"}
     assert here == {
         *("/style.css", "/more.css", "/deep.css", "/font.woff2", "/bg.png", "/script.js"),
-        *("/image-1.png", "/image-1-2x.png", "/image-2.png", "/image-2-2x.png"),
+        *("/image-1.png", "/image-2.png"),
     }
     assert crawled.summary["requisites"] == len(here) + 1
     assert crawled.summary["frontier"]["requisites_queued"] == 0
@@ -112,6 +112,39 @@ def test_no_requisites_where_the_definition_wants_none_and_no_more_pages_of_a_do
         assert fetched[:2] == ["/robots.txt", "/"]
     assert bare.summary["requisites"] == 0
     assert bare.summary["reason"] == "limits.pages_per_domain reached"
+
+
+def test_the_many_pictures_of_one_page_do_not_keep_other_pages_waiting(tmp_path: Path) -> None:
+    pictures = "".join(f'<img src="/{number}.png">' for number in range(120))
+    head = '<link rel="stylesheet" href="/style.css">'
+    pages = {f"/page-{number}": html("Harbour", ENGLISH + links("/")) for number in range(3)}
+    front = html("Flood", head + ENGLISH + pictures + links(*pages))
+    site = Site({"/": front, "/robots.txt": NO_ROBOTS, "/style.css": Reply(b"", headers=CSS), **pages}, other=PNG)
+    with serving(site):
+        crawled = crawl(tmp_path, [site.url], limits={"requisites_per_page": "100"})
+    asked = site.paths()
+    assert asked[asked.index("/") + 1] == "/style.css"
+    assert max(map(asked.index, pages)) < asked.index("/98.png") == len(asked) - 1
+    assert "/99.png" not in asked
+    assert crawled.summary["requisites"] == 100
+    assert crawled.summary["refused"] == {"requisites_per_page": 21}
+
+
+def test_a_film_that_is_too_large_is_not_kept_and_a_small_one_is(tmp_path: Path) -> None:
+    film = {"Content-Type": "video/mp4"}
+    sizes = {"small": 30_000, "large": 30_001}
+    files = {f"/{name}.mp4": Reply(bytes(size), headers=film) for name, size in sizes.items()}
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\nConnection: close\r\n\r\n"
+    files["/endless.mp4"] = Reply(raw=lambda: iter([head + bytes(90_000)]))
+    markup = "".join(f'<video src="{path}"></video>' for path in files)
+    with serving(Site({"/": html("Films", ENGLISH + markup), "/robots.txt": NO_ROBOTS, **files})) as site:
+        crawled = crawl(tmp_path, [site.url], limits={"requisite_file_bytes": "30 kB"})
+    assert crawled.ended.code == 0, crawled.ended.err
+    assert crawled.statuses() == {site.url: 200}
+    assert crawled.summary["requisites"] == 1
+    assert crawled.summary["blocked"] == {"requisite_file_bytes": 2}
+    assert crawled.log_of(f"{site.url}large.mp4") == crawled.log_of(f"{site.url}endless.mp4")
+    assert crawled.log_of(f"{site.url}large.mp4") == " blocked: requisite_file_bytes"
 
 
 def test_requisites_end_where_their_bytes_are_used_up(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from io import BytesIO
@@ -34,7 +34,7 @@ from aahcrawler.crawl.startup.job import assemble
 from aahcrawler.exchange import Exchange, Truncation
 from aahcrawler.frontier.protocol import Counts, FrontierUnavailableError, Lease, Offer, Outcome, State
 from aahcrawler.helper import ApplicationAwareHelper
-from aahcrawler.metadata import Metadata
+from aahcrawler.metadata import Metadata, read, write
 from aahcrawler.objects.writer import CaptureDescription
 from aahcrawler.pipeline.links import MOST_REDIRECTS
 from aahcrawler.scope import Scope
@@ -344,6 +344,54 @@ def test_a_style_sheet_leads_to_what_it_shows_and_is_no_page(bench: Bench) -> No
     assert outcome.stats["requisite_bytes"] == len(CSS)
     assert "pages" not in outcome.stats
     assert bench.recorder.done == ["archive", "finish"]
+
+
+NOFOLLOW = b'<a href="/b" rel="Nofollow ugc">b</a><a href="/c" rel="next">c</a><img src="/i.png">'
+
+
+@pytest.mark.parametrize(
+    ("policy", "head", "field", "followed"),
+    [
+        ("ignore", b"<meta name=robots content=nofollow>", "nofollow", ["b", "c"]),
+        ("obey", b"", "", ["c"]),
+        ("obey", b"<meta name=Robots content='NOINDEX, NoFollow'>", "", []),
+        ("obey", b"<meta name=robots content=none>", "", []),
+        ("obey", b"<meta name=description content=nofollow>", "noindex, nofollows", ["c"]),
+        ("obey", b"", "noarchive, nofollow", []),
+        ("obey", b"", "otherbot: nofollow", ["c"]),
+    ],
+)
+def test_links_that_are_not_to_be_followed(
+    bench: Bench, policy: str, head: bytes, field: str, followed: list[str]
+) -> None:
+    now = bench.job.context.now
+    politeness = now.icd.politeness.model_copy(update={"nofollow": policy})
+    bench.job.context.use(replace(now, icd=now.icd.model_copy(update={"politeness": politeness})))
+    bench.answer(lease(), answer(b"<html><head>%b</head><body>%b" % (head, NOFOLLOW), X_Robots_Tag=field))
+    _, _, links, outcome = bench.recorder.finished[0]
+    assert sorted(links) == sorted(f"http://a.test/{name}" for name in (*followed, "i.png"))
+    assert outcome.stats.get("refused:nofollow", 0) == 2 - len(followed)
+    told = bench.recorder.told[0]
+    assert told is not None
+    assert next(link for link in told.links if link.url.endswith("/b")).nofollow
+    kept = {link.url for link in read(write(told)).links if link.nofollow}
+    assert kept == {link.url for link in told.links if link.nofollow}
+
+
+def test_what_a_style_sheet_names_is_bounded_and_what_is_left_out_counted(bench: Bench) -> None:
+    css = b"".join(b"a { b: url(%d.png) }" % number for number in range(1600)) + b"@import 'more.css';"
+    bench.answer(lease("http://a.test/s/a.css", kind="requisite"), answer(css, Content_Type="text/css"))
+    _, _, links, outcome = bench.recorder.finished[0]
+    assert links == ["http://a.test/s/more.css", *(f"http://a.test/s/{number}.png" for number in range(49))]
+    assert outcome.stats["refused:requisites_per_style_sheet"] == 1551
+
+
+def test_style_sheets_that_import_one_another_for_ever_come_to_an_end(bench: Bench) -> None:
+    for path in ("LEEEE", "LEEEEE"):
+        sheet = replace(lease("http://a.test/s/a.css", kind="requisite"), path=path)
+        bench.answer(sheet, answer(CSS, Content_Type="text/css"))
+    assert [len(links) for _, _, links, _ in bench.recorder.finished] == [2, 0]
+    assert bench.recorder.finished[1][3].stats["refused:requisites_per_style_sheet"] == 2
 
 
 def test_no_requisite_is_offered_when_their_bytes_are_used_up(bench: Bench) -> None:

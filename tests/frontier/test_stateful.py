@@ -54,7 +54,7 @@ offers = st.lists(
         st.integers(0, 5),
         st.sampled_from(["page", "page", "requisite"]),
         st.sampled_from(["", "http://via.test/ü"]),
-        st.text("LNRESFDM", max_size=3),
+        st.text("LNRIESFDM", max_size=3),
     ),
     max_size=6,
 )

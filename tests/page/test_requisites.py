@@ -1,8 +1,11 @@
+from urllib.parse import urljoin
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.page.requisites import MAX_REQUISITES, of_page, of_stylesheet
+from aahcrawler.page.requisites import MAX_REQUISITES, of_page, of_stylesheet, shown_by
+from aahcrawler.page.shown_within import frames
 from tests.pace import at_most
 from tests.page.building import page_of
 
@@ -31,8 +34,8 @@ def test_everything_that_shows_the_page_and_nothing_else() -> None:
     assert found[:2] == ["main.css?v=2", "print.css"]
     assert found[2:5] == ["module.js", "app.js", "text.woff2"]
     assert found[5:] == [
-        *("http://site.test/favicon.ico", "tile.png", "one.jpg", "small.jpg", "large.jpg", "lazy.jpg"),
-        *("wide.webp", "wider.webp", "still.jpg", "go.gif", "icons.svg", "map.png", "hero.jpg", "old.gif"),
+        *("http://site.test/favicon.ico", "tile.png", "one.jpg", "small.jpg", "lazy.jpg"),
+        *("wider.webp", "still.jpg", "go.gif", "icons.svg", "map.png", "hero.jpg", "old.gif", "film.mp4"),
     ]
 
 
@@ -42,21 +45,55 @@ def test_references_resolve_against_the_base() -> None:
 
 
 @pytest.mark.parametrize(
-    ("srcset", "names"),
+    ("srcset", "chosen"),
     [
-        ("a.png", ["a.png"]),
-        ("a.png, b.png 2x", ["a.png", "b.png"]),
-        (" , a.png 1x,b.png 2x ,", ["a.png", "b.png"]),
-        ("a,b.png 1x, c.png", ["a,b.png", "c.png"]),
-        ("data:image/png;base64,AA== 1x, c.png 2x", ["c.png"]),
-        ("a.png (x, y) 1x, b.png", ["a.png", "b.png"]),
-        ("", []),
-        (" ,, ", []),
+        ("a.png", "a.png"),
+        ("a.png, b.png 2x", "a.png"),
+        ("b.png 2x, a.png", "a.png"),
+        ("c.png 3x, b.png 1.5x", "b.png"),
+        ("a.png 0.5x", "a.png"),
+        (" , a.png 1x,b.png 2x ,", "a.png"),
+        ("a,b.png 1x, c.png 2x", "a,b.png"),
+        ("data:image/png;base64,AA== 1x, c.png 2x", "c.png"),
+        ("a.png (x, y) 1x, b.png 2x", "a.png"),
+        ("a.png 320w, b.png 1300w, c.png 2600w", "b.png"),
+        ("a.png 320w, b.png 640w", "b.png"),
+        ("a.png 320w 200h, b.png 1280w 800h", "b.png"),
+        ("a.png 99999999999999999999w", "a.png"),
     ],
 )
-def test_image_candidates(srcset: str, names: list[str]) -> None:
+def test_of_candidates_the_one_for_a_usual_window_is_taken(srcset: str, chosen: str) -> None:
     page = page_of(f'<img srcset="{srcset}">', url="http://s.test/")
-    assert [url.removeprefix("http://s.test/") for url in of_page(page)] == names
+    assert of_page(page) == (f"http://s.test/{chosen}",)
+    assert shown_by(next(page.tree.iter("img"))) == chosen
+
+
+@pytest.mark.parametrize("srcset", ["", " ,, "])
+def test_no_candidates(srcset: str) -> None:
+    assert of_page(page_of(f'<img srcset="{srcset}">')) == ()
+
+
+@pytest.mark.parametrize(
+    ("sizes", "chosen"),
+    [
+        ("300px", "a.png"),
+        ("(max-width: 900px) 100vw, 600px", "b.png"),
+        ("(min-width: 60em) 300px, 100vw", "a.png"),
+        ("(min-width: 100rem) 300px, 50vw", "b.png"),
+        ("calc(100% - 2em)", "c.png"),
+        ("auto", "c.png"),
+        ("(min-width: ...px) 3px", "c.png"),
+        ("1.2.3px", "c.png"),
+    ],
+)
+def test_the_width_that_a_picture_is_shown_in_decides(sizes: str, chosen: str) -> None:
+    page = page_of(f'<img sizes="{sizes}" srcset="a.png 320w, b.png 640w, c.png 1280w">', url="http://s.test/")
+    assert of_page(page) == (f"http://s.test/{chosen}",)
+
+
+def test_sharper_pictures_are_left_out_where_there_is_a_plain_one() -> None:
+    page = page_of('<img src="a.png" srcset="b.png 2x, c.png 3x">', url="http://s.test/")
+    assert of_page(page) == ("http://s.test/a.png",)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +103,10 @@ def test_image_candidates(srcset: str, names: list[str]) -> None:
         ("@import/**/'a.css'", ["a.css"]),
         ("/* url(no.png) */ a { background: url(yes.png) }", ["yes.png"]),
         ('a { content: \'url(no.png)\' } b { content: "\\"url(no.png)" } c { x: url(yes.png) }', ["yes.png"]),
-        ("a { src: url('f.woff2') format('woff2'), url(f.ttf) }", ["f.woff2", "f.ttf"]),
+        ("a { src: url(f.eot?#iefix), url('f.woff2') format('woff2'), url(f.ttf), url(f.svg#f) }", ["f.woff2"]),
+        ("a { src: url(f.eot) } b { src: url(g.ttf) } c { d: url(g.png) }", ["f.eot", "g.ttf", "g.png"]),
+        ("a { b: url(x.svg) } c { src: url(y.woff) }", ["y.woff", "x.svg"]),
+        ("a { b: url(x.png) } @import 'late.css'; c { src: url(y.woff) }", ["late.css", "y.woff", "x.png"]),
         ("a { b: url(with\\ space.png) }", ["with%20space.png"]),
         ("a { b: url(\\61 .png) }", ["a.png"]),
         ("a { b: url('line\\\nbreak.png') }", ["linebreak.png"]),
@@ -82,6 +122,38 @@ def test_image_candidates(srcset: str, names: list[str]) -> None:
 def test_style_sheets(css: str, names: list[str]) -> None:
     found = of_stylesheet(css, "http://s.test/main.css")
     assert [url.removeprefix("http://s.test/") for url in found] == names
+
+
+@pytest.mark.parametrize(
+    ("markup", "names"),
+    [
+        ("<video src=a.mp4 poster=a.jpg><track src=a.vtt></video>", ["a.jpg", "a.mp4", "a.vtt"]),
+        (
+            "<video><source src=a.m3u8 type=application/x-mpegURL><source src=a.webm><source src=a.mp4></video>",
+            ["a.webm"],
+        ),
+        ("<video src=b.mp4><source src=a.webm></video>", ["b.mp4"]),
+        ("<audio><source src=a.ogg type=audio/ogg><source src=a.mp3></audio>", ["a.ogg"]),
+        ("<audio data-src=a.mp3></audio><bgsound src=b.mid>", ["a.mp3", "b.mid"]),
+        ("<video><source src=a.mpd type=application/dash+xml></video><video></video>", []),
+        ("<object data=a.swf type=application/x-shockwave-flash></object><embed src=b.svg>", ["a.swf", "b.svg"]),
+        ("<object><param name=Movie value=a.swf><param name=loop value=no><embed src=a.swf></object>", ["a.swf"]),
+        ("<object data=a.html></object><embed src=b.pdf type=application/pdf><object></object>", []),
+        ("<video src='blob:http://s.test/1'></video><audio src=data:audio/wav;base64,AA></audio>", []),
+    ],
+)
+def test_sound_film_and_what_plug_ins_show(markup: str, names: list[str]) -> None:
+    found = of_page(page_of(markup, url="http://s.test/"))
+    assert [url.removeprefix("http://s.test/") for url in found] == names
+
+
+def test_what_is_shown_is_either_a_document_or_a_file() -> None:
+    shown = ("a.swf", "b", "c.pdf", "d.PNG?x", "e.html", "f.mp4#t=3")
+    page = page_of("".join(f"<embed src={name}><object data={name}></object>" for name in shown), url="http://s.test/")
+    documents, files = set(frames(page)), set(of_page(page))
+    assert documents | files == {urljoin("http://s.test/", name.partition("#")[0]) for name in shown}
+    assert files == {"http://s.test/a.swf", "http://s.test/d.PNG?x", "http://s.test/f.mp4"}
+    assert not documents & files
 
 
 def test_numbers_are_bounded() -> None:

@@ -52,7 +52,15 @@ class CrawlContext:
     @property
     def link_rules(self) -> LinkRules:
         """The rules that decide which links are offered."""
-        return LinkRules(self.scope, self.traps, follows_feeds=self.icd.sources.feeds != "off")
+        limits = self.icd.limits
+        return LinkRules(
+            self.scope,
+            self.traps,
+            follows_feeds=self.icd.sources.feeds != "off",
+            obeys_nofollow=self.icd.politeness.nofollow == "obey",
+            requisites_per_page=limits.requisites_per_page,
+            requisites_per_style_sheet=limits.requisites_per_style_sheet,
+        )
 
 
 class CurrentContext:

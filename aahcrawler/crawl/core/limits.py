@@ -2,6 +2,7 @@
 
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.frontier.protocol import Counts, Kind, State
+from aahcrawler.page import Headers
 from online_analysis.icd import Limits
 
 
@@ -14,7 +15,21 @@ def most_bytes(limits: Limits, stats: Stats, kind: Kind) -> int | None:
     left = [int(limits.bytes - stats["bytes"])] if limits.bytes else []
     if kind == "requisite":
         left.append(int(limits.requisite_bytes - stats["requisite_bytes"]))
+        left += [limits.requisite_file_bytes] if limits.requisite_file_bytes else []
     return max(0, min(left)) if left else None
+
+
+def is_too_large(limits: Limits, kind: Kind, headers: Headers, received: int = 0) -> bool:
+    """Tell whether a file has more bytes than a requisite may: by what its head declares, or by what was received.
+
+    >>> is_too_large(Limits(requisite_file_bytes=9), "requisite", Headers((("Content-Length", "10"),)))
+    True
+    >>> is_too_large(Limits(requisite_file_bytes=9), "page", Headers((("Content-Length", "10"),)))
+    False
+    """
+    most, declared = limits.requisite_file_bytes, headers.get("Content-Length").strip()
+    length = int(declared[:15]) if declared.isascii() and declared.isdigit() else 0
+    return kind == "requisite" and 0 < most < max(length, received)
 
 
 def reached(limits: Limits, stats: Stats, seconds: float) -> str:

@@ -26,6 +26,7 @@ from aahcrawler.crawl.capture.recrawl import (
 from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.core.fetch_control import FetchControl
 from aahcrawler.crawl.core.lifecycle import Lifecycle
+from aahcrawler.crawl.core.limits import is_too_large
 from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.fetch.download_handler import CapturedResponse
 from aahcrawler.crawl.fetch.ip_claims import IpAddressBusyError
@@ -272,6 +273,11 @@ class ResponseHandler:
         if kind is not None:
             await self._finish_list(lease, response, page, kind)
             return
+        if page.status < 300 and self._is_too_large(lease, page, response):
+            size = response.exchange.response_size
+            await self._writer.count({"requests": 1, "requisite_bytes": size})
+            await self._end(lease, State.BLOCKED, "requisite_file_bytes")
+            return
         refusal = known.scope.admit_type(lease, page.media_type) if 200 <= page.status < 300 else None
         if refusal is not None:
             await self._put_aside(lease, refusal)
@@ -309,6 +315,12 @@ class ResponseHandler:
                     lease.url, discovered.pages, discovered.refused, are_scored=found.contribution is None
                 )
             await self._steps.batch_scoring.add(found, discovered)
+
+    def _is_too_large(self, lease: Lease, page: Page, response: CapturedResponse) -> bool:
+        """Return whether a requisite was cut off for its size; the beginning of a film would be replayed as broken."""
+        exchange = response.exchange
+        cut_at = exchange.response_size - exchange.head_size + 1 if exchange.truncated is Truncation.LENGTH else 0
+        return bool(cut_at) and is_too_large(self._context.now.icd.limits, lease.kind, page.headers, cut_at)
 
     def _discover(self, lease: Lease, page: Page, metadata: Metadata, stats: Stats) -> DiscoveredLinks:
         """Return what an answer leads to, and count what of that is refused; errors lead nowhere."""

@@ -12,7 +12,7 @@ from aahcrawler.frontier.protocol import Lease
 from aahcrawler.helper import Refused
 from aahcrawler.metadata import Link, LinkType, Metadata
 from aahcrawler.objects.versions import Changes, carried
-from aahcrawler.page import Page, feeds, frames
+from aahcrawler.page import Page, feeds, shown_within
 from aahcrawler.pipeline import analysis
 from aahcrawler.pipeline.analysis import PageAnalysis, changes, is_doubtful
 from aahcrawler.pipeline.batch import contribution_of
@@ -192,8 +192,8 @@ def _with_embedded(page: Page, found: PageAnalysis) -> PageAnalysis:
     """Add the documents within a page, and the page that it sends its readers on to."""
     if not page.is_html or page.status >= 300:
         return found
-    links = [Link(url, LinkType.FRAME) for url in frames.frames(page)]
-    refresh = frames.refresh(page)
+    links = [Link(url, LinkType.FRAME) for url in shown_within.frames(page)]
+    refresh = shown_within.refresh(page)
     if refresh is not None:
         links.append(Link(refresh.url, LinkType.REDIRECT))
     if not links:

@@ -12,7 +12,9 @@ from scrapy.crawler import Crawler
 from scrapy.utils.defer import maybe_deferred_to_future
 
 from aahcrawler.crawl.capture.recrawl import UNCONDITIONAL
+from aahcrawler.crawl.core.context import CrawlContext
 from aahcrawler.crawl.core.lifecycle import Lifecycle
+from aahcrawler.crawl.core.limits import is_too_large
 from aahcrawler.crawl.fetch.download_handler import MOST_BYTES, WANTED, WIRE_SETTINGS, CapturedResponse
 from aahcrawler.crawl.lease.lease_source import LEASE
 from aahcrawler.crawl.reporting.live_display import Show
@@ -25,7 +27,6 @@ from aahcrawler.crawl.startup.factory import open_job
 from aahcrawler.crawl.startup.job import Job
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.page import Headers
-from aahcrawler.scope import Scope
 
 logger = logging.getLogger(__name__)
 
@@ -150,7 +151,7 @@ class AahSpider(Spider):
             LEASE: lease,
             ASKED: asked,
             MOST_BYTES: self.job.lifecycle.most_bytes("page" if list_kind(lease) else lease.kind),
-            WANTED: _wanted(context.scope, lease),
+            WANTED: _wanted(context, lease),
         }
         return build_request(lease.url, asked, context, self.job.fetching, own)
 
@@ -165,14 +166,17 @@ class AahSpider(Spider):
             await self.job.lifecycle.close(reason)
 
 
-def _wanted(scope: Scope, lease: Lease) -> Callable[[int, Sequence[tuple[str, str]]], bool] | None:
+def _wanted(context: CrawlContext, lease: Lease) -> Callable[[int, Sequence[tuple[str, str]]], bool] | None:
     """Return what tells by the head of an answer whether its body is wanted; None where any body is."""
+    scope, limits = context.scope, context.icd.limits
 
     def is_wanted(status: int, fields: Sequence[tuple[str, str]]) -> bool:
-        declared = Headers(tuple(fields)).media_type
-        return not 200 <= status < 300 or scope.admit_type(lease, declared) is None
+        head = Headers(tuple(fields))
+        if not 200 <= status < 300:
+            return True
+        return scope.admit_type(lease, head.media_type) is None and not is_too_large(limits, lease.kind, head)
 
-    return is_wanted if scope.asks_type and list_kind(lease) is None else None
+    return is_wanted if (scope.asks_type or lease.kind == "requisite") and list_kind(lease) is None else None
 
 
 def _is_spent(lifecycle: Lifecycle, lease: Lease) -> bool:

@@ -71,6 +71,7 @@ def _outlinks(page: Page, described: Mapping[str, PageLink], found: GenericSplit
             found.part_of.get(link.element),
             place=contexts.places.of(link.element),
             hidden=contexts.hidden.covers(link.element),
+            nofollow=link.nofollow,
         )
         for url, link in described.items()
     )

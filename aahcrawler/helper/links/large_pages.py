@@ -8,7 +8,7 @@ from aahcrawler.helper.assistance import Assistance, FailedAction, Failure, Refu
 from aahcrawler.helper.links.anchors import anchor_text
 from aahcrawler.helper.links.junk_urls import junk_reason
 from aahcrawler.helper.links.navigation import Links, abroad, embedded
-from aahcrawler.page import Page, requisites
+from aahcrawler.page import Page, generic, requisites
 from knowledge_base.model import Application
 from online_analysis.document import Outlink
 
@@ -50,7 +50,8 @@ def _links(links: Links, application: Application | None) -> Iterator[tuple[str,
             if links.sites.verdict(application, link.url).level is None:
                 continue
         anchor = anchor_text(link.element) if link.element is not None else ""
-        yield link.url, Outlink(link.url, anchor, anchor)
+        nofollow = link.element is not None and generic.is_nofollow(link.element)
+        yield link.url, Outlink(link.url, anchor, anchor, nofollow=nofollow)
 
 
 def _said(page: Page, application: Application | None) -> FailedAction:

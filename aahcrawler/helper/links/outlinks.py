@@ -6,6 +6,7 @@ from lxml.etree import _Element as Element
 
 from aahcrawler.helper.links.anchors import Contexts, anchor_text
 from aahcrawler.helper.links.navigation import Chosen
+from aahcrawler.page import generic
 from online_analysis.document import Outlink
 
 
@@ -25,4 +26,5 @@ def outlink_of(
         link.action,
         contexts.places.of(link.element),
         hidden=contexts.hidden.covers(link.element),
+        nofollow=generic.is_nofollow(link.element),
     )

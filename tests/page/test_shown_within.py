@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from aahcrawler.page import Headers, Page
-from aahcrawler.page.frames import MOST_FRAMES, Refresh, frames, refresh
+from aahcrawler.page.shown_within import MOST_FRAMES, Refresh, frames, refresh
 
 
 def page(markup: str) -> Page:

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from lxml.etree import _Element as Element
+
 from aahcrawler.page.page import Page
 from aahcrawler.urls import resolve
 
@@ -14,6 +16,12 @@ MOST_FRAMES: Final = 100
 _NAMES: Final = {"frame": "src", "iframe": "src", "embed": "src", "object": "data"}
 _DOCUMENTS: Final = frozenset({"", "text/html", "application/xhtml+xml", "application/pdf", "text/plain"})
 """Declared types of what ``embed`` and ``object`` show that may be a document with links."""
+_PICTURES_AND_MEDIA: Final = re.compile(
+    r"\.(?:avif|bmp|gif|ico|jpe?g|png|svgz?|webp|aac|aiff?|au|flac|m4[av]|midi?|mp[34]|mpe?g|mov|avi|wm[av]|web[ma]|mkv|"
+    r"og[agv]|opus|wav|r[am]m?|swf|flv|dcr|3gp)(?:$|[?#])",
+    re.IGNORECASE,
+)
+"""The endings of files that ``embed`` and ``object`` show without being documents with links."""
 _LAZY: Final = ("data-src", "data-lazy-src")
 _REFRESH: Final = re.compile(r"\s*+([0-9]*+)(?:\.[0-9.]*+)?+\s*+(?:[;,]\s*+|\s)(?:url\s*+=\s*+)?+(.*)", re.I | re.S)
 
@@ -41,6 +49,12 @@ def frames(page: Page) -> tuple[str, ...]:
     return tuple(found)
 
 
+def shows_document(element: Element, reference: str) -> bool:
+    """Tell whether what an ``embed`` or ``object`` shows may be a document: by its type, else by the URL's ending."""
+    declared = (element.get("type") or "").partition(";")[0].strip().lower()
+    return declared in _DOCUMENTS and bool(declared or not _PICTURES_AND_MEDIA.search(reference))
+
+
 def refresh(page: Page) -> Refresh | None:
     """Return where a page sends its readers on to; None where that is nowhere, or the page itself once more.
 
@@ -60,14 +74,13 @@ def refresh(page: Page) -> Refresh | None:
 
 def _references(page: Page) -> Iterator[str]:
     for element in page.tree.iter(*_NAMES):
-        if element.tag in ("embed", "object") and (element.get("type") or "").lower() not in _DOCUMENTS:
-            continue
         if element.get("srcdoc") is not None:
             continue
         for name in (_NAMES[str(element.tag)], *_LAZY):
             reference = (element.get(name) or "").strip()
             if reference and not reference.lower().startswith(("about:", "javascript:", "data:", "blob:")):
-                yield reference
+                if element.tag not in ("embed", "object") or shows_document(element, reference):
+                    yield reference
                 break
 
 
