@@ -56,7 +56,7 @@ def test_every_fact_is_shown() -> None:
         "applications": "phpBB 900, unknown 334",
         "images, styles and other files": "2,000",
         "received": "12.3 MB",
-        "errors": "4 (not found 3, name not resolved 1)",
+        "errors": "4 (not found (404) 3, name not resolved 1)",
         "pages waiting": "4,321",
         "time so far": "0:01:40",
         "time left": "0:01:40 at most",

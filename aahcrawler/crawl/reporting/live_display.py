@@ -120,7 +120,7 @@ def errors(stats: Stats) -> str:
     """Return how many URLs gave no answer, or one that is an error, and the commonest reasons.
 
     >>> errors(Stats({"error:resolve": 2, "status:404": 1200, "status:200": 7})), errors(Stats())
-    ('1,202 (not found 1,200, name not resolved 2)', 'none')
+    ('1,202 (not found (404) 1,200, name not resolved 2)', 'none')
     """
     found = Counter[str]()
     for reason, number in stats.group("error").items():
