@@ -3,27 +3,34 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from html import escape
 from importlib import resources
 from itertools import accumulate
 from pathlib import Path
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from aahcrawler.adaptation.store.overlay import Evidence, Overlay
 from aahcrawler.layout import FORMER, LEARNED, REPORT, SUMMARY
 from aahcrawler.objects.reader import PageRow, ReadError, page_rows
+from aahcrawler.refusals import Failed
 from aahcrawler.report import adaptation_section
 from aahcrawler.report.chart import Line, bars, line_chart
+from aahcrawler.report.failed_section import failed_table
+from aahcrawler.report.failed_section import read_failed as failed_of
 from aahcrawler.report.seed_section import Seed, seed_table
 from aahcrawler.report.topic_section import learned_topic, read_learned
-from aahcrawler.segments import no_link
+from aahcrawler.seeds import in_words
+from aahcrawler.segments import DamageError, no_link
 from aahcrawler.urls import queue_of
 from online_analysis.topic_learning import NOTHING, Learned
 
 MOST_DOMAINS = 30
 """Domains that the report lists; the others are counted in one row."""
+_ERROR = 400
+"""The least HTTP status that is an error."""
 
 
 class ReportError(Exception):
@@ -90,19 +97,42 @@ def write_report(crawl: Path) -> Path:
     try:
         summary = _read(crawl / SUMMARY)
         before = crawl / FORMER / str(summary.crawl - 1) / SUMMARY
-        former = _read(before) if before.exists() else None
-        # One that was fetched again after a kill, or by two workers, is one page.
-        rows = tuple({row.url: row for row in page_rows(crawl) if row.is_page and row.crawl == summary.crawl}.values())
-        learned = Overlay(crawl / LEARNED).evidence()
-        topic = read_learned(crawl)
+        captures = _captures(crawl, summary.crawl)
+        kept = Kept(
+            rows=tuple(row for row in captures if row.is_page),
+            former=_read(before) if before.exists() else None,
+            learned=Overlay(crawl / LEARNED).evidence(),
+            topic=read_learned(crawl),
+            failed=_failed(crawl, summary.crawl, captures),
+        )
     except FileNotFoundError:
         raise ReportError(f"{crawl}: no crawl.json here; name the output folder of a crawl") from None
-    except (ValueError, ValidationError, ReadError, OSError) as error:
+    except (ValueError, ReadError, DamageError, OSError) as error:
         raise ReportError(f"{crawl}: cannot be read: {error}") from error
     target = crawl / REPORT
     with open(target, "w", encoding="utf-8", opener=no_link) as file:
-        file.write(report(summary, rows, former, learned, topic))
+        file.write(report(summary, kept))
     return target
+
+
+def read_failed(crawl: Path) -> Sequence[Failed]:
+    """Return the URLs that failed in the last crawl of a folder. Raise ``ReportError``."""
+    try:
+        number = _read(crawl / SUMMARY).crawl
+        return _failed(crawl, number, _captures(crawl, number))
+    except FileNotFoundError:
+        raise ReportError(f"{crawl}: no crawl.json here; name the output folder of a crawl") from None
+    except (ValueError, ReadError, DamageError, OSError) as error:
+        raise ReportError(f"{crawl}: cannot be read: {error}") from error
+
+
+def _captures(crawl: Path, number: int) -> Sequence[PageRow]:
+    """Return the last capture of each URL: one that was fetched again after a kill, or by two workers, is one page."""
+    return tuple({row.url: row for row in page_rows(crawl) if row.crawl == number}.values())
+
+
+def _failed(crawl: Path, number: int, captures: Iterable[PageRow]) -> Sequence[Failed]:
+    return failed_of(crawl, number, {row.url for row in captures if row.status < _ERROR})
 
 
 def read_seeds(crawl: Path) -> Sequence[Seed]:
@@ -119,34 +149,43 @@ def _read(path: Path) -> Summary:
     return Summary.model_validate(json.loads(path.read_text("utf-8")))
 
 
-def report(
-    summary: Summary,
-    rows: Sequence[PageRow],
-    former: Summary | None = None,
-    learned: Sequence[Evidence] = (),
-    topic: Learned = NOTHING,
-) -> str:
-    """Return the report as HTML, with the changes since the ``former`` crawl, where there was one.
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What the report shows beside the counts: the pages of the crawl, and the URLs that ``failed``.
 
-    ``learned`` is all that this crawl and those before it have learned of sites, and ``topic`` of their topic.
+    ``former`` is the crawl before, None where there was none, ``learned`` all that this crawl and those before it have
+    learned of sites, and ``topic`` of their topic.
+    """
+
+    rows: Sequence[PageRow] = ()
+    former: Summary | None = None
+    learned: Sequence[Evidence] = ()
+    topic: Learned = NOTHING
+    failed: Sequence[Failed] = ()
+
+
+def report(summary: Summary, kept: Kept) -> str:
+    """Return the report as HTML, with the changes since the former crawl, where there was one.
 
     Everything that came from a page is escaped; there are no scripts in it.
     """
+    rows = kept.rows
     css = resources.files(__package__).joinpath("report.css").read_text("utf-8")
     sections = (
         *((("Seeds", seed_table(summary.seeds)),) if summary.seeds else ()),
-        *((("Since the crawl before", _since(summary, former)),) if former is not None else ()),
+        *((("Since the crawl before", _since(summary, kept.former)),) if kept.former is not None else ()),
         ("Relevance over time", _relevance(rows)),
-        *((("Learned terms of the topic", learned_topic(topic)),) if not topic.is_empty else ()),
+        *((("Learned terms of the topic", learned_topic(kept.topic)),) if not kept.topic.is_empty else ()),
         ("Pages by application and level", bars(_applications(rows), "No page yet.")),
         ("Web objects by type", bars(summary.object, "No web object was found.")),
         ("Pages of no known kind without a web object, by reason", bars(summary.no_object, "There is none.")),
-        ("Actions that failed, and what was learned", _adapted(summary, learned)),
+        ("Actions that failed, and what was learned", _adapted(summary, kept.learned)),
         ("Domains", bars(_domains(rows), "No page yet.")),
         ("Complete listings, asked for where links ran out", bars(summary.listing, "None was asked for.")),
         ("Links not followed, by reason", bars(summary.refused, "Every link was followed.")),
         ("URLs not fetched, by reason", bars(summary.blocked, "None was blocked.")),
-        ("Errors", bars(summary.error, "No URL failed.")),
+        ("URLs that failed", failed_table(kept.failed)),
+        ("URLs without an answer, by reason", bars(_in_words(summary.error), "Every URL was answered.")),
         ("Answers by status", bars(summary.status, "No answer yet.")),
         ("Where the URLs are", bars(_places(summary.frontier), "No URL is known.")),
     )
@@ -172,6 +211,13 @@ _STATES = {
     "due": "to be fetched again later",
 }
 _KINDS = {"pages": "Pages", "requisites": "Images, styles and other files of pages"}
+
+
+def _in_words(reasons: Mapping[str, int]) -> Mapping[str, int]:
+    counts = Counter[str]()
+    for reason, number in reasons.items():
+        counts[in_words(reason)] += number
+    return dict(counts.most_common())
 
 
 def _places(frontier: Mapping[str, int]) -> dict[str, int]:
