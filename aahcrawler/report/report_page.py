@@ -3,8 +3,8 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import timedelta
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timedelta
 from html import escape
 from importlib import resources
 from itertools import accumulate
@@ -14,12 +14,14 @@ from pydantic import BaseModel
 
 from aahcrawler.adaptation.store.overlay import Evidence, Overlay
 from aahcrawler.layout import FORMER, LEARNED, REPORT, SUMMARY
-from aahcrawler.objects.reader import PageRow, ReadError, page_rows
+from aahcrawler.objects.reader import ObjectChanges, PageRow, ReadError, object_changes, object_rows, page_rows
 from aahcrawler.refusals import Failed
 from aahcrawler.report import adaptation_section
-from aahcrawler.report.chart import Line, bars, line_chart
+from aahcrawler.report.archive_section import ArchiveFile, archive_files, read_files
+from aahcrawler.report.chart import Axis, Line, bars, line_chart, over_pages
 from aahcrawler.report.failed_section import failed_table
 from aahcrawler.report.failed_section import read_failed as failed_of
+from aahcrawler.report.object_section import ObjectsFound, completeness, samples
 from aahcrawler.report.seed_section import Seed, seed_table
 from aahcrawler.report.topic_section import learned_topic, read_learned
 from aahcrawler.seeds import in_words
@@ -104,6 +106,9 @@ def write_report(crawl: Path) -> Path:
             learned=Overlay(crawl / LEARNED).evidence(),
             topic=read_learned(crawl),
             failed=_failed(crawl, summary.crawl, captures),
+            objects=ObjectsFound.of(object_rows(crawl, summary.crawl if summary.crawl > 1 else None)),
+            changes=object_changes(crawl, summary.crawl) if summary.crawl > 1 else None,
+            files=read_files(crawl),
         )
     except FileNotFoundError:
         raise ReportError(f"{crawl}: no crawl.json here; name the output folder of a crawl") from None
@@ -154,7 +159,7 @@ class Kept:
     """What the report shows beside the counts: the pages of the crawl, and the URLs that ``failed``.
 
     ``former`` is the crawl before, None where there was none, ``learned`` all that this crawl and those before it have
-    learned of sites, and ``topic`` of their topic.
+    learned of sites, and ``topic`` of their topic. ``changes`` are those of web objects since, ``files`` WARC files.
     """
 
     rows: Sequence[PageRow] = ()
@@ -162,6 +167,9 @@ class Kept:
     learned: Sequence[Evidence] = ()
     topic: Learned = NOTHING
     failed: Sequence[Failed] = ()
+    objects: ObjectsFound = field(default_factory=ObjectsFound)
+    changes: ObjectChanges | None = None
+    files: Sequence[ArchiveFile] = ()
 
 
 def report(summary: Summary, kept: Kept) -> str:
@@ -173,11 +181,12 @@ def report(summary: Summary, kept: Kept) -> str:
     css = resources.files(__package__).joinpath("report.css").read_text("utf-8")
     sections = (
         *((("Seeds", seed_table(summary.seeds)),) if summary.seeds else ()),
-        *((("Since the crawl before", _since(summary, kept.former)),) if kept.former is not None else ()),
-        ("Relevance over time", _relevance(rows)),
+        *((("Since the crawl before", _since(summary, kept.former, kept.changes)),) if kept.former is not None else ()),
+        ("Relevance over pages and over time", _relevance(rows)),
         *((("Learned terms of the topic", learned_topic(kept.topic)),) if not kept.topic.is_empty else ()),
         ("Pages by application and level", bars(_applications(rows), "No page yet.")),
-        ("Web objects by type", bars(summary.object, "No web object was found.")),
+        ("Web objects by type", completeness(summary.object, kept.objects)),
+        ("Some of the web objects", samples(kept.objects.samples)),
         ("Pages of no known kind without a web object, by reason", bars(summary.no_object, "There is none.")),
         ("Actions that failed, and what was learned", _adapted(summary, kept.learned)),
         ("Domains", bars(_domains(rows), "No page yet.")),
@@ -187,6 +196,7 @@ def report(summary: Summary, kept: Kept) -> str:
         ("URLs that failed", failed_table(kept.failed)),
         ("URLs without an answer, by reason", bars(_in_words(summary.error), "Every URL was answered.")),
         ("Answers by status", bars(summary.status, "No answer yet.")),
+        ("Files", archive_files(kept.files)),
         ("Where the URLs are", bars(_places(summary.frontier), "No URL is known.")),
     )
     body = "".join(f"<h2>{escape(title)}</h2>{html}" for title, html in sections)
@@ -256,9 +266,11 @@ def _figures(summary: Summary) -> str:
     return "<dl>" + "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in figures.items()) + "</dl>"
 
 
-def _since(summary: Summary, former: Summary) -> str:
+def _since(summary: Summary, former: Summary, changes: ObjectChanges | None) -> str:
     names = ("unchanged", "changed", "new", "gone")
-    figures = bars({name: getattr(summary, name) for name in names}, "No page yet.")
+    counts = {f"pages {name}": getattr(summary, name) for name in names}
+    counts |= {f"web objects {name}": number for name, number in asdict(changes).items()} if changes else {}
+    figures = bars(counts, "No page yet.")
     begun = escape(former.begun_at or former.started_at)
     return f"<p>Crawl {former.crawl}, begun {begun}, had {former.pages:,} pages.</p>{figures}"
 
@@ -271,17 +283,31 @@ def _adapted(summary: Summary, known: Sequence[Evidence]) -> str:
 
 
 def _relevance(rows: Sequence[PageRow]) -> str:
-    scores = [row.score or 0.0 for row in rows]
+    rows = sorted(rows, key=lambda row: row.fetched_at)
     relevant = list(accumulate(int(bool(row.relevant)) for row in rows))
-    ratios = [found / (i + 1) for i, found in enumerate(relevant)]
-    return line_chart(
-        "Accumulated relevance", [Line("accumulated relevance", "#4a7fb5", list(accumulate(scores)))]
-    ) + line_chart("Harvest ratio", [Line("harvest ratio", "#b5694a", ratios)])
+    relevance = Line("relevance of all pages so far", "#4a7fb5", list(accumulate(row.score or 0.0 for row in rows)))
+    ratio = Line("share of relevant pages (harvest ratio)", "#b5694a", [n / (i + 1) for i, n in enumerate(relevant)])
+    pages, time = over_pages(len(rows)), _over_time(rows)
+    return "".join(line_chart(line.name, [line], axis) for line in (relevance, ratio) for axis in (pages, time))
+
+
+def _over_time(rows: Sequence[PageRow]) -> Axis:
+    """Return the axis of the times at which pages were fetched, from the first to the last."""
+    times = [datetime.fromisoformat(row.fetched_at).timestamp() for row in rows]
+    return Axis(times, f"{timedelta(seconds=round(times[-1] - times[0]))} of time" if times else "")
 
 
 def _applications(rows: Iterable[PageRow]) -> Mapping[str, int]:
-    counts = Counter(f"{row.application or 'unknown application'}, {row.level or 'no level'}" for row in rows)
+    counts = Counter(f"{row.application or 'unknown application'}: {_level(row)}" for row in rows)
     return dict(counts.most_common())
+
+
+_ROLES = {"intermediate": "leads to content", "terminal": "has content"}
+
+
+def _level(row: PageRow) -> str:
+    role = _ROLES.get(row.level or "", "")
+    return f"{row.level_name}{f' ({role})' if role else ''}" if row.level_name else role or "page of no known level"
 
 
 def _domains(rows: Iterable[PageRow]) -> Mapping[str, int]:
