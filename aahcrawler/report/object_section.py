@@ -45,11 +45,11 @@ def completeness(counts: Mapping[str, int], found: ObjectsFound) -> str:
     if not counts:
         return "<p>No web object was found.</p>"
     rows = "".join(_row(name, number, found) for name, number in counts.items())
-    head = "".join(f"<td>{words}</td>" for words in ("number", *(f"with {name}" for name in _FIELDS)))
-    told = f"<p>Of the first {MOST_READ:,}, so many have a title, an author or a date.</p>"
+    head = "".join(f"<td>{words}</td>" for words in ("number", *_FIELDS))
+    of = f"Of the first {MOST_READ:,}, so" if found.looked_at.total() >= MOST_READ else "So"
     return (
         f'<div class="wide"><table><tr><th>type</th>{head}</tr>{rows}</table></div>'
-        f"{told if found.looked_at.total() >= MOST_READ else ''}"
+        f"<p>{of} many have a title, an author and a date.</p>"
     )
 
 

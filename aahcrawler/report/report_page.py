@@ -252,9 +252,9 @@ def _figures(summary: Summary) -> str:
     ratio = "-" if summary.harvest_ratio is None else f"{summary.harvest_ratio:.2f}"
     figures = {
         "pages": f"{summary.pages:,}",
-        "harvest ratio": ratio,
+        "share of relevant pages": ratio,
         "web objects": f"{summary.objects:,}",
-        "page requisites": f"{summary.requisites:,}",
+        "images, styles, other files": f"{summary.requisites:,}",
         "requests": f"{summary.requests or summary.answers:,}",
         "MB received": f"{summary.bytes / 1e6:,.1f}",
         "retries": f"{summary.retries:,}",
@@ -288,7 +288,8 @@ def _relevance(rows: Sequence[PageRow]) -> str:
     relevance = Line("relevance of all pages so far", "#4a7fb5", list(accumulate(row.score or 0.0 for row in rows)))
     ratio = Line("share of relevant pages (harvest ratio)", "#b5694a", [n / (i + 1) for i, n in enumerate(relevant)])
     pages, time = over_pages(len(rows)), _over_time(rows)
-    return "".join(line_chart(line.name, [line], axis) for line in (relevance, ratio) for axis in (pages, time))
+    charts = ((relevance, pages), (relevance, time), (ratio, pages))
+    return "".join(line_chart(line.name, [line], axis) for line, axis in charts)
 
 
 def _over_time(rows: Sequence[PageRow]) -> Axis:
