@@ -28,7 +28,7 @@ class Axis:
 
 def over_pages(count: int) -> Axis:
     """Return the axis of 1, 2, 3 ... pages."""
-    return Axis(range(count), f"{count:,} pages")
+    return Axis(range(count), f"{count:,} page{'' if count == 1 else 's'}")
 
 
 def line_chart(title: str, lines: Sequence[Line], axis: Axis) -> str:
