@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from itertools import islice
 
 from aahcrawler.objects.reader import ObjectRow
+from aahcrawler.report.chart import bars
 
 MOST_READ = 100_000
-"""Web objects that are looked at for how complete they are."""
+"""Web objects of a crawl up to which they are looked at one by one: of more, that takes minutes and gigabytes."""
 SAMPLES_OF_A_TYPE = 3
 MOST_SAMPLES = 15
 LONGEST_TEXT = 240
@@ -27,10 +27,11 @@ class ObjectsFound:
 
     @classmethod
     def of(cls, rows: Iterable[ObjectRow]) -> "ObjectsFound":
-        """Look at the first ``MOST_READ`` objects that are not deleted."""
+        """Look at the objects that are not deleted."""
         found = cls()
-        for row in islice((row for row in rows if row.deleted is None), MOST_READ):
-            found._add(row)
+        for row in rows:
+            if row.deleted is None:
+                found._add(row)
         return found
 
     def _add(self, row: ObjectRow) -> None:
@@ -44,12 +45,14 @@ def completeness(counts: Mapping[str, int], found: ObjectsFound) -> str:
     """Return a table of the objects by type, and how many of them have a title, an author and a date."""
     if not counts:
         return "<p>No web object was found.</p>"
+    if not found.looked_at:
+        told = f"These are more than {MOST_READ:,}: <code>aah objects</code> tells which have a title, author and date."
+        return f"{bars(counts)}<p>{told}</p>"
     rows = "".join(_row(name, number, found) for name, number in counts.items())
     head = "".join(f"<td>{words}</td>" for words in ("number", *_FIELDS))
-    of = f"Of the first {MOST_READ:,}, so" if found.looked_at.total() >= MOST_READ else "So"
     return (
         f'<div class="wide"><table><tr><th>type</th>{head}</tr>{rows}</table></div>'
-        f"<p>{of} many have a title, an author and a date.</p>"
+        "<p>So many have a title, an author and a date.</p>"
     )
 
 
@@ -60,7 +63,7 @@ def _row(name: str, number: int, found: ObjectsFound) -> str:
 
 def samples(rows: Sequence[ObjectRow]) -> str:
     """Return some objects as people read them."""
-    return "".join(map(_sample, rows)) or "<p>There is none.</p>"
+    return "".join(map(_sample, rows)) or "<p>None is shown.</p>"
 
 
 def _sample(row: ObjectRow) -> str:

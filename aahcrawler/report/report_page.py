@@ -21,7 +21,7 @@ from aahcrawler.report.archive_section import ArchiveFile, archive_files, read_f
 from aahcrawler.report.chart import Axis, Line, bars, line_chart, over_pages
 from aahcrawler.report.failed_section import failed_table
 from aahcrawler.report.failed_section import read_failed as failed_of
-from aahcrawler.report.object_section import ObjectsFound, completeness, samples
+from aahcrawler.report.object_section import MOST_READ, ObjectsFound, completeness, samples
 from aahcrawler.report.seed_section import Seed, seed_table
 from aahcrawler.report.topic_section import learned_topic, read_learned
 from aahcrawler.seeds import in_words
@@ -106,8 +106,8 @@ def write_report(crawl: Path) -> Path:
             learned=Overlay(crawl / LEARNED).evidence(),
             topic=read_learned(crawl),
             failed=_failed(crawl, summary.crawl, captures),
-            objects=ObjectsFound.of(object_rows(crawl, summary.crawl if summary.crawl > 1 else None)),
-            changes=object_changes(crawl, summary.crawl) if summary.crawl > 1 else None,
+            objects=_objects(crawl, summary),
+            changes=_changes(crawl, summary),
             files=read_files(crawl),
         )
     except FileNotFoundError:
@@ -134,6 +134,16 @@ def read_failed(crawl: Path) -> Sequence[Failed]:
 def _captures(crawl: Path, number: int) -> Sequence[PageRow]:
     """Return the last capture of each URL: one that was fetched again after a kill, or by two workers, is one page."""
     return tuple({row.url: row for row in page_rows(crawl) if row.crawl == number}.values())
+
+
+def _objects(crawl: Path, summary: Summary) -> ObjectsFound:
+    if summary.objects > MOST_READ:
+        return ObjectsFound()
+    return ObjectsFound.of(object_rows(crawl, summary.crawl if summary.crawl > 1 else None))
+
+
+def _changes(crawl: Path, summary: Summary) -> ObjectChanges | None:
+    return object_changes(crawl, summary.crawl) if summary.crawl > 1 and summary.objects <= MOST_READ else None
 
 
 def _failed(crawl: Path, number: int, captures: Iterable[PageRow]) -> Sequence[Failed]:
@@ -212,6 +222,9 @@ def report(summary: Summary, kept: Kept) -> str:
     )
 
 
+_NOT_COMPARED = (
+    "<p>Web objects are too many to be compared here: <code>aah query --ready</code> has added and edited ones.</p>"
+)
 _STATES = {
     "queued": "waiting",
     "leased": "being fetched",
@@ -272,7 +285,8 @@ def _since(summary: Summary, former: Summary, changes: ObjectChanges | None) -> 
     counts |= {f"web objects {name}": number for name, number in asdict(changes).items()} if changes else {}
     figures = bars(counts, "No page yet.")
     begun = escape(former.begun_at or former.started_at)
-    return f"<p>Crawl {former.crawl}, begun {begun}, had {former.pages:,} pages.</p>{figures}"
+    had = f"<p>Crawl {former.crawl}, begun {begun}, had {former.pages:,} pages and {former.objects:,} web objects.</p>"
+    return had + figures + ("" if changes else _NOT_COMPARED)
 
 
 def _adapted(summary: Summary, known: Sequence[Evidence]) -> str:

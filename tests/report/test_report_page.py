@@ -9,7 +9,7 @@ from aahcrawler.refusals import Failed
 from aahcrawler.report.archive_section import MOST_FILES, ArchiveFile, archive_files, read_files
 from aahcrawler.report.chart import Axis, Line, line_chart
 from aahcrawler.report.object_section import LONGEST_TEXT, SAMPLES_OF_A_TYPE, ObjectsFound, completeness, samples
-from aahcrawler.report.report_page import Kept, ReportError, Summary, read_failed, report
+from aahcrawler.report.report_page import Kept, ReportError, Summary, read_failed, report, write_report
 
 HOSTILE = "<script>alert(1)</script>"
 
@@ -88,6 +88,19 @@ def test_it_is_told_how_many_objects_have_what() -> None:
     table = completeness({"forum_post": 2, "article": 1}, ObjectsFound.of(rows))
     assert "<th>forum_post</th><td>2</td><td>0</td><td>2</td><td>1</td>" in table
     assert "<th>article</th><td>1</td><td>0</td><td>0</td><td>0</td>" in table
+
+
+def test_of_too_many_objects_only_the_number_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("aahcrawler.report.report_page.MOST_READ", 10)
+    (tmp_path / "objects").mkdir()
+    (tmp_path / "crawl.json").write_text(summary(crawl=2, objects=11, object={"article": 11}).model_dump_json())
+    former = tmp_path / "former" / "1"
+    former.mkdir(parents=True)
+    (former / "crawl.json").write_text(summary(objects=10).model_dump_json())
+    html = write_report(tmp_path).read_text()
+    assert "<th>article</th><td>11</td>" in html
+    assert "aah objects" in html
+    assert "too many to be compared" in html
 
 
 def test_a_few_objects_of_each_type_are_shown_shortened() -> None:
