@@ -16,7 +16,7 @@ from aahcrawler.adaptation.store.overlay import Evidence, Overlay
 from aahcrawler.layout import FORMER, LEARNED, REPORT, SUMMARY
 from aahcrawler.objects.reader import ObjectChanges, PageRow, ReadError, object_changes, object_rows, page_rows
 from aahcrawler.refusals import Failed
-from aahcrawler.report import adaptation_section
+from aahcrawler.report import adaptation_section, reason_words
 from aahcrawler.report.archive_section import ArchiveFile, archive_files, read_files
 from aahcrawler.report.chart import Axis, Line, bars, line_chart, over_pages
 from aahcrawler.report.failed_section import failed_table
@@ -201,8 +201,8 @@ def report(summary: Summary, kept: Kept) -> str:
         ("Actions that failed, and what was learned", _adapted(summary, kept.learned)),
         ("Domains", bars(_domains(rows), "No page yet.")),
         ("Complete listings, asked for where links ran out", bars(summary.listing, "None was asked for.")),
-        ("Links not followed, by reason", bars(summary.refused, "Every link was followed.")),
-        ("URLs not fetched, by reason", bars(summary.blocked, "None was blocked.")),
+        ("Links not followed, by reason", bars(reason_words.in_words(summary.refused), "Every link was followed.")),
+        ("URLs not fetched, by reason", bars(reason_words.in_words(summary.blocked), "None was blocked.")),
         ("URLs that failed", failed_table(kept.failed)),
         ("URLs without an answer, by reason", bars(_in_words(summary.error), "Every URL was answered.")),
         ("Answers by status", bars(summary.status, "No answer yet.")),

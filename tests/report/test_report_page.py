@@ -72,6 +72,13 @@ def test_a_chart_of_one_page_or_none_is_no_trouble() -> None:
     assert "no page yet" in report(summary(), Kept())
 
 
+def test_reasons_are_told_in_words() -> None:
+    html = report(summary(refused={"other_site": 3}, blocked={"robots": 2, "rule:mine": 1}, error={"tls": 4}), Kept())
+    for words in ("on other sites than the seeds (other_site)", "robots.txt forbids it (robots)", "rule:mine"):
+        assert f"<th>{words}</th>" in html
+    assert "<th>certificate not accepted</th><td>4</td>" in html
+
+
 def test_changes_of_objects_are_told_of_later_crawls() -> None:
     html = report(summary(crawl=2), Kept(former=summary(), changes=ObjectChanges(1234, 2, 1)))
     assert "<th>web objects added</th><td>1,234</td>" in html
