@@ -167,9 +167,14 @@ def test_the_report_is_well_formed_and_needs_nothing_else(crawl: Path) -> None:
     assert "url(" not in text
     assert "@import" not in text
     assert HOSTILE in report.text
-    headings = {"Relevance over time", "Pages by application and level", "Web objects by type", "Domains", "Errors"}
-    assert headings < set(report.text)
-    assert text.count("<polyline") == 2
+    headings = {
+        "Relevance over pages and over time",
+        "Pages by application and level",
+        "Web objects by type",
+        "Domains",
+    }
+    assert headings | {"URLs that failed", "Files"} < set(report.text)
+    assert text.count("<polyline") == 3
 
 
 def test_the_report_can_be_written_anew(crawl: Path) -> None:
