@@ -185,12 +185,17 @@ def report(
     seeds: Annotated[
         bool, typer.Option("--seeds", help="Print what became of each seed, with tabs between columns, instead.")
     ] = False,
+    failed: Annotated[
+        bool, typer.Option("--failed", help="Print each URL that failed and why, with tabs between columns, instead.")
+    ] = False,
 ) -> None:
     """Write report.html anew from what a crawl has kept."""
-    from aahcrawler.report import ReportError, read_seeds, seed_lines, write_report
+    from aahcrawler.report import ReportError, failed_lines, read_failed, read_seeds, seed_lines, write_report
 
     with told(ReportError):
-        if seeds:
+        if failed:
+            typer.echo("\n".join(failed_lines(read_failed(crawl))))
+        elif seeds:
             typer.echo("\n".join(seed_lines(read_seeds(crawl))))
         else:
             typer.echo(write_report(crawl))

@@ -28,13 +28,11 @@ _PIECE = 1 << 20
 
 _Seen = tuple[datetime, int, str]
 """The time at which an object was seen, the ordinal of that capture, and the capture's name."""
-_PROVENANCE = re.compile(
-    b" <(?:%s)> "
-    % b"|".join(
-        re.escape(predicate.encode())
-        for predicate in (v.DERIVED_FROM, v.GENERATED_AT, v.GENERATED_BY, v.REVISION_OF, v.UNCHANGED_SINCE, v.DELETED)
-    )
+_TOLD = (
+    *(v.DERIVED_FROM, v.GENERATED_AT, v.GENERATED_BY, v.REVISION_OF, v.UNCHANGED_SINCE),
+    *(v.EDITED, v.DELETED),
 )
+_PROVENANCE = re.compile(b" <(?:%s)> " % b"|".join(re.escape(predicate.encode()) for predicate in _TOLD))
 _NEVER: _Seen = (datetime.min.replace(tzinfo=UTC), -1, "")
 
 
@@ -118,6 +116,32 @@ def object_rows(crawl: Path, number: int | None = None) -> Iterator[ObjectRow]:
             if newest.get(subject, _NEVER)[2] == group.name:
                 del newest[subject]
                 yield group.object_row(subject, deleted.get(subject))
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectChanges:
+    """How many web objects a crawl found first, found to say something else than before, and found gone."""
+
+    added: int
+    edited: int
+    deleted: int
+
+
+def object_changes(crawl: Path, number: int) -> ObjectChanges:
+    """Return what one crawl of a folder changed in its web objects, each counted once. Raises ``ReadError``."""
+    kept = _Segments.of(crawl)
+    past = _past(kept)
+    first: dict[str, int] = {}
+    edited: set[str] = set()
+    for group in kept.graphs(_histories):
+        made_by = number_of(group.first(group.name, v.GENERATED_BY))
+        for subject in group.objects():
+            first[subject] = min(made_by, first.get(subject, made_by))
+        if made_by == number:
+            edited.update(group.statements.get(group.name, {}).get(v.EDITED, ()))
+    gone = _deleted(kept, past) if past.deletions else {}
+    deleted = sum(number_of(past.deletions[subject].crawl) == number for subject in gone)
+    return ObjectChanges(sum(made_by == number for made_by in first.values()), len(edited), deleted)
 
 
 def page_rows(crawl: Path, number: int | None = None) -> Iterator[PageRow]:

@@ -1,8 +1,8 @@
-"""The entries of a refusal log, line by line."""
+"""The entries of a refusal log, line by line: pages with links that were refused, and URLs that failed."""
 
 from typing import Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 FORMAT = 1
 
@@ -34,3 +34,18 @@ class Page(BaseModel):
     via: str
     language: str | None = None
     refused: dict[str, list[Link]]
+
+
+class Failed(BaseModel):
+    """A URL that was not fetched, or answered with an error, and the reason; ``via`` is the page that linked to it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    failed: str
+    reason: str
+    kind: Literal["page", "requisite"] = "page"
+    via: str = ""
+
+
+Entry: TypeAdapter[Page | Failed] = TypeAdapter(Page | Failed)
+"""Reads a line that is not the first."""

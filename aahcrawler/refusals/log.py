@@ -7,9 +7,9 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from aahcrawler.frontier.protocol import Offer
+from aahcrawler.frontier.protocol import Kind, Offer
 from aahcrawler.layout import REFUSAL_LOG
-from aahcrawler.refusals.entries import Begin, Link, Page
+from aahcrawler.refusals.entries import Begin, Failed, Link, Page
 from aahcrawler.segments import SegmentedOutput, SegmentWriter, Series
 
 MOST_A_PAGE = 1_000
@@ -50,6 +50,10 @@ class RefusalLog(SegmentedOutput):
         if found:
             self._segments.append((_line(Page(via=via, language=language, refused=found)),))
             self._remember(new)
+
+    def failed(self, url: str, reason: str, kind: Kind, via: str) -> None:
+        """Keep a URL that failed, in the way of ``refused``; ``via`` is the page that linked to it, if any."""
+        self._segments.append((_line(Failed(failed=url, reason=reason, kind=kind, via=via)),))
 
     def _fresh(self, reason: str, offers: Sequence[Offer]) -> Iterator[tuple[int, Offer]]:
         keyed = ((hash((reason, offer.url)), offer) for offer in offers)

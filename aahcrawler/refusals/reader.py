@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from aahcrawler.frontier.protocol import Offer
 from aahcrawler.layout import REFUSAL_LOG
-from aahcrawler.refusals.entries import FORMAT, Begin, Page
+from aahcrawler.refusals.entries import FORMAT, Begin, Entry, Failed, Page
 from aahcrawler.segments import DamageError, lines, segments
 from aahcrawler.urls import queue_of
 
@@ -29,18 +29,29 @@ def read(folder: Path, crawl: int) -> Iterator[Refused]:
     A link may come several times. A folder that does not exist has none. Files that are being written are read up to
     their last whole line. Raise ``DamageError`` for damage, after the links before it.
     """
+    for entry in _entries(folder, crawl):
+        if isinstance(entry, Page):
+            yield from _links(entry)
+
+
+def failures(folder: Path, crawl: int) -> Iterator[Failed]:
+    """Yield the URLs of a crawl that failed, like ``read``; one may come several times, the last reason holds."""
+    return (entry for entry in _entries(folder, crawl) if isinstance(entry, Failed))
+
+
+def _entries(folder: Path, crawl: int) -> Iterator[Page | Failed]:
     for path in segments(folder, REFUSAL_LOG):
         yield from _file(path, crawl)
 
 
-def _file(path: Path, crawl: int) -> Iterator[Refused]:
+def _file(path: Path, crawl: int) -> Iterator[Page | Failed]:
     try:
         with closing(lines(path)) as text:
             first = next(text, None)
             if first is None or not _is_of(path, Begin.model_validate_json(first), crawl):
                 return
             for line in text:
-                yield from _links(Page.model_validate_json(line))
+                yield Entry.validate_json(line)
     except ValidationError as error:
         raise DamageError(
             f"{path}: is damaged (a line is no entry); move it elsewhere, the rest can still be read"

@@ -18,13 +18,25 @@ class Line:
     values: Sequence[float]
 
 
-def line_chart(title: str, lines: Sequence[Line], unit: str = "pages") -> str:
-    """Return an SVG chart of series of equal length over 1, 2, 3 ... ``unit``."""
-    count = max((len(line.values) for line in lines), default=0)
-    if not count:
-        return f"<p>{escape(title)}: no {escape(unit)} yet.</p>"
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """Where the values of a series stand from left to right: as many rising numbers; ``end`` names the last one."""
+
+    places: Sequence[float]
+    end: str
+
+
+def over_pages(count: int) -> Axis:
+    """Return the axis of 1, 2, 3 ... pages."""
+    return Axis(range(count), f"{count:,} page{'' if count == 1 else 's'}")
+
+
+def line_chart(title: str, lines: Sequence[Line], axis: Axis) -> str:
+    """Return an SVG chart of series that are as long as their axis."""
+    if not axis.places:
+        return f"<p>{escape(title)}: no page yet.</p>"
     top = max(max(line.values) for line in lines) or 1.0
-    drawn = "".join(_polyline(line, count, top) for line in lines)
+    drawn = "".join(_polyline(line, axis.places, top) for line in lines)
     legend = " ".join(f'<tspan fill="{line.colour}">{escape(line.name)}</tspan>' for line in lines)
     bottom, right = HEIGHT - MARGIN, WIDTH - 8
     return (
@@ -33,18 +45,21 @@ def line_chart(title: str, lines: Sequence[Line], unit: str = "pages") -> str:
         f'<path class="axis" d="M{MARGIN} 24V{bottom}H{right}"/>'
         f'<text x="{MARGIN - 4}" y="32" class="end">{top:.3g}</text>'
         f'<text x="{MARGIN - 4}" y="{bottom}" class="end">0</text>'
-        f'<text x="{right}" y="{bottom + 16}" class="end">{count:,} {escape(unit)}</text>{drawn}</svg>'
+        f'<text x="{right}" y="{bottom + 16}" class="end">{escape(axis.end)}</text>{drawn}</svg>'
     )
 
 
-def _polyline(line: Line, count: int, top: float) -> str:
+def _polyline(line: Line, places: Sequence[float], top: float) -> str:
     step = max(1, len(line.values) // POINTS)
     shown = [*range(0, len(line.values), step)]
     if shown and shown[-1] != len(line.values) - 1:
         shown.append(len(line.values) - 1)
-    x_scale = (WIDTH - 8 - MARGIN) / max(1, count - 1)
+    x_scale = (WIDTH - 8 - MARGIN) / ((places[-1] - places[0]) or 1.0)
     y_scale = (HEIGHT - MARGIN - 24) / top
-    points = " ".join(f"{MARGIN + i * x_scale:.1f},{HEIGHT - MARGIN - line.values[i] * y_scale:.1f}" for i in shown)
+    points = " ".join(
+        f"{MARGIN + (places[i] - places[0]) * x_scale:.1f},{HEIGHT - MARGIN - line.values[i] * y_scale:.1f}"
+        for i in shown
+    )
     return f'<polyline points="{points}" stroke="{line.colour}"/>'
 
 

@@ -3,27 +3,36 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import timedelta
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timedelta
 from html import escape
 from importlib import resources
 from itertools import accumulate
 from pathlib import Path
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from aahcrawler.adaptation.store.overlay import Evidence, Overlay
 from aahcrawler.layout import FORMER, LEARNED, REPORT, SUMMARY
-from aahcrawler.objects.reader import PageRow, ReadError, page_rows
-from aahcrawler.report import adaptation_section
-from aahcrawler.report.chart import Line, bars, line_chart
+from aahcrawler.objects.reader import ObjectChanges, PageRow, ReadError, object_changes, object_rows, page_rows
+from aahcrawler.refusals import Failed
+from aahcrawler.report import adaptation_section, reason_words
+from aahcrawler.report.archive_section import ArchiveFile, archive_files, read_files
+from aahcrawler.report.chart import Axis, Line, bars, line_chart, over_pages
+from aahcrawler.report.failed_section import failed_table
+from aahcrawler.report.failed_section import read_failed as failed_of
+from aahcrawler.report.object_section import MOST_READ, ObjectsFound, completeness, samples
 from aahcrawler.report.seed_section import Seed, seed_table
 from aahcrawler.report.topic_section import learned_topic, read_learned
-from aahcrawler.segments import no_link
+from aahcrawler.seeds import in_words
+from aahcrawler.segments import DamageError, no_link
 from aahcrawler.urls import queue_of
 from online_analysis.topic_learning import NOTHING, Learned
 
 MOST_DOMAINS = 30
 """Domains that the report lists; the others are counted in one row."""
+_ERROR = 400
+"""The least HTTP status that is an error."""
 
 
 class ReportError(Exception):
@@ -91,19 +100,55 @@ def write_report(crawl: Path) -> Path:
     try:
         summary = _read(crawl / SUMMARY)
         before = crawl / FORMER / str(summary.crawl - 1) / SUMMARY
-        former = _read(before) if before.exists() else None
-        # One that was fetched again after a kill, or by two workers, is one page.
-        rows = tuple({row.url: row for row in page_rows(crawl) if row.is_page and row.crawl == summary.crawl}.values())
-        learned = Overlay(crawl / LEARNED).evidence()
-        topic = read_learned(crawl)
+        captures = _captures(crawl, summary.crawl)
+        kept = Kept(
+            rows=tuple(row for row in captures if row.is_page),
+            former=_read(before) if before.exists() else None,
+            learned=Overlay(crawl / LEARNED).evidence(),
+            topic=read_learned(crawl),
+            failed=_failed(crawl, summary.crawl, captures),
+            objects=_objects(crawl, summary),
+            changes=_changes(crawl, summary),
+            files=read_files(crawl),
+        )
     except FileNotFoundError:
         raise ReportError(f"{crawl}: no crawl.json here; name the output folder of a crawl") from None
-    except (ValueError, ValidationError, ReadError, OSError) as error:
+    except (ValueError, ReadError, DamageError, OSError) as error:
         raise ReportError(f"{crawl}: cannot be read: {error}") from error
     target = crawl / REPORT
     with open(target, "w", encoding="utf-8", opener=no_link) as file:
-        file.write(report(summary, rows, former, learned, topic))
+        file.write(report(summary, kept))
     return target
+
+
+def read_failed(crawl: Path) -> Sequence[Failed]:
+    """Return the URLs that failed in the last crawl of a folder. Raise ``ReportError``."""
+    try:
+        number = _read(crawl / SUMMARY).crawl
+        return _failed(crawl, number, _captures(crawl, number))
+    except FileNotFoundError:
+        raise ReportError(f"{crawl}: no crawl.json here; name the output folder of a crawl") from None
+    except (ValueError, ReadError, DamageError, OSError) as error:
+        raise ReportError(f"{crawl}: cannot be read: {error}") from error
+
+
+def _captures(crawl: Path, number: int) -> Sequence[PageRow]:
+    """Return the last capture of each URL: one that was fetched again after a kill, or by two workers, is one page."""
+    return tuple({row.url: row for row in page_rows(crawl) if row.crawl == number}.values())
+
+
+def _objects(crawl: Path, summary: Summary) -> ObjectsFound:
+    if summary.objects > MOST_READ:
+        return ObjectsFound()
+    return ObjectsFound.of(object_rows(crawl, summary.crawl if summary.crawl > 1 else None))
+
+
+def _changes(crawl: Path, summary: Summary) -> ObjectChanges | None:
+    return object_changes(crawl, summary.crawl) if summary.crawl > 1 and summary.objects <= MOST_READ else None
+
+
+def _failed(crawl: Path, number: int, captures: Iterable[PageRow]) -> Sequence[Failed]:
+    return failed_of(crawl, number, {row.url for row in captures if row.status < _ERROR})
 
 
 def read_seeds(crawl: Path) -> Sequence[Seed]:
@@ -120,36 +165,50 @@ def _read(path: Path) -> Summary:
     return Summary.model_validate(json.loads(path.read_text("utf-8")))
 
 
-def report(
-    summary: Summary,
-    rows: Sequence[PageRow],
-    former: Summary | None = None,
-    learned: Sequence[Evidence] = (),
-    topic: Learned = NOTHING,
-) -> str:
-    """Return the report as HTML, with the changes since the ``former`` crawl, where there was one.
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What the report shows beside the counts: the pages of the crawl, and the URLs that ``failed``.
 
-    ``learned`` is all that this crawl and those before it have learned of sites, and ``topic`` of their topic.
+    ``former`` is the crawl before, None where there was none, ``learned`` all that this crawl and those before it have
+    learned of sites, and ``topic`` of their topic. ``changes`` are those of web objects since, ``files`` WARC files.
+    """
+
+    rows: Sequence[PageRow] = ()
+    former: Summary | None = None
+    learned: Sequence[Evidence] = ()
+    topic: Learned = NOTHING
+    failed: Sequence[Failed] = ()
+    objects: ObjectsFound = field(default_factory=ObjectsFound)
+    changes: ObjectChanges | None = None
+    files: Sequence[ArchiveFile] = ()
+
+
+def report(summary: Summary, kept: Kept) -> str:
+    """Return the report as HTML, with the changes since the former crawl, where there was one.
 
     Everything that came from a page is escaped; there are no scripts in it.
     """
+    rows = kept.rows
     css = resources.files(__package__).joinpath("report.css").read_text("utf-8")
     sections = (
         *((("Seeds", seed_table(summary.seeds)),) if summary.seeds else ()),
-        *((("Since the crawl before", _since(summary, former)),) if former is not None else ()),
-        ("Relevance over time", _relevance(rows)),
-        *((("Learned terms of the topic", learned_topic(topic)),) if not topic.is_empty else ()),
+        *((("Since the crawl before", _since(summary, kept.former, kept.changes)),) if kept.former is not None else ()),
+        ("Relevance over pages and over time", _relevance(rows)),
+        *((("Learned terms of the topic", learned_topic(kept.topic)),) if not kept.topic.is_empty else ()),
         ("Pages by application and level", bars(_applications(rows), "No page yet.")),
-        ("Web objects by type", bars(summary.object, "No web object was found.")),
+        ("Web objects by type", completeness(summary.object, kept.objects)),
+        ("Some of the web objects", samples(kept.objects.samples)),
         ("Pages of no known kind without a web object, by reason", bars(summary.no_object, "There is none.")),
-        ("Actions that failed, and what was learned", _adapted(summary, learned)),
+        ("Actions that failed, and what was learned", _adapted(summary, kept.learned)),
         ("Domains", bars(_domains(rows), "No page yet.")),
         ("Complete listings, asked for where links ran out", bars(summary.listing, "None was asked for.")),
-        ("Links not followed, by reason", bars(summary.refused, "Every link was followed.")),
+        ("Links not followed, by reason", bars(reason_words.in_words(summary.refused), "Every link was followed.")),
         ("Links not followed since pages like theirs led to no content", bars(summary.avoided, "There were none.")),
-        ("URLs not fetched, by reason", bars(summary.blocked, "None was blocked.")),
-        ("Errors", bars(summary.error, "No URL failed.")),
+        ("URLs not fetched, by reason", bars(reason_words.in_words(summary.blocked), "None was blocked.")),
+        ("URLs that failed", failed_table(kept.failed)),
+        ("URLs without an answer, by reason", bars(_in_words(summary.error), "Every URL was answered.")),
         ("Answers by status", bars(summary.status, "No answer yet.")),
+        ("Files", archive_files(kept.files)),
         ("Where the URLs are", bars(_places(summary.frontier), "No URL is known.")),
     )
     body = "".join(f"<h2>{escape(title)}</h2>{html}" for title, html in sections)
@@ -165,6 +224,9 @@ def report(
     )
 
 
+_NOT_COMPARED = (
+    "<p>Web objects are too many to be compared here: <code>aah query --ready</code> has added and edited ones.</p>"
+)
 _STATES = {
     "queued": "waiting",
     "leased": "being fetched",
@@ -174,6 +236,13 @@ _STATES = {
     "due": "to be fetched again later",
 }
 _KINDS = {"pages": "Pages", "requisites": "Images, styles and other files of pages"}
+
+
+def _in_words(reasons: Mapping[str, int]) -> Mapping[str, int]:
+    counts = Counter[str]()
+    for reason, number in reasons.items():
+        counts[in_words(reason)] += number
+    return dict(counts.most_common())
 
 
 def _places(frontier: Mapping[str, int]) -> dict[str, int]:
@@ -198,9 +267,9 @@ def _figures(summary: Summary) -> str:
     ratio = "-" if summary.harvest_ratio is None else f"{summary.harvest_ratio:.2f}"
     figures = {
         "pages": f"{summary.pages:,}",
-        "harvest ratio": ratio,
+        "share of relevant pages": ratio,
         "web objects": f"{summary.objects:,}",
-        "page requisites": f"{summary.requisites:,}",
+        "images, styles, other files": f"{summary.requisites:,}",
         "requests": f"{summary.requests or summary.answers:,}",
         "MB received": f"{summary.bytes / 1e6:,.1f}",
         "retries": f"{summary.retries:,}",
@@ -212,11 +281,14 @@ def _figures(summary: Summary) -> str:
     return "<dl>" + "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in figures.items()) + "</dl>"
 
 
-def _since(summary: Summary, former: Summary) -> str:
+def _since(summary: Summary, former: Summary, changes: ObjectChanges | None) -> str:
     names = ("unchanged", "changed", "new", "gone")
-    figures = bars({name: getattr(summary, name) for name in names}, "No page yet.")
+    counts = {f"pages {name}": getattr(summary, name) for name in names}
+    counts |= {f"web objects {name}": number for name, number in asdict(changes).items()} if changes else {}
+    figures = bars(counts, "No page yet.")
     begun = escape(former.begun_at or former.started_at)
-    return f"<p>Crawl {former.crawl}, begun {begun}, had {former.pages:,} pages.</p>{figures}"
+    had = f"<p>Crawl {former.crawl}, begun {begun}, had {former.pages:,} pages and {former.objects:,} web objects.</p>"
+    return had + figures + ("" if changes else _NOT_COMPARED)
 
 
 def _adapted(summary: Summary, known: Sequence[Evidence]) -> str:
@@ -227,17 +299,32 @@ def _adapted(summary: Summary, known: Sequence[Evidence]) -> str:
 
 
 def _relevance(rows: Sequence[PageRow]) -> str:
-    scores = [row.score or 0.0 for row in rows]
+    rows = sorted(rows, key=lambda row: row.fetched_at)
     relevant = list(accumulate(int(bool(row.relevant)) for row in rows))
-    ratios = [found / (i + 1) for i, found in enumerate(relevant)]
-    return line_chart(
-        "Accumulated relevance", [Line("accumulated relevance", "#4a7fb5", list(accumulate(scores)))]
-    ) + line_chart("Harvest ratio", [Line("harvest ratio", "#b5694a", ratios)])
+    relevance = Line("relevance of all pages so far", "#4a7fb5", list(accumulate(row.score or 0.0 for row in rows)))
+    ratio = Line("share of relevant pages (harvest ratio)", "#b5694a", [n / (i + 1) for i, n in enumerate(relevant)])
+    pages, time = over_pages(len(rows)), _over_time(rows)
+    charts = ((relevance, pages), (relevance, time), (ratio, pages))
+    return "".join(line_chart(line.name, [line], axis) for line, axis in charts)
+
+
+def _over_time(rows: Sequence[PageRow]) -> Axis:
+    """Return the axis of the times at which pages were fetched, from the first to the last."""
+    times = [datetime.fromisoformat(row.fetched_at).timestamp() for row in rows]
+    return Axis(times, f"{timedelta(seconds=round(times[-1] - times[0]))} of time" if times else "")
 
 
 def _applications(rows: Iterable[PageRow]) -> Mapping[str, int]:
-    counts = Counter(f"{row.application or 'unknown application'}, {row.level or 'no level'}" for row in rows)
+    counts = Counter(f"{row.application or 'unknown application'}: {_level(row)}" for row in rows)
     return dict(counts.most_common())
+
+
+_ROLES = {"intermediate": "leads to content", "terminal": "has content"}
+
+
+def _level(row: PageRow) -> str:
+    role = _ROLES.get(row.level or "", "")
+    return f"{row.level_name}{f' ({role})' if role else ''}" if row.level_name else role or "page of no known level"
 
 
 def _domains(rows: Iterable[PageRow]) -> Mapping[str, int]:

@@ -28,7 +28,7 @@ def seed_table(seeds: Sequence[Seed]) -> str:
     rows = "".join(map(_row, ordered[:MOST_ROWS]))
     others = f"<p>{len(seeds) - MOST_ROWS:,} others are in crawl.json.</p>" if len(seeds) > MOST_ROWS else ""
     return (
-        '<div class="wide"><table class="seeds"><thead><tr><th>Seed</th><th>What became of it</th><th>Pages of its site'
+        '<div class="wide"><table class="rows"><thead><tr><th>Seed</th><th>What became of it</th><th>Pages of its site'
         f"</th><th>Web objects</th></tr></thead><tbody>{rows}</tbody></table></div>{others}"
     )
 

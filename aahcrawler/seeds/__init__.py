@@ -2,12 +2,13 @@
 
 from aahcrawler.seeds.report import SeedResult, seed_results
 from aahcrawler.seeds.trail import of_failure, of_page, of_redirect, on_site
-from aahcrawler.seeds.verdicts import Verdict
+from aahcrawler.seeds.verdicts import Verdict, in_words
 from aahcrawler.seeds.walls import redirect_wall, wall
 
 __all__ = [
     "SeedResult",
     "Verdict",
+    "in_words",
     "of_failure",
     "of_page",
     "of_redirect",

@@ -112,6 +112,19 @@ def of_reason(reason: str) -> Verdict:
     return _FAILURES.get(reason, Verdict.FAILED)
 
 
+def in_words(reason: str) -> str:
+    """Return the reason of a URL that failed in words for people, as it is where there are none.
+
+    >>> in_words("resolve"), in_words("status 503"), in_words("no room")
+    ('name not resolved', 'server error (503)', 'no room')
+    """
+    verdict = of_reason(reason)
+    if verdict is Verdict.FAILED:
+        return reason
+    code = reason.removeprefix("status ") if reason.startswith("status ") else ""
+    return f"{verdict} ({code})" if code and code not in verdict else str(verdict)
+
+
 def of_status(status: int) -> Verdict:
     """Return the verdict for an HTTP status that is an error.
 

@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import json
+import re
 import zlib
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -23,6 +24,8 @@ from tests.crawl.verifying import archived, assert_whole
 HOSTILE = "</title><script src=//evil.test/x.js></script>&\"'"
 HOSTILE_ICD = ICD.replace("title: A test", f"title: {json.dumps(HOSTILE)}")
 EXTERNAL = {"src", "href", "srcset", "action", "data", "poster", "xlink:href", "background", "formaction"}
+FOLDER = re.compile(r"(archive|indexes|objects)/[\w.-]*|crawl\.(json|log)")
+"""What the report may link to: files beside it."""
 VOID = {"meta", "br", "hr"}
 ABOUT = ["id", "crawl", "title", "software", "state", "reason"]
 TIMES = ["begun_at", "started_at", "updated_at"]
@@ -141,7 +144,8 @@ class Report(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.seen.add(tag)
-        assert not {name for name, _ in attrs} & EXTERNAL
+        assert not {name for name, _ in attrs if (tag, name) != ("a", "href")} & EXTERNAL
+        assert all(FOLDER.fullmatch(value or "") for name, value in attrs if name == "href")
         assert not any(name.startswith("on") for name, _ in attrs)
         if tag not in VOID:
             self.open.append(tag)
@@ -167,9 +171,14 @@ def test_the_report_is_well_formed_and_needs_nothing_else(crawl: Path) -> None:
     assert "url(" not in text
     assert "@import" not in text
     assert HOSTILE in report.text
-    headings = {"Relevance over time", "Pages by application and level", "Web objects by type", "Domains", "Errors"}
-    assert headings < set(report.text)
-    assert text.count("<polyline") == 2
+    headings = {
+        "Relevance over pages and over time",
+        "Pages by application and level",
+        "Web objects by type",
+        "Domains",
+    }
+    assert headings | {"URLs that failed", "Files"} < set(report.text)
+    assert text.count("<polyline") == 3
 
 
 def test_the_report_can_be_written_anew(crawl: Path) -> None:

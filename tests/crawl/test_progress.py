@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from aahcrawler.crawl.reporting.activity import Activity
 from aahcrawler.crawl.reporting.live_display import Rate, display, facts_of, time_left
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.frontier.protocol import Counts, State
@@ -28,6 +29,7 @@ class Crawl:
     delivery: None = None
     number: int = 1
     pause: str = ""
+    activity: Activity | None = None
 
 
 def crawl(title: str = "Floods", counts: Mapping[str, float] = COUNTS, **limits: str) -> Any:
@@ -43,15 +45,48 @@ def test_what_became_of_the_pages_is_shown_of_a_crawl_that_knows_former_ones() -
 
 
 def test_every_fact_is_shown() -> None:
-    assert facts_of(crawl(pages="2234", bytes="1 GB"), 10.0) == {
-        "pages": "1,234",
-        "pages/s": "10.0",
-        "queued": "4,321",
+    counts = {**COUNTS, "requisites": 2000, "bytes": 12_345_678, "error:resolve": 1, "status:200": 7, "status:404": 3}
+    shown = crawl(counts=counts, pages="2234", bytes="1 GB")
+    shown.activity = Activity(["a.test", "b.test"])
+    assert facts_of(shown, 10.0) == {
+        "now": "fetching from a.test, b.test",
+        "pages": "1,234 (10.0 a second)",
+        "relevant pages": "617 (50%)",
         "web objects": "56,789",
-        "harvest ratio": "0.50",
         "applications": "phpBB 900, unknown 334",
-        "time left": "0:01:40",
+        "images, styles and other files": "2,000",
+        "received": "12.3 MB",
+        "errors": "4 (not found (404) 3, name not resolved 1)",
+        "pages waiting": "4,321",
+        "time so far": "0:01:40",
+        "time left": "0:01:40 at most",
     }
+
+
+def test_what_is_fetched_is_not_told_while_nothing_is() -> None:
+    shown = crawl()
+    shown.activity = Activity(["a.test"])
+    shown.pause = "no room; make some"
+    assert "now" not in facts_of(shown, 0.0)
+
+
+def test_of_many_sites_a_few_are_named() -> None:
+    assert str(Activity([f"{name}.test" for name in "abcdef"])) == (
+        "fetching from a.test, b.test, c.test, d.test and 2 others"
+    )
+
+
+@pytest.mark.parametrize(
+    ("activity", "told"),
+    [
+        (Activity(wait=6.2, next_site="a.test"), "next fetch from a.test in 7 s"),
+        (Activity(wait=1200), "next fetch in 1,200 s"),
+        (Activity(wait=0.3, next_site="a.test"), "choosing what to fetch next"),
+        (Activity(), "choosing what to fetch next"),
+    ],
+)
+def test_a_wait_is_told(activity: Activity, told: str) -> None:
+    assert str(activity) == told
 
 
 def test_a_pause_is_shown_before_all_else() -> None:
@@ -63,22 +98,23 @@ def test_a_pause_is_shown_before_all_else() -> None:
 
 def test_before_the_first_page_there_is_nothing_to_divide_by() -> None:
     facts = facts_of(crawl(counts={}, pages="10"), 0.0)
-    assert (facts["pages"], facts["harvest ratio"], facts["applications"]) == ("0", "-", "-")
+    assert (facts["pages"], facts["relevant pages"], facts["applications"]) == ("0 (0.0 a second)", "-", "-")
     assert facts["time left"] == "-"
 
 
 @pytest.mark.parametrize(
     ("limits", "rate", "left"),
     [
-        ({}, 10.0, "no limit"),
-        ({"time": "10 min"}, 0.0, "0:08:20"),
-        ({"time": "50 s"}, 1.0, "0:00:00"),
-        ({"pages": "1234"}, 1.0, "0:00:00"),
-        ({"pages": "1000"}, 1.0, "0:00:00"),
-        ({"pages": "2234", "time": "10 min"}, 10.0, "0:01:40"),
-        ({"bytes": "2 MB"}, 1.0, "0:01:40"),
-        ({"bytes": "1 MB"}, 0.0, "0:00:00"),
-        ({"pages": str(10**15)}, 0.01, "115740 days, 17:46:40"),
+        ({}, 10.0, "0:07:12 for the pages that wait by now; there is no limit"),
+        ({}, 0.0, "-"),
+        ({"time": "10 min"}, 0.0, "0:08:20 at most"),
+        ({"time": "50 s"}, 1.0, "0:00:00 at most"),
+        ({"pages": "1234"}, 1.0, "0:00:00 at most"),
+        ({"pages": "1000"}, 1.0, "0:00:00 at most"),
+        ({"pages": "2234", "time": "10 min"}, 10.0, "0:01:40 at most"),
+        ({"bytes": "2 MB"}, 1.0, "0:01:40 at most"),
+        ({"bytes": "1 MB"}, 0.0, "0:00:00 at most"),
+        ({"pages": str(10**15)}, 0.01, "115740 days, 17:46:40 at most"),
     ],
 )
 def test_the_time_left_is_that_of_the_first_limit(limits: dict[str, str], rate: float, left: str) -> None:
@@ -109,8 +145,9 @@ def test_plain_lines_come_at_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = out.getvalue().splitlines()
     assert len(lines) == 3
     assert lines[0] == (
-        "pages 1,234, pages/s 0.0, queued 4,321, web objects 56,789, harvest ratio 0.50, "
-        "applications phpBB 900, unknown 334, time left no limit"
+        "pages: 1,234 (0.0 a second); relevant pages: 617 (50%); web objects: 56,789; "
+        "applications: phpBB 900, unknown 334; images, styles and other files: 0; received: 0.0 MB; errors: none; "
+        "pages waiting: 4,321; time so far: 0:01:40; time left: -"
     )
 
 

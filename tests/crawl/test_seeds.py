@@ -46,6 +46,16 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
         yield crawl(tmp_path_factory.mktemp("seeds"), SEEDS, network=names)
 
 
+def test_each_url_that_failed_is_listed_with_the_reason(crawled: Crawled) -> None:
+    listed = aah("report", str(crawled.folder), "--failed").out.splitlines()
+    failed = dict(line.split("\t")[:2] for line in listed[1:])
+    assert failed["http://denied.test/"] == "robots.txt"
+    assert failed["http://gone.test/"] == "not found (404)"
+    assert failed["http://down.test/"] == "connection refused"
+    assert not {"http://good.test/", "http://good.test/1", "http://moved.test/"} & failed.keys()
+    assert "<td>http://down.test/</td><td>connection refused</td>" in (crawled.folder / "report.html").read_text()
+
+
 def results(crawled: Crawled) -> dict[str, dict[str, Any]]:
     return {each["url"]: each for each in crawled.summary["seeds"]}
 

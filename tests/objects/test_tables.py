@@ -11,7 +11,15 @@ from pathlib import Path
 import pytest
 
 from aahcrawler.objects import vocabulary as v
-from aahcrawler.objects.reader import ObjectRow, PageRow, ReadError, object_rows, page_rows
+from aahcrawler.objects.reader import (
+    ObjectChanges,
+    ObjectRow,
+    PageRow,
+    ReadError,
+    object_changes,
+    object_rows,
+    page_rows,
+)
 from aahcrawler.objects.versions import Changes
 from aahcrawler.objects.writer import CaptureDescription, ObjectWriter, statements
 from aahcrawler.webobject import WebObject
@@ -235,6 +243,30 @@ def test_object_that_came_back_is_not_deleted_until_it_is_gone_again(tmp_path: P
     assert deletions(tmp_path / "back", *crawls) == {"1": None, "2": None}
     again = recaptured(8, 4, 6, changes=GONE)
     assert deletions(tmp_path / "again", *crawls, (again, (POST,))) == {"1": None, "2": "13"}
+
+
+def test_what_a_crawl_changed_in_the_objects(tmp_path: Path) -> None:
+    third = replace(POST, iri=f"{PAGE}#p3")
+    crawl = crawl_of(
+        tmp_path,
+        (recaptured(2, 1), (POST, REPLY)),
+        (recaptured(4, 2, 2, changes=Changes(edited=(POST.iri,), deleted=(REPLY.iri,))), (POST,)),
+        (recaptured(5, 2), (third, POST)),
+        (recaptured(7, 3, unchanged=recaptured(5, 2).iri), ()),
+    )
+    assert object_changes(crawl, 1) == ObjectChanges(2, 0, 0)
+    assert object_changes(crawl, 2) == ObjectChanges(1, 1, 1)
+    assert object_changes(crawl, 3) == ObjectChanges(0, 0, 0)
+
+
+def test_an_object_that_moved_to_another_page_is_neither_added_nor_deleted(tmp_path: Path) -> None:
+    crawl = crawl_of(
+        tmp_path,
+        (recaptured(2, 1), (POST, REPLY)),
+        (recaptured(4, 2, 2, changes=GONE), (POST,)),
+        (recaptured(5, 2, 1, changes=Changes(added=(REPLY.iri,))), (REPLY,)),
+    )
+    assert object_changes(crawl, 2) == ObjectChanges(0, 0, 0)
 
 
 def test_deletion_of_captures_that_name_no_crawl(tmp_path: Path) -> None:

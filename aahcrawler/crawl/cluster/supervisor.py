@@ -80,6 +80,8 @@ class Overview:
     reason: str = ""
     pause: str = ""
     peer_export: PeerExport | None = None
+    activity: None = None
+    """What each worker fetches is not known here."""
 
     @property
     def seconds(self) -> float:

@@ -1,8 +1,9 @@
 """Bring together leases, politeness and IP claims."""
 
 import asyncio
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 
 from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.fetch.ip_claims import ClaimHolder, IpClaims
@@ -10,8 +11,10 @@ from aahcrawler.crawl.fetch.politeness import PolitenessTracker, StoppedError
 from aahcrawler.crawl.lease.lease_source import Backlog, LeaseSource, capacity, worker_name
 from aahcrawler.crawl.lease.renewal import LeaseRenewer
 from aahcrawler.crawl.lease.slots import Slots
+from aahcrawler.crawl.reporting.activity import Activity
 from aahcrawler.crawls import lease_seconds
 from aahcrawler.frontier.protocol import Lease
+from aahcrawler.urls import queue_of
 from online_analysis.icd import Icd
 
 _HINDERED_SECONDS = 1.0
@@ -28,6 +31,8 @@ class FetchControl:
     ip_claims: IpClaims
     renewer: LeaseRenewer
     ending: asyncio.Event
+    _turns: dict[str, float] = field(default_factory=dict)
+    """The queues of leases that wait for their turn, and when that is, by the clock of the leases."""
 
     @classmethod
     def of(
@@ -73,10 +78,35 @@ class FetchControl:
         while not has_come:
             while self.stores.hindrance and not self.ending.is_set():
                 await self._until_ending(_HINDERED_SECONDS)
-            await self._until_ending(self.politeness.reserve(url))
+            with self._waiting(url, self.politeness.reserve(url)) as seconds:
+                await self._until_ending(seconds)
             if self.ending.is_set():
                 raise StoppedError
             has_come = not self.stores.hindrance
+
+    @property
+    def activity(self) -> Activity:
+        """Return what this process does at present."""
+        leased = dict.fromkeys(lease.queue for lease in self.leases.leases)
+        if busy := tuple(queue for queue in leased if queue not in self._turns):
+            return Activity(busy)
+        now = self.leases.clock()
+        if self._turns:
+            queue, at = min(self._turns.items(), key=lambda turn: turn[1])
+            return Activity((), max(0.0, at - now), queue)
+        if self.leases.ready_at is None:
+            return Activity()
+        wait = max(0.0, self.leases.ready_at - now)
+        return Activity((), wait, self.politeness.rests_for(wait))
+
+    @contextmanager
+    def _waiting(self, url: str, seconds: float) -> Iterator[float]:
+        queue = queue_of(url)
+        self._turns[queue] = self.leases.clock() + seconds
+        try:
+            yield seconds
+        finally:
+            self._turns.pop(queue, None)
 
     async def _until_ending(self, seconds: float) -> None:
         with suppress(TimeoutError):

@@ -15,6 +15,7 @@ from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.directory.crawl_runs import FINISHED
 from aahcrawler.crawl.health.error_classification import is_full
 from aahcrawler.crawl.peers.peer_export import PeerExport
+from aahcrawler.crawl.reporting.activity import Activity
 from aahcrawler.crawl.reporting.recount import recounted
 from aahcrawler.crawl.reporting.summary import summary
 from aahcrawler.crawl.stats.collector import BEGUN, SharedStats
@@ -124,6 +125,11 @@ class Lifecycle:
     def pause(self) -> str:
         """Why the crawl fetches nothing new for now and what to do, empty while it does not pause."""
         return self._writer.hindrance or (PAUSED if self._fetching.leases.is_paused else "")
+
+    @property
+    def activity(self) -> Activity:
+        """What this process fetches, or what it waits for."""
+        return self._fetching.activity
 
     @property
     def seconds(self) -> float:

@@ -60,6 +60,8 @@ class LeaseSource:
     held: bool = False
     is_paused: bool = False
     """Whether the frontier hands out nothing until an operator resumes the crawl, or its queues."""
+    ready_at: float | None = None
+    """When the next lease may succeed as far as is known, by ``clock``; None while that is not waited for."""
     clock: Callable[[], float] = staticmethod(monotonic)
 
     def __init__(
@@ -196,6 +198,7 @@ class LeaseSource:
         """Wait until a lease may succeed; False if none ever will."""
         ready = await self._executor.call(self._frontier.next_ready)
         self.is_paused = ready == inf
+        self.ready_at = None if ready is None or ready == inf else self.clock() + ready
         if ready is None and not self._out and not self.held:
             return False
         # A queue that is ready while none could be leased waits for one of our own leases.

@@ -1,6 +1,7 @@
 """Show a running crawl: a live display in a terminal, plain lines elsewhere."""
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -11,12 +12,16 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from aahcrawler.crawl.reporting.activity import Activity
 from aahcrawler.crawl.reporting.summary import Countable
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.frontier.protocol import State
+from aahcrawler.seeds import in_words
 
 LINE_EVERY = 5.0
 """Seconds between two plain lines."""
+MOST_REASONS = 4
+"""Reasons of errors that are named."""
 LONGEST = 1e10
 """Seconds, three hundred years, beyond which no time is told."""
 
@@ -45,6 +50,10 @@ class Shown(Countable, Protocol):
     def seconds(self) -> float:
         """Seconds of crawling."""
 
+    @property
+    def activity(self) -> Activity | None:
+        """What this process fetches, or what it waits for; None where others fetch."""
+
 
 Show = Callable[[Shown], None]
 """Shows how far a crawl is by now."""
@@ -69,7 +78,7 @@ def _plain(console: Console, rate: Rate) -> Show:
         pages_per_second = rate(job.stats["pages"])
         if time.monotonic() - last >= LINE_EVERY:
             last = time.monotonic()
-            facts = ", ".join(f"{name} {value}" for name, value in facts_of(job, pages_per_second).items())
+            facts = "; ".join(f"{name}: {value}" for name, value in facts_of(job, pages_per_second).items())
             console.print(facts, soft_wrap=True, highlight=False, markup=False)
 
     return show
@@ -86,21 +95,42 @@ def facts_of(job: Shown, pages_per_second: float) -> dict[str, str]:
     """Return what is worth showing, by name: counts, rates, and the time left by the limits."""
     stats, counts = job.stats, job.counts
     pages = int(stats["pages"])
-    ratio = f"{stats['relevant'] / pages:.2f}" if pages else "-"
-    applications = ", ".join(f"{name} {n}" for name, n in list(stats.group("application").items())[:4])
+    relevant = f"{int(stats['relevant']):,} ({stats['relevant'] / pages:.0%})" if pages else "-"
+    applications = ", ".join(f"{name} {n:,}" for name, n in list(stats.group("application").items())[:4])
     return {
         **({"paused": job.pause} if job.pause else {}),
-        "pages": f"{pages:,}",
+        **({"now": str(job.activity)} if job.activity is not None and not job.pause else {}),
+        "pages": f"{pages:,} ({pages_per_second:.1f} a second)",
         **({"since before": since_before(stats)} if job.number > 1 else {}),
-        "pages/s": f"{pages_per_second:.1f}",
-        "queued": f"{counts.pages.get(State.QUEUED, 0):,}",
+        "relevant pages": relevant,
         "web objects": f"{int(stats['objects']):,}",
-        "harvest ratio": ratio,
         "applications": applications or "-",
+        "images, styles and other files": f"{int(stats['requisites']):,}",
+        "received": f"{stats['bytes'] / 1e6:,.1f} MB",
+        "errors": errors(stats),
         **adapted(stats),
+        "pages waiting": f"{counts.pages.get(State.QUEUED, 0):,}",
+        "time so far": _duration(job.seconds),
         "time left": time_left(job, pages_per_second),
         **({"to deliver": f"{job.delivery.progress.waiting:,} files"} if job.delivery else {}),
     }
+
+
+def errors(stats: Stats) -> str:
+    """Return how many URLs gave no answer, or one that is an error, and the commonest reasons.
+
+    >>> errors(Stats({"error:resolve": 2, "status:404": 1200, "status:200": 7})), errors(Stats())
+    ('1,202 (not found (404) 1,200, name not resolved 2)', 'none')
+    """
+    found = Counter[str]()
+    for reason, number in stats.group("error").items():
+        found[in_words(reason)] += number
+    for status, number in stats.group("status").items():
+        if status >= "400":
+            found[in_words(f"status {status}")] += number
+    named = ", ".join(f"{words} {number:,}" for words, number in found.most_common(MOST_REASONS))
+    others = ", ..." if len(found) > MOST_REASONS else ""
+    return f"{found.total():,} ({named}{others})" if found else "none"
 
 
 def since_before(stats: Stats) -> str:
@@ -127,9 +157,9 @@ def adapted(stats: Stats) -> dict[str, str]:
 
 
 def time_left(job: Shown, pages_per_second: float) -> str:
-    """Return when the first of the limits will be reached at the present rate.
+    """Return when the first of the limits will be reached at the present rate, or what is queued be fetched.
 
-    ``no limit`` where there is none, ``-`` while nothing can be said.
+    ``-`` while nothing can be said.
     """
     limits, stats = job.icd.limits, job.stats
     guesses = []
@@ -140,5 +170,12 @@ def time_left(job: Shown, pages_per_second: float) -> str:
     if limits.bytes and stats["bytes"] and job.seconds:
         guesses.append((limits.bytes - stats["bytes"]) / (stats["bytes"] / job.seconds))
     if guesses:
-        return str(timedelta(seconds=round(min(max(0.0, min(guesses)), LONGEST))))
-    return "-" if limits.pages or limits.bytes else "no limit"
+        return f"{_duration(min(guesses))} at most"
+    queued = job.counts.pages.get(State.QUEUED, 0)
+    if limits.pages or limits.bytes or not (pages_per_second and queued):
+        return "-"
+    return f"{_duration(queued / pages_per_second)} for the pages that wait by now; there is no limit"
+
+
+def _duration(seconds: float) -> str:
+    return str(timedelta(seconds=round(min(max(0.0, seconds), LONGEST))))

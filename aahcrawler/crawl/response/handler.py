@@ -61,6 +61,8 @@ logger = logging.getLogger(__name__)
 
 AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Answers that may be another one later."""
+_DENIED = frozenset({"robots", "address"})
+"""Reasons for which a URL is blocked that a person sees among failed ones."""
 LONGEST_REST = 3600.0
 """Seconds beyond which a Retry-After is not believed."""
 
@@ -229,6 +231,8 @@ class ResponseHandler:
     async def _end(self, lease: Lease, state: State, reason: str) -> None:
         logger.info("%s %s: %s", lease.url, state, reason)
         group = "blocked" if state is State.BLOCKED else "error"
+        if state is State.FAILED or reason in _DENIED:
+            await self._keep_failed(lease, reason)
         await self._steps.listings.failed(lease, reason)
         counts = {f"{group}:{reason}": 1.0, **self._steps.seed_trail.failed(lease, state, reason)}
         await self._commit(lease, state, (), Outcome(reason, counts))
@@ -257,6 +261,8 @@ class ResponseHandler:
         noted = self._steps.seed_trail.failed(lease, State.FAILED, cause or reason) if last else {}
         learned = self._fetching.politeness.learned(lease.url)
         outcome = Outcome(reason, {f"error:{reason}": 1.0, **noted} if last else {"retries": 1.0}, pause, learned)
+        if last:
+            await self._keep_failed(lease, reason)
         logger.info("%s attempt %d: %s; its site rests for %.0f s", lease.url, lease.attempt, reason, pause)
         state = await self._writer.call(self._frontier.retry, lease, outcome)
         if state is State.FAILED:
@@ -288,6 +294,8 @@ class ResponseHandler:
             await self._ask_plainly(lease, response)
             return
         stats = _stats(lease, comparison, response, asked)
+        if page.status >= HTTPStatus.BAD_REQUEST and not is_probe(lease.url):
+            await self._keep_failed(lease, f"status {page.status}")
         comparison = await self._steps.transcripts.read(lease, comparison, stats)
         comparison = self._steps.analyser.recalled(lease, comparison)
         found = self._steps.analyser.analyse(lease, comparison)
@@ -392,6 +400,11 @@ class ResponseHandler:
         log, language = self._writer.stores.refusals, None if found is None else found.metadata.language
         if log is not None and discovered.rejected:
             await self._writer.write(log.refused, lease.url, language, discovered.rejected)
+
+    async def _keep_failed(self, lease: Lease, reason: str) -> None:
+        """Keep that a URL failed, for people to see."""
+        if self._writer.stores.refusals is not None:
+            await self._writer.write(self._writer.stores.refusals.failed, lease.url, reason, lease.kind, lease.via)
 
     async def _ask_plainly(self, lease: Lease, response: CapturedResponse) -> None:
         """Archive a 304 that stands for nothing any more, and ask again, at once and without conditions."""

@@ -1,0 +1,40 @@
+"""Says in words why links were not followed and URLs not fetched."""
+
+from collections.abc import Mapping
+
+from aahcrawler.scope import Refusal, SourceRefusal
+from aahcrawler.traps import Trap
+
+_WORDS: Mapping[str, str] = {
+    Refusal.SCHEME: "no web page, such as a mail address",
+    Refusal.TOO_LONG: "the URL is too long",
+    Refusal.SPAM: "on the list of spam hosts",
+    Refusal.DENIED: "excluded by scope.deny",
+    Refusal.OTHER_SITE: "on other sites than the seeds",
+    Refusal.NOT_ALLOWED: "not among what scope.allow admits",
+    Refusal.TOO_DEEP: "too many links away from a seed",
+    Refusal.LANGUAGE: "in another language",
+    SourceRefusal.NOT_VOUCHED: "in a sitemap that may not speak for the host",
+    SourceRefusal.TOO_MANY_SITEMAPS: "sitemaps beyond those that are read",
+    SourceRefusal.LISTED_LINKS: "pages of links that a complete listing makes needless",
+    SourceRefusal.SOURCE: "in feeds or documents that are not to be followed",
+    Trap.REPEATING: "parts of the path repeat",
+    Trap.SEGMENTS: "the path has too many parts",
+    Trap.PARAMETERS: "the URL has too many parameters",
+    Trap.NOVELTY: "pages like these brought nothing new",
+    Trap.SESSION: "known pages under another session",
+    Trap.NEAR_DUPLICATE: "on a copy of another page",
+    Trap.SOFT_404: "on a page that says that it is not there",
+    "robots": "robots.txt forbids it",
+    "address": "in a private network",
+    "requisite_bytes": "images, styles and other files beyond limits.requisite_bytes",
+}
+
+
+def in_words(counts: Mapping[str, int]) -> Mapping[str, int]:
+    """Return counts by reason with the reasons in words, each with the name that ``crawl.json`` has for it.
+
+    >>> in_words({"too_deep": 3, "rule:no calendars": 1})
+    {'too many links away from a seed (too_deep)': 3, 'rule:no calendars': 1}
+    """
+    return {f"{_WORDS[reason]} ({reason})" if reason in _WORDS else reason: n for reason, n in counts.items()}
