@@ -279,14 +279,7 @@ class ResponseHandler:
         if kind is not None:
             await self._finish_list(lease, response, page, kind)
             return
-        if page.status < 300 and self._is_too_large(lease, page, response):
-            size = response.exchange.response_size
-            await self._writer.count({"requests": 1, "requisite_bytes": size})
-            await self._end(lease, State.BLOCKED, "requisite_file_bytes")
-            return
-        refusal = known.scope.admit_type(lease, page.media_type) if 200 <= page.status < 300 else None
-        if refusal is not None:
-            await self._put_aside(lease, refusal)
+        if await self._is_refused(lease, page, response):
             return
         try:
             comparison = self._steps.recrawl.compare(lease, page, response.exchange, asked, known.fingerprint)
@@ -323,6 +316,19 @@ class ResponseHandler:
                     lease.url, discovered.pages, discovered.refused, are_scored=found.contribution is None
                 )
             await self._steps.batch_scoring.add(found, discovered)
+
+    async def _is_refused(self, lease: Lease, page: Page, response: CapturedResponse) -> bool:
+        """End a lease whose answer is not to be kept, for its size or its type; return whether it is such."""
+        if not 200 <= page.status < 300:
+            return False
+        if self._is_too_large(lease, page, response):
+            await self._writer.count({"requests": 1, "requisite_bytes": response.exchange.response_size})
+            await self._end(lease, State.BLOCKED, "requisite_file_bytes")
+            return True
+        refusal = self._context.now.scope.admit_type(lease, page.media_type)
+        if refusal is not None:
+            await self._put_aside(lease, refusal)
+        return refusal is not None
 
     def _is_too_large(self, lease: Lease, page: Page, response: CapturedResponse) -> bool:
         """Return whether a requisite was cut off for its size; the beginning of a film would be replayed as broken."""
