@@ -267,4 +267,4 @@ def test_everything_holds_for_other_readers(months: Months) -> None:
     assert crawl_violations(months.crawl) == []
     report = (months.crawl / "report.html").read_text("utf-8")
     assert "Crawl 3 of test" in report
-    assert f"Crawl 2, begun {months.summaries[1]['begun_at']}, had 7 pages." in report
+    assert f"Crawl 2, begun {months.summaries[1]['begun_at']}, had 7 pages and " in report
