@@ -64,3 +64,17 @@ def test_every_target_of_the_makefile_that_is_named_exists() -> None:
     for page in PAGES:
         for target in re.findall(r"\bmake ([a-z]+)\b(?=`|    #)", page.read_text("utf-8")):
             assert re.search(rf"^{target}:", makefile, re.MULTILINE), f"{page.name} names make {target}"
+
+
+def test_every_layer_of_the_package_is_in_the_table_of_layers() -> None:
+    (table,) = re.findall(
+        r"## Layers\n(.*?)\n`knowledge_base/`", (PROJECT / "docs/architecture.md").read_text("utf-8"), re.S
+    )
+    packages = [path.parent.name for path in (PROJECT / "aahcrawler").glob("*/__init__.py")]
+    assert [name for name in packages if f"`{name}/`" not in table] == []
+
+
+def test_a_new_user_finds_the_first_site_at_once() -> None:
+    beginning = (PROJECT / "README.md").read_text("utf-8").split("\n- **")[0]
+    assert "(docs/first-site.md)" in beginning
+    assert "(docs/not-yet.md)" in beginning

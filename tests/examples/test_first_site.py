@@ -59,7 +59,8 @@ class Walker:
             ended = command.ended()
         assert ended.code == 0, f"{line}: {ended}"
         self.ran.append(line)
-        return (ended.out + ended.err).replace(f"http://{HOST}/", URL)
+        told = re.sub(r"^now: .*\n", "", ended.out + ended.err, flags=re.MULTILINE)  # A slow machine shows progress.
+        return told.replace(f"http://{HOST}/", URL)
 
     def _front_page(self) -> Path:
         return WORLD / HOST / "pages" / "00001.html"

@@ -1,7 +1,6 @@
 """Results of seeds from the notes of a crawl."""
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from aahcrawler import seeds
 from aahcrawler.seeds import SeedResult, Verdict, seed_results
@@ -62,8 +61,3 @@ def test_objects_on_its_site_disprove_a_wall_by_its_looks() -> None:
 def test_what_is_blocked_for_another_reason_was_not_wanted() -> None:
     assert result(seeds.of_failure(A, "rule:no-ads", blocked=True)).verdict is Verdict.NOT_WANTED
     assert result(seeds.of_failure(A, "robots", blocked=True)).verdict is Verdict.ROBOTS
-
-
-def test_the_documented_table_of_verdicts_has_them_all() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "operating.md").read_text("utf-8")
-    assert [verdict.value for verdict in Verdict if f"`{verdict.value}`" not in page] == []
