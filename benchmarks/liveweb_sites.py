@@ -287,7 +287,7 @@ SITES: Mapping[str, Site] = {
     ),
     "empty": _walled(Verdict.EMPTY, ""),
     "soft-404": _walled(Verdict.SOFT_404, "<h1>404</h1><p>The page that you asked for was not found.</p>"),
-    "unseen-soft-404": _walled(Verdict.SOFT_404, "<h2>Seite nicht gefunden</h2><p>Leider gibt es sie nicht mehr.</p>"),
+    "soft-404-de": _walled(Verdict.SOFT_404, "<h2>Seite nicht gefunden</h2><p>Leider gibt es sie nicht mehr.</p>"),
     "not-found": _walled(Verdict.NOT_FOUND, "<h1>Not found</h1>", status=404),
     "gone": _walled(Verdict.NOT_FOUND, "<h1>Gone</h1>", status=410),
     "server-error": _walled(Verdict.SERVER_ERROR, "<h1>Internal error</h1>", status=500),
