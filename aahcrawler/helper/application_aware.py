@@ -20,7 +20,7 @@ from aahcrawler.helper.links.requests import Values, no_values
 from aahcrawler.helper.site_memory.sites import Sites, site_of
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
-from aahcrawler.page.date_order import ambiguous_days, implied_order, shown_order
+from aahcrawler.page.date_order import NumericDates
 from aahcrawler.page.titles import head_title, parts
 from aahcrawler.webobject import WebObject
 from knowledge_base.hosts import HostIndex
@@ -103,14 +103,15 @@ class ApplicationAwareHelper:
         return found if beginning is page else with_rest(found, page, Links(page, self._sites, self._values))
 
     def _read(self, page: Page, former: Metadata | None) -> Assistance:
-        order = None
-        if page.is_html:
-            order = self._sites.date_order(page.url, shown_order(page), implied_order(page))
-            titles = self._sites.shared_titles(page.url, parts(head_title(page)))
-            page = page.of_site(order, titles, self._sites.records.of(page.url))
+        if not page.is_html:
+            return self._assisted(page, former)
+        dates = NumericDates(page)
+        order = self._sites.date_order(page.url, dates.shown_order(), dates.implied_order())
+        titles = self._sites.shared_titles(page.url, parts(head_title(page)))
+        page = page.of_site(order, titles, self._sites.records.of(page.url))
         found = self._assisted(page, former)
         page.forget()
-        return _marked(found, ambiguous_days(page)) if order is None and page.is_html else found
+        return _marked(found, dates.ambiguous_days()) if order is None else found
 
     def _assisted(self, page: Page, former: Metadata | None) -> Assistance:
         if not (page.is_html or page.is_json):

@@ -1,12 +1,14 @@
-"""Counts the web objects of a crawl as its tables show them: each once, on however many pages it is."""
+"""Counts the web objects of a crawl as its tables show them, and their fields: each object once."""
 
 import re
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from aahcrawler.objects import vocabulary as v
 from aahcrawler.objects.reader import number_of, texts
@@ -15,12 +17,27 @@ _TYPED, _MADE, _UNCHANGED = (
     (name, re.compile(rb'<([^>]*)>%s(?:"([^"\n]*)"|<([^>]*)>) <([^>]*)> \.\n' % re.escape(name)))
     for name in (f" <{iri}> ".encode() for iri in (v.OBJECT_TYPE, v.GENERATED_BY, v.UNCHANGED_SINCE))
 )
+_FIELDS = {
+    name: (f" <{iri}> ".encode(), re.compile(rb"<([^>]*)>[^\n]* <([^>]*)> \.\n"))
+    for name, iri in (("title", v.TITLE), ("author", v.AUTHOR), ("date", v.DATE))
+}
 
 
-def object_counts(crawl: Path, number: int | None = None) -> Mapping[str, int]:
-    """Return how many objects of each type a crawl's folder holds; with ``number``, those that this crawl found.
+@dataclass(frozen=True, slots=True)
+class ObjectCounts:
+    """The number of web objects of each type, and of those that have a title, an author or a date.
 
-    Of an object that pages show as different types, the last one counts. Memory use grows by some twenty bytes for each
+    ``complete`` has type and ``title``, ``author`` or ``date`` as its keys.
+    """
+
+    types: Mapping[str, int] = field(default_factory=dict)
+    complete: Mapping[tuple[str, str], int] = field(default_factory=dict)
+
+
+def object_counts(crawl: Path, number: int | None = None) -> ObjectCounts:
+    """Return how many objects a crawl's folder holds; with ``number``, those that this crawl found.
+
+    Of an object that several pages show, what the last one shows counts. Memory use grows by some fifty bytes for each
     time that a page shows an object, and with the number of captures. Raises ``ReadError``.
     """
     found = _Objects()
@@ -32,10 +49,15 @@ def object_counts(crawl: Path, number: int | None = None) -> Mapping[str, int]:
 
 
 class _Objects:
-    """The objects as captures state them: hashes of their IRIs, their types, and the numbers of their captures."""
+    """The objects as captures state them: hashes of their IRIs, their types, and the numbers of their captures.
+
+    Of their fields it has hashes of IRI and capture.
+    """
 
     def __init__(self) -> None:
         self._names, self._types, self._captures = array("q"), array("H"), array("L")
+        self._stated = array("q")
+        self._having = {name: array("q") for name in _FIELDS}
         self._type_codes: dict[bytes, int] = {}
         self._numbers: dict[bytes, int] = {}
         self._stating: set[int] = set()
@@ -60,6 +82,9 @@ class _Objects:
             self._names.append(hash(subject))
             self._types.append(self._type_codes.setdefault(object_type, len(self._type_codes)))
             self._captures.append(capture)
+            self._stated.append(hash((subject, graph)))
+        for name, having in self._having.items():
+            having.extend(hash(subject_and_graph) for subject_and_graph in _said(text, _FIELDS[name]))
 
     def holders(self) -> frozenset[int]:
         """Return the captures that state what the wanted ones hold: of an unchanged page, the last such capture."""
@@ -69,15 +94,27 @@ class _Objects:
         held = {last.get(self._former[each], each) if each in self._former else each for each in self._wanted}
         return frozenset(held)
 
-    def counts(self, holders: frozenset[int] | None) -> Mapping[str, int]:
-        """Return the number of objects by type, of some captures or of all."""
-        names, types = np.frombuffer(self._names, np.int64), np.frombuffer(self._types, np.uint16)
+    def counts(self, holders: frozenset[int] | None) -> ObjectCounts:
+        """Return the numbers of objects, of some captures or of all."""
+        last = self._last(holders)
+        types = np.frombuffer(self._types, np.uint16)[last]
+        stated = np.frombuffer(self._stated, np.int64)[last]
+        names = {code: name.decode() for name, code in self._type_codes.items()}
+        complete: dict[tuple[str, str], int] = {}
+        for field_name, having in self._having.items():
+            found = Counter(types[np.isin(stated, np.frombuffer(having, np.int64))].tolist())
+            complete |= {(names[code], field_name): many for code, many in found.items()}
+        found = Counter(types.tolist())
+        return ObjectCounts({name: found[code] for code, name in names.items() if found[code]}, complete)
+
+    def _last(self, holders: frozenset[int] | None) -> npt.NDArray[np.intp]:
+        """Return the place of the last statement of each object, of those that some captures state or of all."""
+        names, places = np.frombuffer(self._names, np.int64), np.arange(len(self._names))
         if holders is not None:
             held = np.isin(np.frombuffer(self._captures, np.uint64), np.fromiter(holders, np.uint64, len(holders)))
-            names, types = names[held], types[held]
+            names, places = names[held], places[held]
         _, last = np.unique(names[::-1], return_index=True)
-        found = Counter(types[::-1][last].tolist())
-        return {name.decode(): found[code] for name, code in self._type_codes.items() if found[code]}
+        return places[::-1][last]
 
     def _number(self, capture: bytes) -> int:
         return self._numbers.setdefault(capture, len(self._numbers))

@@ -118,6 +118,21 @@ def object_rows(crawl: Path, number: int | None = None) -> Iterator[ObjectRow]:
                 yield group.object_row(subject, deleted.get(subject))
 
 
+def objects_of(crawl: Path, captures: frozenset[str]) -> Iterator[ObjectRow]:
+    """Yield the web objects that some captures state, as these state them. Raises ``ReadError``.
+
+    What comes after the last of the captures is not read.
+    """
+    missing = set(captures)
+    for name, lines in groupby(_Segments.of(crawl).lines(), graph_of):
+        if name in missing:
+            (group,) = _grouped(ox.parse(b"".join(lines), ox.RdfFormat.N_QUADS, lenient=True))
+            yield from (group.object_row(subject, None) for subject in group.objects())
+            missing.discard(name)
+        if not missing:
+            return
+
+
 @dataclass(frozen=True, slots=True)
 class ObjectChanges:
     """How many web objects a crawl found first, found to say something else than before, and found gone."""

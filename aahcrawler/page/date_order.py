@@ -14,49 +14,58 @@ MOST = 300
 LEAST_IN_A_ROW = 5
 """Different days that follow one another in one order of day and month alone; fewer do so by chance."""
 
+_NUMERIC = re.compile(rb"(?<![\d./-])\d{1,2}([/-])\d{1,2}\1(?:\d{4}|\d{2})(?![\d/-])")
 _SHOWN = re.compile(rb">([^<>]{0,40}?(?<![\d./-])(\d{1,2})([/-])(\d{1,2})\3(\d{4}|\d{2})(?![\d/-])[^<>]{0,40})<")
 _IN_TEXT = re.compile(r"(?<![\d./-])(\d{1,2})([/-])(\d{1,2})\2(?:\d{4}|\d{2})(?![\d/-])")
 _MACHINE = re.compile(r"\s*\d{4}-(\d{2})-(\d{2})")
 
 
-def shown_order(page: Page) -> Order | None:
-    """Return the order of the numeric dates that a page shows, None if nothing decides it or two dates contradict.
+class NumericDates:
+    """The dates of a page whose day and month could be exchanged, and what they tell of the order of both."""
 
-    A number over 12 decides, and so does a weekday that agrees with one order only.
-    """
-    found: set[Order] = set()
-    for match, _ in zip(_SHOWN.finditer(page.body), range(MOST), strict=False):
-        first, second = int(match[2]), int(match[4])
-        if first > 12 >= second:
-            found.add("dmy")
-        elif second > 12 >= first:
-            found.add("mdy")
-        elif first != second and min(first, second) >= 1 and max(first, second) <= 12:
-            found |= _by_weekday(match[1].decode(page.encoding, "replace"), page)
-    return next(iter(found)) if len(found) == 1 else None
+    def __init__(self, page: Page) -> None:
+        self._page = page
+        self._is_there = _NUMERIC.search(page.body) is not None
+        self._shown = list(islice(_SHOWN.finditer(page.body), MOST)) if self._is_there else []
 
+    def shown_order(self) -> Order | None:
+        """Return the order of the dates that the page shows, None if nothing decides it or two dates contradict.
 
-def implied_order(page: Page) -> Order | None:
-    """Return the likely order of dates on a page on which nothing is certain, None if nothing suggests one.
+        A number over 12 decides, and so does a weekday that agrees with one order only.
+        """
+        found: set[Order] = set()
+        for match in self._shown:
+            first, second = int(match[2]), int(match[4])
+            if first > 12 >= second:
+                found.add("dmy")
+            elif second > 12 >= first:
+                found.add("mdy")
+            elif first != second and min(first, second) >= 1 and max(first, second) <= 12:
+                found |= _by_weekday(match[1].decode(self._page.encoding, "replace"), self._page)
+        return next(iter(found)) if len(found) == 1 else None
 
-    The first clue is a series of dates down the page that is ascending or descending in one order alone, the second
-    ``time`` elements that give the same day in machine-readable form.
-    """
-    return _by_sequence(page) or _by_time_elements(page)
+    def implied_order(self) -> Order | None:
+        """Return the likely order where nothing is certain, None if nothing suggests one.
 
+        The first clue is a series of dates down the page that is ascending or descending in one order alone, the second
+        ``time`` elements that give the same day in machine-readable form.
+        """
+        return self._by_sequence() or (_by_time_elements(self._page) if self._is_there else None)
 
-def _by_sequence(page: Page) -> Order | None:
-    found = [
-        (int(match[5]), int(match[2]), int(match[4]))
-        for match, _ in zip(_SHOWN.finditer(page.body), range(MOST), strict=False)
-    ]
-    if len(set(found)) < LEAST_IN_A_ROW or any(max(pair[1:]) > 12 for pair in found):
-        return None
-    day_first, month_first = [(year, two, one) for year, one, two in found], found
-    in_order = {"dmy": _is_monotone(day_first), "mdy": _is_monotone(month_first)}
-    if in_order["dmy"] == in_order["mdy"]:
-        return None
-    return "dmy" if in_order["dmy"] else "mdy"
+    def ambiguous_days(self) -> frozenset[frozenset[int]]:
+        """Return the pairs of numbers whose day and month could be exchanged."""
+        shown = ((int(match[2]), int(match[4])) for match in self._shown)
+        return frozenset(frozenset(pair) for pair in shown if pair[0] != pair[1] and max(pair) <= 12)
+
+    def _by_sequence(self) -> Order | None:
+        found = [(int(match[5]), int(match[2]), int(match[4])) for match in self._shown]
+        if len(set(found)) < LEAST_IN_A_ROW or any(max(pair[1:]) > 12 for pair in found):
+            return None
+        day_first, month_first = [(year, two, one) for year, one, two in found], found
+        in_order = {"dmy": _is_monotone(day_first), "mdy": _is_monotone(month_first)}
+        if in_order["dmy"] == in_order["mdy"]:
+            return None
+        return "dmy" if in_order["dmy"] else "mdy"
 
 
 def _is_monotone(days: Sequence[tuple[int, int, int]]) -> bool:
@@ -67,7 +76,8 @@ def _is_monotone(days: Sequence[tuple[int, int, int]]) -> bool:
 def _by_time_elements(page: Page) -> Order | None:
     found: set[Order] = set()
     for element in islice(page.tree.iter("time"), MOST):
-        machine, match = _MACHINE.match(element.get("datetime") or ""), _IN_TEXT.search(excerpt(element, 80))
+        machine = _MACHINE.match(element.get("datetime") or "")
+        match = _IN_TEXT.search(excerpt(element, 80)) if machine is not None else None
         if machine is None or match is None:
             continue
         month, day, first, second = int(machine[1]), int(machine[2]), int(match[1]), int(match[3])
@@ -76,12 +86,6 @@ def _by_time_elements(page: Page) -> Order | None:
         elif (first, second) == (month, day) != (day, month):
             found.add("mdy")
     return next(iter(found)) if len(found) == 1 else None
-
-
-def ambiguous_days(page: Page) -> frozenset[frozenset[int]]:
-    """Return the pairs of numbers of the dates that a page shows whose day and month could be exchanged."""
-    shown = ((int(match[2]), int(match[4])) for match, _ in zip(_SHOWN.finditer(page.body), range(MOST), strict=False))
-    return frozenset(frozenset(pair) for pair in shown if pair[0] != pair[1] and max(pair) <= 12)
 
 
 def _by_weekday(text: str, page: Page) -> set[Order]:

@@ -1,54 +1,41 @@
 """Shows in the report the web objects of a crawl: how complete they are, and samples."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from html import escape
 
-from aahcrawler.objects.reader import ObjectRow
-from aahcrawler.report.chart import bars
+from aahcrawler.objects.reader import ObjectRow, PageRow
 
-MOST_READ = 100_000
-"""Web objects of a crawl up to which they are looked at one by one: of more, that takes minutes and gigabytes."""
 SAMPLES_OF_A_TYPE = 3
 MOST_SAMPLES = 15
 LONGEST_TEXT = 240
 """Characters of an object's text that are shown."""
+SAMPLED_PAGES = 5
+"""Pages of each level of an application whose objects may be shown."""
 _FIELDS = ("title", "author", "date")
 
 
-@dataclass(slots=True)
-class ObjectsFound:
-    """How many of the web objects of each type were looked at, how many have what, and the first of them."""
-
-    looked_at: Counter[str] = field(default_factory=Counter)
-    complete: Counter[tuple[str, str]] = field(default_factory=Counter)
-    samples: list[ObjectRow] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, rows: Iterable[ObjectRow]) -> "ObjectsFound":
-        """Look at the objects that are not deleted."""
-        found = cls()
-        for row in rows:
-            if row.deleted is None:
-                found._add(row)
-        return found
-
-    def _add(self, row: ObjectRow) -> None:
-        self.looked_at[row.type] += 1
-        self.complete.update((row.type, name) for name in _FIELDS if getattr(row, name))
-        if self.looked_at[row.type] <= SAMPLES_OF_A_TYPE and len(self.samples) < MOST_SAMPLES:
-            self.samples.append(row)
+def sampled_captures(pages: Iterable[PageRow]) -> frozenset[str]:
+    """Return the captures that state the objects of the first pages of each level; those of list pages are left out."""
+    found: dict[tuple[str | None, str | None], list[str]] = {}
+    for page in pages:
+        if page.level != "intermediate":
+            found.setdefault((page.application, page.level_name), []).append(page.unchanged or page.capture)
+    return frozenset(capture for captures in found.values() for capture in captures[:SAMPLED_PAGES])
 
 
-def completeness(counts: Mapping[str, int], found: ObjectsFound) -> str:
+def sampled(rows: Iterable[ObjectRow]) -> Sequence[ObjectRow]:
+    """Return the first few objects of each type."""
+    found: dict[str, list[ObjectRow]] = {}
+    for row in rows:
+        found.setdefault(row.type, []).append(row)
+    return [row for of_a_type in found.values() for row in of_a_type[:SAMPLES_OF_A_TYPE]][:MOST_SAMPLES]
+
+
+def completeness(counts: Mapping[str, int], complete: Mapping[tuple[str, str], int]) -> str:
     """Return a table of the objects by type, and how many of them have a title, an author and a date."""
     if not counts:
         return "<p>No web object was found.</p>"
-    if not found.looked_at:
-        told = f"These are more than {MOST_READ:,}: <code>aah objects</code> tells which have a title, author and date."
-        return f"{bars(counts)}<p>{told}</p>"
-    rows = "".join(_row(name, number, found) for name, number in counts.items())
+    rows = "".join(_row(name, number, complete) for name, number in counts.items())
     head = "".join(f"<td>{words}</td>" for words in ("number", *_FIELDS))
     return (
         f'<div class="wide"><table><tr><th>type</th>{head}</tr>{rows}</table></div>'
@@ -56,8 +43,8 @@ def completeness(counts: Mapping[str, int], found: ObjectsFound) -> str:
     )
 
 
-def _row(name: str, number: int, found: ObjectsFound) -> str:
-    cells = "".join(f"<td>{found.complete[name, each]:,}</td>" for each in _FIELDS)
+def _row(name: str, number: int, complete: Mapping[tuple[str, str], int]) -> str:
+    cells = "".join(f"<td>{complete.get((name, each), 0):,}</td>" for each in _FIELDS)
     return f"<tr><th>{escape(name)}</th><td>{number:,}</td>{cells}</tr>"
 
 

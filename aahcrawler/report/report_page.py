@@ -14,14 +14,23 @@ from pydantic import BaseModel
 
 from aahcrawler.adaptation.store.overlay import Evidence, Overlay
 from aahcrawler.layout import FORMER, LEARNED, REPORT, SUMMARY
-from aahcrawler.objects.reader import ObjectChanges, PageRow, ReadError, object_changes, object_rows, page_rows
+from aahcrawler.objects.counts import object_counts
+from aahcrawler.objects.reader import (
+    ObjectChanges,
+    ObjectRow,
+    PageRow,
+    ReadError,
+    object_changes,
+    objects_of,
+    page_rows,
+)
 from aahcrawler.refusals import Failed
 from aahcrawler.report import adaptation_section, reason_words
 from aahcrawler.report.archive_section import ArchiveFile, archive_files, read_files
 from aahcrawler.report.chart import Axis, Line, bars, line_chart, over_pages
 from aahcrawler.report.failed_section import failed_table
 from aahcrawler.report.failed_section import read_failed as failed_of
-from aahcrawler.report.object_section import MOST_READ, ObjectsFound, completeness, samples
+from aahcrawler.report.object_section import completeness, sampled, sampled_captures, samples
 from aahcrawler.report.seed_section import Seed, seed_table
 from aahcrawler.report.topic_section import learned_topic, read_learned
 from aahcrawler.seeds import in_words
@@ -107,7 +116,8 @@ def write_report(crawl: Path) -> Path:
             learned=Overlay(crawl / LEARNED).evidence(),
             topic=read_learned(crawl),
             failed=_failed(crawl, summary.crawl, captures),
-            objects=_objects(crawl, summary),
+            complete=object_counts(crawl, summary.crawl if summary.crawl > 1 else None).complete,
+            objects=sampled(objects_of(crawl, sampled_captures(row for row in captures if row.is_page))),
             changes=_changes(crawl, summary),
             files=read_files(crawl),
         )
@@ -137,14 +147,8 @@ def _captures(crawl: Path, number: int) -> Sequence[PageRow]:
     return tuple({row.url: row for row in page_rows(crawl) if row.crawl == number}.values())
 
 
-def _objects(crawl: Path, summary: Summary) -> ObjectsFound:
-    if summary.objects > MOST_READ:
-        return ObjectsFound()
-    return ObjectsFound.of(object_rows(crawl, summary.crawl if summary.crawl > 1 else None))
-
-
 def _changes(crawl: Path, summary: Summary) -> ObjectChanges | None:
-    return object_changes(crawl, summary.crawl) if summary.crawl > 1 and summary.objects <= MOST_READ else None
+    return object_changes(crawl, summary.crawl) if summary.crawl > 1 and summary.objects <= _MOST_COMPARED else None
 
 
 def _failed(crawl: Path, number: int, captures: Iterable[PageRow]) -> Sequence[Failed]:
@@ -170,7 +174,8 @@ class Kept:
     """What the report shows beside the counts: the pages of the crawl, and the URLs that ``failed``.
 
     ``former`` is the crawl before, None where there was none, ``learned`` all that this crawl and those before it have
-    learned of sites, and ``topic`` of their topic. ``changes`` are those of web objects since, ``files`` WARC files.
+    learned of sites, and ``topic`` of their topic. ``complete`` tells how many web objects have which field,
+    ``objects`` are some of them, ``changes`` those of all since the crawl before, ``files`` WARC files.
     """
 
     rows: Sequence[PageRow] = ()
@@ -178,7 +183,8 @@ class Kept:
     learned: Sequence[Evidence] = ()
     topic: Learned = NOTHING
     failed: Sequence[Failed] = ()
-    objects: ObjectsFound = field(default_factory=ObjectsFound)
+    complete: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    objects: Sequence[ObjectRow] = ()
     changes: ObjectChanges | None = None
     files: Sequence[ArchiveFile] = ()
 
@@ -196,8 +202,8 @@ def report(summary: Summary, kept: Kept) -> str:
         ("Relevance over pages and over time", _relevance(rows)),
         *((("Learned terms of the topic", learned_topic(kept.topic)),) if not kept.topic.is_empty else ()),
         ("Pages by application and level", bars(_applications(rows), "No page yet.")),
-        ("Web objects by type", completeness(summary.object, kept.objects)),
-        ("Some of the web objects", samples(kept.objects.samples)),
+        ("Web objects by type", completeness(summary.object, kept.complete)),
+        ("Some of the web objects", samples(kept.objects)),
         ("Pages of no known kind without a web object, by reason", bars(summary.no_object, "There is none.")),
         ("Actions that failed, and what was learned", _adapted(summary, kept.learned)),
         ("Domains", bars(_domains(rows), "No page yet.")),
@@ -224,6 +230,8 @@ def report(summary: Summary, kept: Kept) -> str:
     )
 
 
+_MOST_COMPARED = 100_000
+"""Web objects of a crawl up to which they are compared one by one: of more, that takes minutes and gigabytes."""
 _NOT_COMPARED = (
     "<p>Web objects are too many to be compared here: <code>aah query --ready</code> has added and edited ones.</p>"
 )

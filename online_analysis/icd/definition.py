@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from types import MappingProxyType
@@ -178,7 +179,7 @@ class Icd(Section):
     def user_agent(self) -> str:
         """Return the value of the User-Agent header: one line of printable ASCII with the operator and purpose."""
         parts = [f"+{self.contact}", _header_text(self.operator), _header_text(self.title)]
-        return f"AAHCrawler/{version('aahcrawler')} ({'; '.join(filter(None, parts))})"
+        return f"AAHCrawler/{_version()} ({'; '.join(filter(None, parts))})"
 
     def meaning(self) -> dict[str, str]:
         """Return every field by its path, as JSON text; the order of lists, comments and spelling are gone.
@@ -226,3 +227,8 @@ def _digest(text: str) -> str:
 def _header_text(text: str) -> str:
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
     return " ".join(re.sub(r"[^ -~]|[()\\;<>\"]", " ", plain).split())[:100].strip()
+
+
+@cache
+def _version() -> str:
+    return version("aahcrawler")

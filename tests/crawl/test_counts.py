@@ -12,7 +12,7 @@ import pytest
 from fastwarc.warc import ArchiveIterator
 
 from aahcrawler.objects.counts import object_counts
-from aahcrawler.objects.reader import PageRow, page_rows
+from aahcrawler.objects.reader import PageRow, object_rows, page_rows
 from aahcrawler.objects.vocabulary import SOFT_404
 from aahcrawler.traps import Trap
 from tests.adaptation.redesigned import Post, old, posts, thread
@@ -109,7 +109,12 @@ def test_web_objects_are_the_same_everywhere(crawled: Crawled, number: int) -> N
     told = crawled.summaries[number - 1]
     listed = aah("objects", crawled.folder, "--crawl", str(number)).out.splitlines()
     assert told["objects"] == len(listed) == sum(told["object"].values())
-    assert told["object"] == object_counts(crawled.folder, number)
+    counted = object_counts(crawled.folder, number)
+    assert told["object"] == counted.types
+    rows = list(object_rows(crawled.folder, number))
+    fields = [(row.type, name) for row in rows for name in ("title", "author", "date") if getattr(row, name)]
+    assert fields
+    assert counted.complete == Counter(fields)
     assert f" {told['objects']} web objects; " in crawled.said[number - 1]
 
 
@@ -117,7 +122,9 @@ def test_an_object_on_two_pages_counts_once(crawled: Crawled) -> None:
     first, second = crawled.summaries
     assert first["objects"] == 4 * len(THREADS)
     assert second["objects"] == first["objects"] - 1, "of two posts that a page has lost the next page has one"
-    assert len(aah("objects", crawled.folder).out.splitlines()) == sum(object_counts(crawled.folder).values()) == 16
+    assert (
+        len(aah("objects", crawled.folder).out.splitlines()) == sum(object_counts(crawled.folder).types.values()) == 16
+    )
 
 
 @pytest.mark.parametrize("number", [1, 2])

@@ -10,7 +10,7 @@ from aahcrawler.helper.application_aware import UNKNOWN_ORDER
 from aahcrawler.helper.extraction.field_values import as_date
 from aahcrawler.helper.site_memory.sites import Sites
 from aahcrawler.page import dates
-from aahcrawler.page.date_order import ambiguous_days, implied_order, shown_order
+from aahcrawler.page.date_order import NumericDates
 from knowledge_base.model import DateFormat, KnowledgeBase
 from tests.page.building import page_of
 
@@ -32,7 +32,7 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
     ],
 )
 def test_numbers_and_weekdays_tell_the_order(shown: str, order: str | None) -> None:
-    assert shown_order(page_of(f"<html><body><p>{shown}</p></body></html>")) == order
+    assert NumericDates(page_of(f"<html><body><p>{shown}</p></body></html>")).shown_order() == order
 
 
 def test_a_weekday_is_believed_before_any_order() -> None:
@@ -72,7 +72,7 @@ def test_a_site_is_known_by_its_pages_until_they_contradict_each_other() -> None
     ],
 )
 def test_a_sequence_and_machine_readable_dates_imply_the_order(markup: str, order: str | None) -> None:
-    assert implied_order(page_of(f"<html><body>{markup}</body></html>")) == order
+    assert NumericDates(page_of(f"<html><body>{markup}</body></html>")).implied_order() == order
 
 
 def test_an_implied_order_gives_way_to_one_that_is_shown() -> None:
@@ -100,8 +100,8 @@ def test_dates_that_nothing_tells_the_order_of_are_marked() -> None:
     [sure] = helper.assist(page_of(markup.format("06/11/2020", text))).objects
     assert sure.inferred == {}
     assert sure.first("date") == datetime(2020, 11, 6, tzinfo=UTC)
-    assert ambiguous_days(page_of("<p>14/11/2020</p><p>6/11/2020</p>")) == {frozenset((6, 11))}
+    assert NumericDates(page_of("<p>14/11/2020</p><p>6/11/2020</p>")).ambiguous_days() == {frozenset((6, 11))}
 
 
 def test_a_hostile_page_of_digits_is_looked_at_in_no_time() -> None:
-    assert shown_order(page_of("<p>" + "1/" * 200_000 + "</p>")) is None
+    assert NumericDates(page_of("<p>" + "1/" * 200_000 + "</p>")).shown_order() is None

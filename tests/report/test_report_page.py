@@ -8,7 +8,15 @@ from aahcrawler.objects.reader import ObjectChanges, ObjectRow, PageRow
 from aahcrawler.refusals import Failed
 from aahcrawler.report.archive_section import MOST_FILES, ArchiveFile, archive_files, read_files
 from aahcrawler.report.chart import Axis, Line, line_chart
-from aahcrawler.report.object_section import LONGEST_TEXT, SAMPLES_OF_A_TYPE, ObjectsFound, completeness, samples
+from aahcrawler.report.object_section import (
+    LONGEST_TEXT,
+    SAMPLED_PAGES,
+    SAMPLES_OF_A_TYPE,
+    completeness,
+    sampled,
+    sampled_captures,
+    samples,
+)
 from aahcrawler.report.report_page import Kept, ReportError, Summary, read_failed, report, write_report
 
 HOSTILE = "<script>alert(1)</script>"
@@ -86,19 +94,14 @@ def test_changes_of_objects_are_told_of_later_crawls() -> None:
 
 
 def test_it_is_told_how_many_objects_have_what() -> None:
-    rows = [
-        thing(1, author="Jo", date="2026"),
-        thing(2, author="Al"),
-        thing(3, deleted="2026"),
-        thing(4, type="article"),
-    ]
-    table = completeness({"forum_post": 2, "article": 1}, ObjectsFound.of(rows))
+    complete = {("forum_post", "author"): 2, ("forum_post", "date"): 1}
+    table = completeness({"forum_post": 2, "article": 1}, complete)
     assert "<th>forum_post</th><td>2</td><td>0</td><td>2</td><td>1</td>" in table
     assert "<th>article</th><td>1</td><td>0</td><td>0</td><td>0</td>" in table
 
 
-def test_of_too_many_objects_only_the_number_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("aahcrawler.report.report_page.MOST_READ", 10)
+def test_of_too_many_objects_the_changes_are_not_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("aahcrawler.report.report_page._MOST_COMPARED", 10)
     (tmp_path / "objects").mkdir()
     (tmp_path / "crawl.json").write_text(summary(crawl=2, objects=11, object={"article": 11}).model_dump_json())
     former = tmp_path / "former" / "1"
@@ -106,19 +109,26 @@ def test_of_too_many_objects_only_the_number_is_told(monkeypatch: pytest.MonkeyP
     (former / "crawl.json").write_text(summary(objects=10).model_dump_json())
     html = write_report(tmp_path).read_text()
     assert "<th>article</th><td>11</td>" in html
-    assert "aah objects" in html
     assert "too many to be compared" in html
 
 
+def test_objects_of_the_first_pages_of_each_level_are_shown() -> None:
+    posts = [page(n, application="forum", level_name="thread", capture=f"post {n}") for n in range(SAMPLED_PAGES + 1)]
+    lists = [page(20, application="forum", level_name="board", level="intermediate", capture="list")]
+    same = [page(21, application="blog", level_name="article", capture="same", unchanged="article")]
+    captures = sampled_captures([*posts, *lists, *same])
+    assert captures == {*(f"post {n}" for n in range(SAMPLED_PAGES)), "article"}
+
+
 def test_a_few_objects_of_each_type_are_shown_shortened() -> None:
-    found = ObjectsFound.of([thing(n, body="word " * 1000) for n in range(9)] + [thing(10, type="article", title="A")])
-    html = samples(found.samples)
+    found = sampled([thing(n, body="word " * 1000) for n in range(9)] + [thing(10, type="article", title="A")])
+    html = samples(found)
     assert html.count('class="sample"') == SAMPLES_OF_A_TYPE + 1
     assert len(html) < (SAMPLES_OF_A_TYPE + 1) * (LONGEST_TEXT + 250)
 
 
 def test_nothing_of_a_page_is_taken_for_html() -> None:
-    objects = ObjectsFound.of([thing(1, title=HOSTILE, author=HOSTILE, body=HOSTILE, url=HOSTILE, type=HOSTILE)])
+    objects = (thing(1, title=HOSTILE, author=HOSTILE, body=HOSTILE, url=HOSTILE, type=HOSTILE),)
     failed = (Failed(failed=HOSTILE, reason=HOSTILE, via=HOSTILE),)
     kept = Kept((page(1, application=HOSTILE, level_name=HOSTILE),), failed=failed, objects=objects)
     html = report(summary(title=HOSTILE, error={HOSTILE: 1}, object={HOSTILE: 1}), kept)

@@ -20,7 +20,7 @@ def recounted(folder: Path, number: int, stats: Stats) -> Mapping[str, float]:
     Nothing where its objects cannot be read, which is logged.
     """
     try:
-        found = object_counts(folder, number if number > 1 else None)
+        found = object_counts(folder, number if number > 1 else None).types
     except ReadError as error:
         logger.warning("web objects that are on several pages are counted for each of them: %s", error)
         return {}
