@@ -73,6 +73,7 @@ def test_the_claim_of_a_worker_that_died_ends_by_itself(addresses: IpLocks, cloc
     assert addresses.claim(HERE, "two", 1.0, 60.0) == 0
 
 
+@pytest.mark.starts
 def test_claims_of_dead_workers_become_pauses(clock: Clock, request: pytest.FixtureRequest) -> None:
     with closing(connect(address_of("redis", request))) as client:
         client.flushall()
