@@ -77,6 +77,7 @@ TYPES: Mapping[str, tuple[str, ...]] = {
     "audio": (SCHEMA + "AudioObject",),
     "comment": (SIOC + "Post", SCHEMA + "Comment"),
     "dataset": (SCHEMA + "Dataset",),
+    "document": (SCHEMA + "DigitalDocument",),
     "event": (SCHEMA + "Event",),
     "faq": (SCHEMA + "FAQPage",),
     "how-to": (SCHEMA + "HowTo",),
