@@ -33,7 +33,7 @@ class CaptureDescription:
     objects this one's were compared with, ``changes`` the result. ``trap`` is as in ``Metadata``.
 
     ``reader`` identifies the reader (``aahcrawler.fingerprint``), empty where unknown. ``reading`` is None for a first
-    reading.
+    reading. ``is_requisite`` says that it is no page, but a file that an object of a page consists of.
     """
 
     iri: str
@@ -56,6 +56,7 @@ class CaptureDescription:
     trap: str = ""
     reader: str = ""
     reading: Reading | None = None
+    is_requisite: bool = False
 
     @property
     def graph(self) -> str:
@@ -133,6 +134,7 @@ def _of_reading(capture: CaptureDescription, later: Reading) -> Iterator[str]:
 def _of_capture(capture: CaptureDescription) -> tuple[tuple[str, str | None], ...]:
     return (
         (v.RDF_TYPE, f"<{v.CAPTURE}>"),
+        (v.RDF_TYPE, f"<{v.REQUISITE}>" if capture.is_requisite else None),
         (v.URL, typed(capture.url, v.XSD_ANY_URI)),
         (v.STATUS, integer(capture.status)),
         (v.GENERATED_AT, moment(capture.fetched_at.astimezone(UTC))),

@@ -298,10 +298,12 @@ def _claim_comments(page: Page, given: Sequence[Item], whole: str | None, claime
 
 
 def _media(page: Page, given: Sequence[Item], holder: str | None) -> Iterator[WebObject]:
-    """Yield videos, and the image of a page that is about one image; other images are decoration."""
+    """Yield videos and sounds, and the image of a page that is about one image; other images are decoration."""
     for item in given:
         if "VideoObject" in item.types and item.role in ("", "video", "mainEntity", "associatedMedia"):
             kind = "video"
+        elif "AudioObject" in item.types and item.role in ("", "audio", "mainEntity", "associatedMedia"):
+            kind = "audio"
         elif "ImageObject" in item.types and holder is None and not item.listed and item.role in ("", "mainEntity"):
             kind = "image"
         else:
@@ -316,6 +318,7 @@ def _media(page: Page, given: Sequence[Item], holder: str | None) -> Iterator[We
                 body=item.lines("description"),
                 url=address,
                 part_of=holder,
+                media=item.url(page.base_url, "contentUrl"),
             )
             yield _object(page, _identity(item, page, address or name), kind, facts)
 
@@ -352,6 +355,7 @@ class _Facts:
     body: str
     url: str | None = None
     part_of: str | None = None
+    media: str | None = None
 
 
 def _object(page: Page, iri: str, kind: str, facts: _Facts) -> WebObject:
@@ -362,6 +366,7 @@ def _object(page: Page, iri: str, kind: str, facts: _Facts) -> WebObject:
         "date": (moment,) if moment else (),
         "body": (facts.body,) if facts.body else (),
         "url": (Reference(facts.url),) if facts.url else (),
+        "media": (Reference(facts.media),) if facts.media else (),
     }
     given = {name: values for name, values in properties.items() if values}
     return WebObject(iri, kind, page.url, given, facts.part_of)

@@ -16,7 +16,9 @@ from aahcrawler.traps import Trap
 def description(
     lease: Lease, comparison: RecrawlComparison, metadata: Metadata, capture: Capture, status: int
 ) -> CaptureDescription:
-    """Return what is stated of a capture of a page, whose answer has a status and was understood as ``metadata``.
+    """Return what is stated of a capture, of a page or a file of an object.
+
+    Its answer has a status and was understood as ``metadata``.
 
     A payload that was only ever captured at other URLs has no former capture whose objects this one's revise.
     """
@@ -41,6 +43,7 @@ def description(
         revision_of=own if comparison.change in (Change.CHANGED, Change.GONE) else None,
         trap=metadata.trap,
         reader=metadata.understood_by,
+        is_requisite=lease.kind == "requisite",
     )
 
 
