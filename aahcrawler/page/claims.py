@@ -13,6 +13,7 @@ from aahcrawler.page.schemaorg import Item, items
 from aahcrawler.page.text import bare, excerpt, fold
 from aahcrawler.urls import canonicalize, origin, queue_of, resolve
 from aahcrawler.webobject import Person, Reference, Value, WebObject
+from online_analysis.media_types import type_by_url
 
 LONG_LINE = 80
 """A line of at least so many characters counts as running text; menus, teasers' titles and captions are shorter."""
@@ -68,6 +69,18 @@ def _meta(page: Page) -> Mapping[str, str]:
             if name and content:
                 found.setdefault(name.strip().lower(), content)
     return found
+
+
+def played(page: Page) -> str | None:
+    """Return the URL of the film, else the sound, that a page declares by OpenGraph; players are no files."""
+    found = meta(page)
+    for kind in ("video", "audio"):
+        media_type = found.get(f"og:{kind}:type", "").lower()
+        for name in (f"og:{kind}:secure_url", f"og:{kind}:url", f"og:{kind}"):
+            url = resolve(page.base_url, found.get(name, ""))
+            if url is not None and (media_type or type_by_url(url) or "").startswith(f"{kind}/"):
+                return url
+    return None
 
 
 def permalink(page: Page) -> str:
