@@ -283,6 +283,8 @@ class _Graph:
             trap=row.trap or "",
             reader=row.reader or "",
             reading=self._reading(),
+            frames=tuple(own.get(v.HAS_FRAME, ())),
+            frame_of=self.first(self.name, v.FRAME_OF) or "",
         )
 
     def _reading(self) -> Reading | None:

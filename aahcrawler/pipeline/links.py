@@ -129,7 +129,7 @@ def discover_links(
     redirects = others.add(() if loops else _redirects(lease, targets, rules), rules)
     others.add(_frames(lease, frames, rules), rules)
     others.add(announced([link.url for link in feeds]), rules)
-    asked, bounded = _requisites(lease, needed, media_of(metadata), rules) if wants_requisites else ([], {})
+    asked, bounded = _requisites(lease, needed, media_of(metadata, lease.url), rules) if wants_requisites else ([], {})
     others.add(asked, rules)
     counts: dict[str, float] = {f"refused:{reason}": len(where) for reason, where in positions.items()}
     for offer in rejected.get(Trap.BARREN, ()):
@@ -202,11 +202,11 @@ def _frames(lease: Lease, frames: Sequence[Link], rules: LinkRules) -> list[Offe
     return [rules.offer(url, lease, lease.score, hop=Hop.FRAME) for url in urls_of if url != lease.url]
 
 
-def media_of(metadata: Metadata) -> Mapping[str, None]:
-    """Return the canonical URLs of the files that the objects of a page consist of, in their order."""
+def media_of(metadata: Metadata, own: str) -> Mapping[str, None]:
+    """Return the canonical URLs of the files that the objects of a page (``own``) consist of, in their order."""
     named = (value for each in metadata.objects for value in each.properties.get("media", ()))
     found = (urls.canonicalize(value.url) for value in named if isinstance(value, Reference))
-    return dict.fromkeys(url for url in found if url is not None and url != metadata.url)
+    return dict.fromkeys(url for url in found if url is not None and url != own)
 
 
 def _requisites(

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from aahcrawler.archive.writer import Capture
 from aahcrawler.crawl.capture.recrawl import Change, RecrawlComparison
 from aahcrawler.crawl.stats.collector import Stats
+from aahcrawler.frontier.hops import Hop
 from aahcrawler.frontier.protocol import Lease
-from aahcrawler.metadata import Metadata
+from aahcrawler.metadata import LinkType, Metadata
 from aahcrawler.objects.writer import CaptureDescription
 from aahcrawler.pipeline.analysis import PageAnalysis
 from aahcrawler.traps import Trap
@@ -44,6 +45,8 @@ def description(
         trap=metadata.trap,
         reader=metadata.understood_by,
         is_requisite=lease.kind == "requisite",
+        frames=tuple(link.url for link in metadata.links if link.type is LinkType.FRAME),
+        frame_of=lease.via if lease.path.upper().endswith(Hop.FRAME) else "",
     )
 
 
