@@ -17,7 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from aahcrawler.adaptation.store.overlay import Overlay
 from aahcrawler.adaptation.wiring import adaptation
 from aahcrawler.definitions import DefinitionError, read_definition
-from aahcrawler.documents import PDF, DocumentReader
+from aahcrawler.documents import DocumentReader, is_document
 from aahcrawler.fingerprint import files_digest, fingerprint
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.helper.site_memory.sites import site_of
@@ -132,7 +132,7 @@ class Reader:
 
     def read(self, page: Page, former: Metadata | None) -> Assistance:
         """Return what a page holds; ``former`` is what an earlier crawl understood at the same URL."""
-        if self.reads_documents and page.media_type == PDF:
+        if self.reads_documents and is_document(page):
             page = replace(page, transcript=self.documents.read(page.body))
         return self.helper.assist(page, former)
 

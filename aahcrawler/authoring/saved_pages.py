@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from aahcrawler import urls
 from aahcrawler.helper import Assistance
-from aahcrawler.helper.links.references import IMAGES, LINKS
+from aahcrawler.helper.links.references import IMAGES, LINKS, MEDIA
 from aahcrawler.page import Headers, Page
 from aahcrawler.webobject import Person, Reference, Value, WebObject
 
@@ -27,7 +27,7 @@ NO_APPLICATION = "none"
 """The folder of pages that belong to no application."""
 
 
-COMPUTED = frozenset({LINKS, IMAGES})
+COMPUTED = frozenset({LINKS, IMAGES, MEDIA})
 """Properties that are read of every object; they are compared if an expectation names them."""
 
 

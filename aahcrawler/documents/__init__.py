@@ -1,5 +1,5 @@
-"""Documents such as PDF, read in a process of their own: no file can hang or exhaust the crawl."""
+"""Documents such as PDF and DOCX, read in a process of their own: no file can hang or exhaust the crawl."""
 
-from aahcrawler.documents.reader import PDF, DocumentReader
+from aahcrawler.documents.reader import DocumentReader, is_document
 
-__all__ = ["PDF", "DocumentReader"]
+__all__ = ["DocumentReader", "is_document"]

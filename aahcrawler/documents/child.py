@@ -12,12 +12,18 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import BinaryIO
 
-from aahcrawler.documents.pdf_text import about, opened, sheets
+from aahcrawler.documents import packed_text, pdf_text
+from aahcrawler.documents.content import ENCRYPTED, About, EncryptedError
+from aahcrawler.page.transcript import Sheet
 
 MEMORY = 1 << 30
 """Bytes of address space: a file that wants more is given up."""
 CPU_SECONDS = 15
 """Processor time that one file may take; it ends this process."""
+
+_ZIP = b"PK\x03\x04"
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_ENCRYPTED_PACKAGE = "EncryptedPackage".encode("utf-16-le")
 
 
 def serve(requests: BinaryIO, answers: BinaryIO) -> None:
@@ -34,13 +40,24 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
 
 def _answer(body: bytes) -> Iterator[object]:
     try:
-        reader = opened(body)
-        yield asdict(about(reader))
-        for sheet in sheets(reader):
+        about, sheets = _contents(body)
+        yield asdict(about)
+        for sheet in sheets:
             yield asdict(sheet)
+    except EncryptedError:
+        yield {"error": ENCRYPTED}
     except (Exception, MemoryError, RecursionError) as error:
         yield {"error": type(error).__name__}
     yield None
+
+
+def _contents(body: bytes) -> tuple[About, Iterator[Sheet]]:
+    """Tell the format by the first bytes. An encrypted DOCX file is one of Microsoft's former container format."""
+    if body.startswith(_ZIP):
+        return packed_text.contents(body)
+    if body.startswith(_OLE) and _ENCRYPTED_PACKAGE in body:
+        raise EncryptedError
+    return pdf_text.contents(body)
 
 
 def main() -> None:

@@ -1,9 +1,7 @@
 """Extracts text and links of PDF files, page by page, in the reader's child process, which bounds its resources."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC
 from io import BytesIO
 from itertools import islice
 from typing import Any
@@ -11,31 +9,25 @@ from typing import Any
 from pypdf import PageObject, PdfReader
 from pypdf.generic import ArrayObject, DictionaryObject, IndirectObject
 
+from aahcrawler.documents.content import (
+    LONGEST_ADDRESS,
+    MOST_ANCHOR,
+    MOST_CONTEXT,
+    MOST_LINKS,
+    MOST_PAGES,
+    MOST_TEXT,
+    About,
+    EncryptedError,
+    about,
+    folded,
+    named_urls,
+    utf_8,
+)
 from aahcrawler.page.transcript import Sheet, TranscriptLink
 
-MOST_PAGES = 50
-"""Pages that are read, the first ones."""
-MOST_TEXT = 20_000
-"""Characters that are read of one page."""
-MOST_LINKS = 500
-"""Links that are read of one page."""
-MOST_ANCHOR = 300
-MOST_CONTEXT = 1_000
-_LONGEST = 4_096
 _NEAR = 30.0
 """The reach of a link's context around it, in points: two lines or so."""
 _SLACK = 3.0
-
-_ADDRESS = re.compile(r"(?:https?://|www\.(?=[\w-]+\.[a-z]{2}))[^\s<>\"{}|\\^`\[\]«»“”]{3,2000}", re.IGNORECASE)
-_TRAILING = ".,;:!?'’*_"
-
-
-@dataclass(frozen=True, slots=True)
-class About:
-    """A file's own metadata; ``created`` is ISO 8601 with a zone, empty where it is missing."""
-
-    title: str = ""
-    created: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,27 +39,28 @@ class _Piece:
     text: str
 
 
-def opened(body: bytes) -> PdfReader:
-    """Open a file. Anything may be raised for one that is broken."""
+def contents(body: bytes) -> tuple[About, Iterator[Sheet]]:
+    """Return what a file declares of itself, and its first pages; one that cannot be read is empty.
+
+    Raises ``EncryptedError`` for a file that asks for a password, at once or with the pages; anything for a broken one.
+    """
     reader = PdfReader(BytesIO(body), strict=False)
-    if reader.is_encrypted:
-        reader.decrypt("")
-    return reader
+    if reader.is_encrypted and not reader.decrypt(""):
+        raise EncryptedError
+    return _about(reader), _sheets(reader)
 
 
-def about(reader: PdfReader) -> About:
-    """Return title and date of a file, as far as they can be read."""
+def _about(reader: PdfReader) -> About:
     try:
         metadata = reader.metadata
-        created = metadata.creation_date if metadata is not None else None
-        moment = "" if created is None else (created if created.tzinfo else created.replace(tzinfo=UTC)).isoformat()
-        return About(_folded(str((metadata and metadata.title) or ""))[:MOST_ANCHOR], moment)
+        if metadata is None:
+            return About()
+        return about(str(metadata.title or ""), str(metadata.author or ""), metadata.creation_date)
     except Exception:  # Whatever is wrong with it, its pages may be right.
         return About()
 
 
-def sheets(reader: PdfReader) -> Iterator[Sheet]:
-    """Yield text and links of the first pages; one that cannot be read is empty."""
+def _sheets(reader: PdfReader) -> Iterator[Sheet]:
     for page in islice(reader.pages, MOST_PAGES):
         pieces: list[_Piece] = []
         try:
@@ -87,7 +80,7 @@ def _text(page: PageObject, pieces: list[_Piece]) -> str:
             x, y = tm[4], tm[5]
             pieces.append(_Piece(x * cm[0] + y * cm[2] + cm[4], x * cm[1] + y * cm[3] + cm[5], text))
 
-    return _utf_8(page.extract_text(visitor_text=visit)[:MOST_TEXT])
+    return utf_8(page.extract_text(visitor_text=visit)[:MOST_TEXT])
 
 
 def _links(page: PageObject, text: str, pieces: Sequence[_Piece]) -> Iterator[TranscriptLink]:
@@ -97,13 +90,10 @@ def _links(page: PageObject, text: str, pieces: Sequence[_Piece]) -> Iterator[Tr
         if address not in seen:
             seen.add(address)
             yield TranscriptLink(address, _within(box, pieces, _SLACK)[:MOST_ANCHOR], _around(box, pieces))
-    for found in _ADDRESS.finditer(text):
-        address = _trimmed(found[0])
-        address = address if "://" in address else f"http://{address}"
-        if address not in seen:
-            seen.add(address)
-            near = text[max(0, found.start() - MOST_CONTEXT // 2) : found.end() + MOST_CONTEXT // 2]
-            yield TranscriptLink(address, found[0][:MOST_ANCHOR], _folded(near)[:MOST_CONTEXT])
+    for link in named_urls(text):
+        if link.address not in seen:
+            seen.add(link.address)
+            yield link
 
 
 def _annotated(page: PageObject) -> Iterator[tuple[str, tuple[float, float, float, float]]]:
@@ -134,7 +124,7 @@ def _link(annotation: Any) -> tuple[str, tuple[float, float, float, float]] | No
     address = address.decode("utf-8", "replace") if isinstance(address, bytes) else str(address)
     x0, y0, x1, y1 = map(float, _resolved(annotation["/Rect"])[:4])
     box = (min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1))
-    return (_utf_8(address.strip()), box) if 0 < len(address) <= _LONGEST else None
+    return (utf_8(address.strip()), box) if 0 < len(address) <= LONGEST_ADDRESS else None
 
 
 def _resolved(value: Any) -> Any:
@@ -143,7 +133,7 @@ def _resolved(value: Any) -> Any:
 
 def _within(box: tuple[float, float, float, float], pieces: Sequence[_Piece], slack: float) -> str:
     x0, y0, x1, y1 = box
-    return _folded(
+    return folded(
         "".join(
             piece.text
             for piece in pieces
@@ -154,20 +144,4 @@ def _within(box: tuple[float, float, float, float], pieces: Sequence[_Piece], sl
 
 def _around(box: tuple[float, float, float, float], pieces: Sequence[_Piece]) -> str:
     _, y0, _, y1 = box
-    return _folded("".join(piece.text for piece in pieces if y0 - _NEAR <= piece.y <= y1 + _NEAR))[:MOST_CONTEXT]
-
-
-def _trimmed(address: str) -> str:
-    """Strip the punctuation that ends the sentence around a URL, and closing brackets that it does not open."""
-    trimmed = address.rstrip(_TRAILING)
-    while trimmed.endswith(")") and trimmed.count(")") > trimmed.count("("):
-        trimmed = trimmed[:-1].rstrip(_TRAILING)
-    return trimmed
-
-
-def _folded(text: str) -> str:
-    return _utf_8(" ".join(text.split()))
-
-
-def _utf_8(text: str) -> str:
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return folded("".join(piece.text for piece in pieces if y0 - _NEAR <= piece.y <= y1 + _NEAR))[:MOST_CONTEXT]

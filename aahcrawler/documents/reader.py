@@ -12,9 +12,20 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from aahcrawler.documents.content import ENCRYPTED
+from aahcrawler.page import Page, sniff
 from aahcrawler.page.transcript import Sheet, Transcript, TranscriptLink
 
-PDF: Final = "application/pdf"
+DOCUMENTS: Final = frozenset(
+    {
+        "application/pdf",
+        "application/epub+zip",
+        "application/vnd.oasis.opendocument.text",
+        "application/vnd.oasis.opendocument.text-template",
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    }
+)
+"""The media types of documents that are read."""
 SECONDS: Final = 120.0
 """The most seconds that one document may take in all; the pages read until then count. The child bounds the work: a
 busy machine is no reason to cut a document off.
@@ -26,8 +37,15 @@ CHILD: Final = (sys.executable, "-P", "-m", "aahcrawler.documents.child")
 _LONGEST_ANSWER = 32_000_000
 
 
+def is_document(page: Page) -> bool:
+    """Tell whether a page is a document that can be read: it declares so, or its bytes show it and it is no page."""
+    if page.media_type in DOCUMENTS:
+        return True
+    return not (page.is_html or page.is_json) and sniff(page.body, page.media_type) in DOCUMENTS
+
+
 class DocumentReader:
-    """Reads PDF files, one at a time; any number of threads may ask.
+    """Reads PDF, DOCX, ODT and EPUB files, one at a time; any number of threads may ask.
 
     The child process is started with the first document and ends with ``close``, with this process, or with a document
     that takes too long, too much memory, or the child with it. The pages of such a document that were read until then
@@ -42,7 +60,7 @@ class DocumentReader:
         self._served = 0
 
     def read(self, body: bytes) -> Transcript:
-        """Return the transcript of a PDF file, an empty one for another file. No content of a file raises an error."""
+        """Return the transcript of a document, an empty one for another file. No content of a file raises an error."""
         with self._lock:
             lines = _Lines(self._seconds)
             try:
@@ -129,14 +147,23 @@ def _send(pipe: Any, body: bytes) -> None:
 
 
 def _transcript(lines: list[Any], *, complete: bool) -> Transcript:
-    failed = any("error" in line for line in lines)
-    title, created = "", None
-    if lines and "title" in lines[0]:
-        title = str(lines[0]["title"])
-        with suppress(ValueError, OverflowError):
-            created = datetime.fromisoformat(lines[0]["created"]).astimezone(UTC) if lines[0]["created"] else None
+    errors = {line["error"] for line in lines if "error" in line}
+    about = lines[0] if lines and "title" in lines[0] else {}
     sheets = tuple(_sheet(line) for line in lines if "text" in line)
-    return Transcript(title, created, sheets, complete and not failed)
+    return Transcript(
+        str(about.get("title", "")),
+        _moment(about.get("created", "")),
+        sheets,
+        complete and not errors,
+        str(about.get("author", "")),
+        encrypted=ENCRYPTED in errors,
+    )
+
+
+def _moment(written: str) -> datetime | None:
+    with suppress(ValueError, OverflowError):
+        return datetime.fromisoformat(written).astimezone(UTC) if written else None
+    return None
 
 
 def _sheet(sheet: Any) -> Sheet:

@@ -20,6 +20,8 @@ class Hop(StrEnum):
     FRAME = "I"
     """A document that is shown within a page."""
     REQUISITE = "E"
+    MEDIA = "O"
+    """A file that an object of a page consists of: a picture, sound or film; a requisite of its page."""
     SITEMAP = "S"
     FEED = "F"
     DOCUMENT = "D"

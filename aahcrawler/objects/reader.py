@@ -167,6 +167,8 @@ def page_rows(crawl: Path, number: int | None = None) -> Iterator[PageRow]:
     """
     newest, found = 0, False
     for group in _Segments.of(crawl).graphs(lambda stream: _parsed(filter(_is_about_its_graph, stream))):
+        if group.is_requisite:
+            continue
         row = group.page_row()
         newest = max(newest, row.crawl)
         if number in {None, row.crawl}:
@@ -209,9 +211,10 @@ class Stated:
 
 
 def captures(crawl: Path) -> Iterator[Stated]:
-    """Yield the latest reading of each capture, in the order of capture. Raises ``ReadError``."""
+    """Yield the latest reading of each capture but page requisites, in the order of capture. Raises ``ReadError``."""
     for group in _Segments.of(crawl).graphs(lambda stream: ox.parse(stream, ox.RdfFormat.N_QUADS, lenient=True)):
-        yield group.stated()
+        if not group.is_requisite:
+            yield group.stated()
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +227,10 @@ class _Graph:
     def objects(self) -> Iterator[str]:
         derived = (subject for subject, values in self.statements.items() if v.DERIVED_FROM in values)
         return (subject for subject in derived if not subject.startswith(v.VERSION))
+
+    @property
+    def is_requisite(self) -> bool:
+        return v.REQUISITE in self.statements.get(self.name, {}).get(v.RDF_TYPE, ())
 
     def first(self, subject: str, predicate: str) -> str | None:
         values = self.statements.get(subject, {}).get(predicate)
@@ -291,6 +298,8 @@ class _Graph:
             trap=row.trap or "",
             reader=row.reader or "",
             reading=self._reading(),
+            frames=tuple(own.get(v.HAS_FRAME, ())),
+            frame_of=self.first(self.name, v.FRAME_OF) or "",
         )
 
     def _reading(self) -> Reading | None:

@@ -277,6 +277,7 @@ _COUNTED: Final[Mapping[str, Callable[[Value, str], str]]] = MappingProxyType(
         "image": _picture,
         "images": _picture,
         "video": _picture,
+        "media": _picture,
         "links": _link,
     }
 )

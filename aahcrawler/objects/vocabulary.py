@@ -51,9 +51,13 @@ ADDED = AAH + "added"
 EDITED = AAH + "edited"
 DELETED = AAH + "deleted"
 SPECIALIZATION_OF = PROV + "specializationOf"
+HAS_FRAME = DCTERMS + "hasPart"
+FRAME_OF = DCTERMS + "isPartOf"
 TRAP = AAH + "trap"
 SOFT_404 = "soft_404"
 """The value of ``TRAP`` for a page that tells of an error with the status of a success."""
+REQUISITE = AAH + "Requisite"
+"""The class of captures of files that were fetched for a page."""
 READING_TYPE = AAH + "Reading"
 READER = AAH + "reader"
 METHOD = AAH + "method"
@@ -77,6 +81,7 @@ TYPES: Mapping[str, tuple[str, ...]] = {
     "audio": (SCHEMA + "AudioObject",),
     "comment": (SIOC + "Post", SCHEMA + "Comment"),
     "dataset": (SCHEMA + "Dataset",),
+    "document": (SCHEMA + "DigitalDocument",),
     "event": (SCHEMA + "Event",),
     "faq": (SCHEMA + "FAQPage",),
     "how-to": (SCHEMA + "HowTo",),
@@ -85,12 +90,14 @@ TYPES: Mapping[str, tuple[str, ...]] = {
     "review": (SCHEMA + "Review",),
     "forum": (SIOC + "Forum",),
     "image": (SCHEMA + "ImageObject",),
+    "photo": (SCHEMA + "Photograph", SCHEMA + "ImageObject"),
     "page": (SCHEMA + "WebPage",),
     "post": (SIOC + "Post", SCHEMA + "DiscussionForumPosting"),
     "profile": (SCHEMA + "ProfilePage",),
     "question": (SIOC + "Post", SCHEMA + "Question"),
     "reply": (SIOC + "Post", SCHEMA + "Comment"),
     "thread": (SIOC + "Thread",),
+    "track": (SCHEMA + "AudioObject",),
     "video": (SCHEMA + "VideoObject",),
 }
 """The classes of each object type of the knowledge base; others get a class of this crawler's."""
@@ -100,18 +107,23 @@ PROPERTIES: Mapping[str, str] = {
     "body": BODY,
     "date": DATE,
     "description": SCHEMA + "description",
+    "format": SCHEMA + "encodingFormat",
+    "height": SCHEMA + "height",
     "image": SCHEMA + "image",
     "images": SCHEMA + "image",
     "language": SCHEMA + "inLanguage",
     "links": SIOC + "links_to",
+    "media": SCHEMA + "contentUrl",
     "modified": SCHEMA + "dateModified",
     "parent": SIOC + "reply_of",
     "reply_to": SIOC + "reply_of",
+    "size": SCHEMA + "contentSize",
     "tag": SCHEMA + "keywords",
     "tags": SCHEMA + "keywords",
     "title": TITLE,
     "url": URL,
     "video": SCHEMA + "video",
+    "width": SCHEMA + "width",
 }
 """The predicate of each property name; others get a predicate of this crawler's."""
 

@@ -33,7 +33,9 @@ class CaptureDescription:
     objects this one's were compared with, ``changes`` the result. ``trap`` is as in ``Metadata``.
 
     ``reader`` identifies the reader (``aahcrawler.fingerprint``), empty where unknown. ``reading`` is None for a first
-    reading.
+    reading. ``is_requisite`` says that it is no page, but a file that an object of a page consists of.
+    ``frames`` are the URLs of documents that it shows within it, ``frame_of`` is that of the page that shows it so and
+    led to it, empty where none did.
     """
 
     iri: str
@@ -56,6 +58,9 @@ class CaptureDescription:
     trap: str = ""
     reader: str = ""
     reading: Reading | None = None
+    is_requisite: bool = False
+    frames: tuple[str, ...] = ()
+    frame_of: str = ""
 
     @property
     def graph(self) -> str:
@@ -133,6 +138,7 @@ def _of_reading(capture: CaptureDescription, later: Reading) -> Iterator[str]:
 def _of_capture(capture: CaptureDescription) -> tuple[tuple[str, str | None], ...]:
     return (
         (v.RDF_TYPE, f"<{v.CAPTURE}>"),
+        (v.RDF_TYPE, f"<{v.REQUISITE}>" if capture.is_requisite else None),
         (v.URL, typed(capture.url, v.XSD_ANY_URI)),
         (v.STATUS, integer(capture.status)),
         (v.GENERATED_AT, moment(capture.fetched_at.astimezone(UTC))),
@@ -148,6 +154,8 @@ def _of_capture(capture: CaptureDescription) -> tuple[tuple[str, str | None], ..
         (v.GENERATED_BY, iri(capture.crawl) if capture.crawl else None),
         (v.UNCHANGED_SINCE, iri(capture.unchanged) if capture.unchanged else None),
         (v.REVISION_OF, iri(capture.revision_of) if capture.revision_of else None),
+        *((v.HAS_FRAME, iri(url)) for url in capture.frames),
+        (v.FRAME_OF, iri(capture.frame_of) if capture.frame_of else None),
         (v.TRAP, text(capture.trap) if capture.trap else None),
         (v.READER, text(capture.reader) if capture.reader else None),
     )

@@ -13,6 +13,7 @@ from aahcrawler.page.schemaorg import Item, items
 from aahcrawler.page.text import bare, excerpt, fold
 from aahcrawler.urls import canonicalize, origin, queue_of, resolve
 from aahcrawler.webobject import Person, Reference, Value, WebObject
+from online_analysis.media_types import type_by_url
 
 LONG_LINE = 80
 """A line of at least so many characters counts as running text; menus, teasers' titles and captions are shorter."""
@@ -68,6 +69,18 @@ def _meta(page: Page) -> Mapping[str, str]:
             if name and content:
                 found.setdefault(name.strip().lower(), content)
     return found
+
+
+def played(page: Page) -> str | None:
+    """Return the URL of the film, else the sound, that a page declares by OpenGraph; players are no files."""
+    found = meta(page)
+    for kind in ("video", "audio"):
+        media_type = found.get(f"og:{kind}:type", "").lower()
+        for name in (f"og:{kind}:secure_url", f"og:{kind}:url", f"og:{kind}"):
+            url = resolve(page.base_url, found.get(name, ""))
+            if url is not None and (media_type or type_by_url(url) or "").startswith(f"{kind}/"):
+                return url
+    return None
 
 
 def permalink(page: Page) -> str:
@@ -298,10 +311,12 @@ def _claim_comments(page: Page, given: Sequence[Item], whole: str | None, claime
 
 
 def _media(page: Page, given: Sequence[Item], holder: str | None) -> Iterator[WebObject]:
-    """Yield videos, and the image of a page that is about one image; other images are decoration."""
+    """Yield videos and sounds, and the image of a page that is about one image; other images are decoration."""
     for item in given:
         if "VideoObject" in item.types and item.role in ("", "video", "mainEntity", "associatedMedia"):
             kind = "video"
+        elif "AudioObject" in item.types and item.role in ("", "audio", "mainEntity", "associatedMedia"):
+            kind = "audio"
         elif "ImageObject" in item.types and holder is None and not item.listed and item.role in ("", "mainEntity"):
             kind = "image"
         else:
@@ -316,6 +331,7 @@ def _media(page: Page, given: Sequence[Item], holder: str | None) -> Iterator[We
                 body=item.lines("description"),
                 url=address,
                 part_of=holder,
+                media=item.url(page.base_url, "contentUrl"),
             )
             yield _object(page, _identity(item, page, address or name), kind, facts)
 
@@ -352,6 +368,7 @@ class _Facts:
     body: str
     url: str | None = None
     part_of: str | None = None
+    media: str | None = None
 
 
 def _object(page: Page, iri: str, kind: str, facts: _Facts) -> WebObject:
@@ -362,6 +379,7 @@ def _object(page: Page, iri: str, kind: str, facts: _Facts) -> WebObject:
         "date": (moment,) if moment else (),
         "body": (facts.body,) if facts.body else (),
         "url": (Reference(facts.url),) if facts.url else (),
+        "media": (Reference(facts.media),) if facts.media else (),
     }
     given = {name: values for name, values in properties.items() if values}
     return WebObject(iri, kind, page.url, given, facts.part_of)

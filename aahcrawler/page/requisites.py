@@ -103,6 +103,11 @@ def shown_by(image: Element) -> str | None:
     return next((found for each in listed for _, found in _of_srcset(each, image.get("sizes", ""))), None)
 
 
+def played_by(element: Element) -> str | None:
+    """Return the URL, as written, of the file that a ``video`` or ``audio`` plays, None if it names none."""
+    return next((found for rank, found in _of_media(element) if rank is _Rank.MEDIA), None)
+
+
 def of_stylesheet(css_text: str, base: str) -> tuple[str, ...]:
     """Return the absolute canonical URLs that a style sheet imports or shows, each once: imports, fonts, images.
 

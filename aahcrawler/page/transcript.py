@@ -1,4 +1,4 @@
-"""The text and the links of a body that is not markup, such as PDF."""
+"""The text and the links of a body that is not markup, such as PDF or DOCX."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,7 +15,10 @@ class TranscriptLink:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """The text and the links of one page of a document, either of them possibly empty."""
+    """The text and the links of one page of a document, either of them possibly empty.
+
+    Where the format knows no pages, it is as much text as a page may hold.
+    """
 
     text: str
     links: tuple[TranscriptLink, ...] = ()
@@ -23,12 +26,16 @@ class Sheet:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """The content of a document, as far as it was read. ``created`` is aware and in UTC, None if unknown.
+    """The content of a document, as far as it was read, and what it declares of itself.
 
-    ``complete`` is False if reading was given up, because of the document's content or because it took too long.
+    ``created`` is aware and in UTC, None if unknown; ``title`` and ``author`` are empty then. ``complete`` is False if
+    reading was given up, because of the document's content or because it took too long, and ``encrypted`` tells that
+    nobody can read it without a password or a key.
     """
 
     title: str = ""
     created: datetime | None = None
     sheets: tuple[Sheet, ...] = ()
     complete: bool = True
+    author: str = ""
+    encrypted: bool = False

@@ -9,6 +9,7 @@ from aahcrawler.helper.assistance import FailedAction, Failure, Refused
 from aahcrawler.metadata import Link, LinkType, Metadata
 from aahcrawler.objects.versions import Changes, compare
 from aahcrawler.page import Page, generic, requisites
+from aahcrawler.page.media_file import media_file
 from aahcrawler.pipeline.score import ScoredPage
 from aahcrawler.scores import Lesson
 from aahcrawler.traps import Verdict
@@ -81,6 +82,12 @@ def of_stylesheet(page: Page) -> Metadata:
     needed = requisites.of_stylesheet(page.text, page.url)
     links = tuple(Link(url, LinkType.REQUISITE) for url in needed)
     return Metadata(media_type=page.media_type, links=links)
+
+
+def of_media(page: Page) -> Metadata | None:
+    """Return what a file of an object is, None where it is no picture, sound or film. It has no priority either."""
+    found = media_file(page) if 200 <= page.status < 300 else None
+    return None if found is None else Metadata(media_type=page.media_type, objects=(found,))
 
 
 def not_understood(lease: Lease, page: Page, error: Exception) -> Metadata:

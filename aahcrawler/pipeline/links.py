@@ -9,6 +9,7 @@ from aahcrawler.frontier.protocol import Kind, Lease, Offer
 from aahcrawler.metadata import Link, LinkType, Metadata
 from aahcrawler.scope import Scope, SourceRefusal
 from aahcrawler.traps import Trap, Traps
+from aahcrawler.webobject import Reference
 
 SCOPE = "scope:"
 """What the reasons begin with for which a URL is blocked that was queued when the scope changed."""
@@ -128,7 +129,7 @@ def discover_links(
     redirects = others.add(() if loops else _redirects(lease, targets, rules), rules)
     others.add(_frames(lease, frames, rules), rules)
     others.add(announced([link.url for link in feeds]), rules)
-    asked, bounded = _requisites(lease, needed, rules) if wants_requisites else ([], {})
+    asked, bounded = _requisites(lease, needed, media_of(metadata, lease.url), rules) if wants_requisites else ([], {})
     others.add(asked, rules)
     counts: dict[str, float] = {f"refused:{reason}": len(where) for reason, where in positions.items()}
     for offer in rejected.get(Trap.BARREN, ()):
@@ -201,18 +202,35 @@ def _frames(lease: Lease, frames: Sequence[Link], rules: LinkRules) -> list[Offe
     return [rules.offer(url, lease, lease.score, hop=Hop.FRAME) for url in urls_of if url != lease.url]
 
 
-def _requisites(lease: Lease, needed: Sequence[Link], rules: LinkRules) -> tuple[list[Offer], dict[str, float]]:
+def media_of(metadata: Metadata, own: str) -> Mapping[str, None]:
+    """Return the canonical URLs of the files that the objects of a page (``own``) consist of, in their order."""
+    named = (value for each in metadata.objects for value in each.properties.get("media", ()))
+    found = (urls.canonicalize(value.url) for value in named if isinstance(value, Reference))
+    return dict.fromkeys(url for url in found if url is not None and url != own)
+
+
+def _requisites(
+    lease: Lease, links: Sequence[Link], media: Mapping[str, None], rules: LinkRules
+) -> tuple[list[Offer], dict[str, float]]:
     """Return what is asked for to show an answer, and by statistic how much of it is left out.
 
-    Those behind ``PROMPT`` are worth less than their page the farther back they are, so that pages come in between.
+    The files of its objects (``media``) come first, whether or not the page shows them by itself. Those behind
+    ``PROMPT`` are worth less than their page the farther back they are, so that pages come in between.
     """
+    needed = [*media, *(link.url for link in links if link.url not in media)]
     name = "requisites_per_page" if lease.kind == "page" else "requisites_per_style_sheet"
     most = (rules.requisites_per_page if lease.kind == "page" else rules.requisites_per_style_sheet) or len(needed)
     if lease.path[-MOST_IMPORTS:].upper() == Hop.REQUISITE * MOST_IMPORTS:
         most = 0
     asked = [
-        rules.offer(link.url, lease, lease.score * min(1, PROMPT / place) ** 2, kind="requisite", hop=Hop.REQUISITE)
-        for place, link in enumerate(needed[:most], 1)
+        rules.offer(
+            url,
+            lease,
+            lease.score * min(1, PROMPT / place) ** 2,
+            kind="requisite",
+            hop=Hop.MEDIA if url in media else Hop.REQUISITE,
+        )
+        for place, url in enumerate(needed[:most], 1)
     ]
     left = len(needed) - len(asked)
     return asked, {f"refused:{name}": left} if left else {}

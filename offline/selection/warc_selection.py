@@ -23,7 +23,8 @@ from aahcrawler.archive.records import CrawlInfo, header, warcinfo_block, warcin
 from aahcrawler.archive.writer import Identity
 from aahcrawler.layout import WARC
 from aahcrawler.objects.reader import PageRow, page_rows
-from aahcrawler.page import requisites
+from aahcrawler.page import Page, requisites, shown_within
+from aahcrawler.pipeline.links import media_of
 from offline.selection.criteria import Criteria
 from offline.selection.rdf_queries import Names, answers, published
 from offline.selection.record_index import Records
@@ -136,7 +137,7 @@ def _take(capture: str, records: Records, *, with_requisites: bool) -> int:
     _take_redirects(page.url, records)
     addresses = [page.url]
     if with_requisites and page.is_html:
-        addresses += _take_requisites(requisites.of_page(page), records)
+        addresses += _take_requisites(page, _media(capture, page.url, records), records)
     for origin in dict.fromkeys(urljoin(address, "/robots.txt") for address in addresses):
         _take_addresses((origin,), records)
     return 1
@@ -150,10 +151,17 @@ def _take_redirects(url: str, records: Records) -> None:
             waiting += [origin for _ in records.take((capture,))]
 
 
-def _take_requisites(addresses: Iterable[str], records: Records) -> list[str]:
-    """Take the captures of requisites, and those that their style sheets need; return the URLs that were new."""
+def _media(capture: str, url: str, records: Records) -> Iterable[str]:
+    """Return the files that the objects of a page consist of: not all of them are shown by its elements."""
+    said = records.metadata(capture)
+    return () if said is None else media_of(said, url)
+
+
+def _take_requisites(shown: Page, media: Iterable[str], records: Records) -> list[str]:
+    """Take the captures of requisites and frames, and what their style sheets and frames need; return new URLs."""
     reached: list[str] = []
-    waiting = list(addresses)
+    frames = set(shown_within.frames(shown))
+    waiting = [*media, *requisites.of_page(shown), *frames]
     while waiting:
         taken = _take_addresses(waiting, records)
         waiting = []
@@ -162,6 +170,10 @@ def _take_requisites(addresses: Iterable[str], records: Records) -> list[str]:
             page = records.page(capture)
             if page is not None and page.media_type == "text/css":
                 waiting += requisites.of_stylesheet(page.text, page.url)
+            elif page is not None and page.is_html and url in frames:
+                within = shown_within.frames(page)
+                frames.update(within)
+                waiting += [*requisites.of_page(page), *within]
     return reached
 
 

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, field_v
 
 from online_analysis.icd.sections import Count, Host, Language, Line, Pattern, Section, as_host, refuse
 
-HOPS: Final = "LNRIESFDM"
+HOPS: Final = "LNRIEOSFDM"
 """The letters of hops, as the frontier keeps them; in lower case where a hop led off the seeds' sites."""
 
 _LETTERS = HOPS + HOPS.lower()

@@ -1,15 +1,17 @@
-"""PDF files in a crawl: read beside it, scored, followed, and remembered."""
+"""PDF, DOCX, ODT and EPUB files in a crawl: read beside it, scored, followed, and remembered."""
 
 import json
 from pathlib import Path
 from typing import Any
 
+from aahcrawler.objects.reader import object_rows
 from tests.crawl.articles import article, english
 from tests.crawl.crawling import rows
 from tests.crawl.site import Answer, Reply, Site, links, serving
 from tests.crawl.verifying import assert_whole
 from tests.crawl.world import crawl, network
 from tests.documents.files import Line, pdf
+from tests.documents.packed import EPUB, ODT, docx, epub, odt, xhtml
 
 HOST = "http://site.test"
 FLOOD = "The storm surge broke the dike, and the harbour stood under the flood for days."
@@ -34,6 +36,35 @@ def test_links_of_documents_are_followed_with_their_hops_known(tmp_path: Path) -
     assert said["refused"] == {"login": 1, "rule:beyond documents": 1}
     scores = {row["url"]: row["score"] for row in rows(crawled.folder)}
     assert scores[f"{HOST}/report.pdf"] > 0.2
+    assert_whole(crawled.folder)
+
+
+def test_documents_of_all_formats_are_objects_and_encrypted_ones_are_counted(tmp_path: Path) -> None:
+    octets = {"Content-Type": "application/octet-stream"}
+    core = "<dc:title>The surge</dc:title><dc:creator>Jane Doe</dc:creator>"
+    more = '<w:hyperlink r:id="r"><w:r><w:t>More of the flood</w:t></w:r></w:hyperlink>'
+    locked = odt("x", manifest="<m:file-entry><m:encryption-data/></m:file-entry>")
+    pages: dict[str, Answer] = {
+        "//site.test/": english("Front", links("/a", "/b.odt", "/c.epub", "/d.odt", "/e.pdf")),
+        "/a": Reply(docx(FLOOD, more, links={"r": "/more"}, core=core), headers=octets),
+        "/b.odt": Reply(odt(f"<text:p>{FLOOD}</text:p>"), headers={"Content-Type": ODT}),
+        "/c.epub": Reply(epub({"a": xhtml(f"<p>{FLOOD}</p>")}), headers={"Content-Type": EPUB}),
+        "/d.odt": Reply(locked, headers={"Content-Type": ODT}),
+        "/e.pdf": Reply(pdf([Line(700, FLOOD)]), headers=PDF),
+        "/more": article(1),
+        "/robots.txt": Reply(b"", 404),
+    }
+    with serving(Site(pages, other=article(9))) as site:
+        crawled = crawl(tmp_path, [f"{HOST}/"], network=network(site, "site.test"))
+    said = crawled.summary
+    assert (said["documents"], said["documents_cut"], said["documents_encrypted"]) == (5, 1, 1)
+    assert "/more" in site.paths()
+    found = {each.url: each for each in object_rows(crawled.folder) if each.type == "document"}
+    assert sorted(found) == [f"{HOST}/{name}" for name in ("a", "b.odt", "c.epub", "e.pdf")]
+    assert (found[f"{HOST}/a"].title, found[f"{HOST}/a"].author) == ("The surge", "Jane Doe")
+    assert all(FLOOD in (each.body or "") for each in found.values())
+    scores = {row["url"]: row["score"] for row in rows(crawled.folder)}
+    assert all(scores[url] > 0.2 for url in found)
     assert_whole(crawled.folder)
 
 

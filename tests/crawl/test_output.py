@@ -31,7 +31,17 @@ ABOUT = ["id", "crawl", "title", "software", "state", "reason"]
 TIMES = ["begun_at", "started_at", "updated_at"]
 CHANGES = ["new", "changed", "unchanged", "gone"]
 SINGLE = ["relevant", "objects", "requisites", "robots", "sitemaps", "feeds", "listed", "probes"]
-CALLS = ["documents", "documents_cut", "conditional", "asked_again", "retries", "address_busy", "rescored", "batches"]
+CALLS = [
+    "documents",
+    "documents_cut",
+    "documents_encrypted",
+    "conditional",
+    "asked_again",
+    "retries",
+    "address_busy",
+    "rescored",
+    "batches",
+]
 BYTES = ["bytes", "requisite_bytes"]
 DERIVED = ["seconds", "failed_actions", "reread", "harvest_ratio"]
 GROUPS = ["application", "level", "object", "status", "type", "refused", "blocked", "error"]

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from aahcrawler.documents import DocumentReader
-from aahcrawler.documents.pdf_text import MOST_PAGES
+from aahcrawler.documents.content import MOST_PAGES
 from aahcrawler.page.transcript import Sheet, Transcript
 from tests.crawl.crawling import PATIENCE
 from tests.documents.files import Line, pdf, written

@@ -78,6 +78,13 @@ def test_pictures_are_those_that_a_reader_sees_at_last() -> None:
     assert addresses(found, "images") == [f"{SITE}a.png", f"{SITE}b.png", f"{SITE}c.png"]
 
 
+def test_media_are_what_a_body_plays() -> None:
+    text = """<video src=a.mp4 poster=a.png></video><audio><source src=b.m3u8 type=application/x-mpegurl>
+        <source src=b.ogg></audio><video></video><p class="signature"><audio src=mine.mp3></audio></p>"""
+    (found,) = read(post(1, f"Look: {text}") + "<video src=elsewhere.mp4></video>").objects
+    assert addresses(found, "media") == [f"{SITE}a.mp4", f"{SITE}b.ogg"]
+
+
 def test_what_the_knowledge_base_says_of_links_and_images_counts() -> None:
     given_links = Field("links", FieldKind.URL, (css("a.cited"),), many=True)
     (found,) = read(

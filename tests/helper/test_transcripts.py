@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Headers, Page
 from aahcrawler.page.transcript import Sheet, Transcript, TranscriptLink
+from aahcrawler.webobject import Person
 from tests.shipped import shipped
 
 NOW = datetime(2024, 6, 1, tzinfo=UTC)
@@ -19,7 +20,7 @@ def test_a_document_has_a_part_for_each_of_its_pages_that_has_text() -> None:
         Sheet(f"{TEXT}\n", (TranscriptLink("sub/y", "here", "around"), TranscriptLink("mailto:a@b.test"))),
         Sheet("More", (TranscriptLink("http://A.test/cover", "again"), TranscriptLink("/login.php"))),
     )
-    page = replace(PAGE, transcript=Transcript("", NOW, sheets, complete=False))
+    page = replace(PAGE, transcript=Transcript("", NOW, sheets, complete=False, author="Jane"))
     found = ApplicationAwareHelper(shipped()).assist(page)
     document = found.document
     assert [part.text for part in document.parts] == [TEXT, "More"]
@@ -29,9 +30,14 @@ def test_a_document_has_a_part_for_each_of_its_pages_that_has_text() -> None:
     ]
     assert (document.language, document.published, document.source) == ("de", NOW, "document")
     assert document.title == TEXT
+    (said,) = found.objects
+    assert (said.iri, said.type, said.first("title")) == (page.url, "document", None)
+    assert (said.first("author"), said.first("date")) == (Person("Jane"), NOW)
+    assert said.first("body") == f"{TEXT}\nMore"
     assert [refused.url for refused in found.refused] == ["http://a.test/login.php"]
 
 
 def test_a_document_that_nobody_read_leads_nowhere() -> None:
-    document = ApplicationAwareHelper(shipped()).assist(PAGE).document
-    assert (document.parts, document.outlinks) == ((), ())
+    for page in (PAGE, replace(PAGE, transcript=Transcript(complete=False))):
+        found = ApplicationAwareHelper(shipped()).assist(page)
+        assert (found.document.parts, found.document.outlinks, found.objects) == ((), (), ())

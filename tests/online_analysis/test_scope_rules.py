@@ -140,7 +140,7 @@ def test_answers_are_judged_by_their_type() -> None:
         (["- refuse:", "    not: {}"], 10, "asks for nothing; write a condition such as"),
         (["- refuse:", "    all:", "      - depth: 3"], 11, "depth: is no bound; write `at most 3`"),
         (["- refuse: {any: []}"], 9, "is an empty list"),
-        (["- refuse: {path: X}"], 9, "is no pattern of hops; write letters of LNRIESFDM"),
+        (["- refuse: {path: X}"], 9, "is no pattern of hops; write letters of LNRIEOSFDM"),
         (["- refuse: {type: jpeg}"], 9, "is no media type; write for example application/pdf"),
         (["- refuse: {url: a b}"], 9, "the pattern holds a space"),
         (["- {name: a, refuse: {url: x}}", "- {name: a, refuse: {url: y}}"], 8, "two rules with the name 'a'"),

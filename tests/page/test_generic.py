@@ -337,6 +337,10 @@ def test_videos_and_images() -> None:
     (found,) = objects(page_with(video, body="<h1>Ice</h1>"))
     assert (found.type, found.first("title"), found.first("body")) == ("video", "Ice", "D")
     assert found.first("url") == Reference("http://site.test/ice.mp4")
+    assert found.first("media") == Reference("http://site.test/ice.mp4")
+    sound = {"@type": "AudioObject", "name": "Ice", "contentUrl": "/ice.mp3", "embedUrl": "/player"}
+    (found,) = objects(page_with(sound, body="<h1>Ice</h1>"))
+    assert (found.type, found.first("media")) == ("audio", Reference("http://site.test/ice.mp3"))
     image = {"@type": "ImageObject", "name": "Floe", "contentUrl": "/floe.jpg", "author": "Ann"}
     (found,) = objects(page_with(image, body="<h1>Floe</h1>"))
     assert (found.type, found.first("author")) == ("image", Person("Ann"))

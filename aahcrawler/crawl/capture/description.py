@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from aahcrawler.archive.writer import Capture
 from aahcrawler.crawl.capture.recrawl import Change, RecrawlComparison
 from aahcrawler.crawl.stats.collector import Stats
+from aahcrawler.frontier.hops import Hop
 from aahcrawler.frontier.protocol import Lease
-from aahcrawler.metadata import Metadata
+from aahcrawler.metadata import LinkType, Metadata
 from aahcrawler.objects.writer import CaptureDescription
 from aahcrawler.pipeline.analysis import PageAnalysis
 from aahcrawler.traps import Trap
@@ -16,7 +17,9 @@ from aahcrawler.traps import Trap
 def description(
     lease: Lease, comparison: RecrawlComparison, metadata: Metadata, capture: Capture, status: int
 ) -> CaptureDescription:
-    """Return what is stated of a capture of a page, whose answer has a status and was understood as ``metadata``.
+    """Return what is stated of a capture, of a page or a file of an object.
+
+    Its answer has a status and was understood as ``metadata``.
 
     A payload that was only ever captured at other URLs has no former capture whose objects this one's revise.
     """
@@ -41,6 +44,9 @@ def description(
         revision_of=own if comparison.change in (Change.CHANGED, Change.GONE) else None,
         trap=metadata.trap,
         reader=metadata.understood_by,
+        is_requisite=lease.kind == "requisite",
+        frames=tuple(link.url for link in metadata.links if link.type is LinkType.FRAME),
+        frame_of=lease.via if lease.path.upper().endswith(Hop.FRAME) else "",
     )
 
 

@@ -139,7 +139,7 @@ class Recrawl:
         if page.status == HTTPStatus.NOT_MODIFIED and asked.conditional:
             if is_page and not today:
                 return RecrawlComparison(self.page_of(former), former, Change.UNCHANGED, before, unmodified=True)
-            # Of requisites only style sheets that lead somewhere have metadata.
+            # Of requisites only files of objects, and style sheets that lead somewhere, have metadata.
             return RecrawlComparison(
                 page, former, Change.UNCHANGED, before or Metadata(), remembered=True, unmodified=True
             )

@@ -15,7 +15,7 @@ from time import time
 
 from aahcrawler.archive.writer import Capture
 from aahcrawler.crawl.capture.archiver import Annotations, identified
-from aahcrawler.crawl.capture.description import count, description
+from aahcrawler.crawl.capture.description import count, description, object_counts
 from aahcrawler.crawl.capture.recrawl import (
     UNCONDITIONAL,
     ConditionalRequest,
@@ -301,11 +301,9 @@ class ResponseHandler:
             await self._learn(found)
         await self._keep_refused(lease, found, discovered)
         capture = await self._writer.archive(response.exchange, _annotations(lease, page, comparison, found))
-        if found is not None and lease.kind == "page":
+        if found is not None and (lease.kind == "page" or found.metadata.objects):
             stated = await self._describe(lease, comparison, found, capture, page.status)
-            count(comparison, found, stats)
-            if self._steps.rereading is not None:
-                self._steps.rereading.noted(ReadPage(lease, stated, comparison.former, comparison.change), found)
+            self._count(lease, comparison, found, stated, stats)
         stats.merge(self._steps.seed_trail.answered(lease, page, found, discovered))
         logger.info("%s %d %s", lease.url, page.status, comparison.change or lease.kind)
         discovered = await self._listed(lease, page.status, found, discovered)
@@ -422,6 +420,17 @@ class ResponseHandler:
         self._lifecycle.check_limits()
         await self._writer.call(self._frontier.release, [lease])
 
+    def _count(
+        self, lease: Lease, comparison: RecrawlComparison, found: PageAnalysis, stated: CaptureDescription, stats: Stats
+    ) -> None:
+        """Add what was stated to the counts; pages may be read again later."""
+        if lease.kind != "page":
+            stats.merge(object_counts(found.metadata))
+            return
+        count(comparison, found, stats)
+        if self._steps.rereading is not None:
+            self._steps.rereading.noted(ReadPage(lease, stated, comparison.former, comparison.change), found)
+
     async def _describe(
         self, lease: Lease, comparison: RecrawlComparison, found: PageAnalysis, capture: Capture, status: int
     ) -> CaptureDescription:
@@ -469,14 +478,16 @@ def _page(lease: Lease, response: CapturedResponse) -> Page:
 
 
 def _annotations(lease: Lease, page: Page, comparison: RecrawlComparison, found: PageAnalysis | None) -> Annotations:
-    """Return what is archived with an answer: metadata of pages, and of style sheets that lead somewhere.
+    """Return what is archived with an answer: metadata of pages, files of objects, and sheets that lead somewhere.
 
     What is remembered is in the archive already.
     """
     metadata = found.metadata if found is not None else None
     what = identified(page.body, metadata.language if metadata is not None else None, declared=page.media_type)
     is_told = (
-        metadata is not None and not comparison.remembered and (lease.kind == "page" or needs_requisites(metadata))
+        metadata is not None
+        and not comparison.remembered
+        and (lease.kind == "page" or needs_requisites(metadata) or bool(metadata.objects))
     )
     return Annotations(what, metadata if is_told else None, comparison.original)
 

@@ -8,6 +8,7 @@ from aahcrawler.crawl.capture.recrawl import Change, Recrawl, RecrawlComparison,
 from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.health.error_classification import is_local
 from aahcrawler.crawl.response.trap_detection import TrapDetection
+from aahcrawler.frontier.hops import Hop, ends_with
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.helper import Refused
 from aahcrawler.metadata import Link, LinkType, Metadata
@@ -46,9 +47,8 @@ class PageAnalyser:
             if 300 <= page.status < 400:
                 return self._signed(self._redirect(lease, page))
             if lease.kind == "requisite":
-                return (
-                    self._signed(PageAnalysis(analysis.of_stylesheet(page))) if page.media_type == "text/css" else None
-                )
+                found = _of_requisite(lease, page)
+                return None if found is None else self._signed(PageAnalysis(found))
             return self._analyse_page(lease, page, comparison.before)
         except Exception as error:  # Whatever a page may provoke, it is archived, and the crawl goes on.
             if is_local(error):
@@ -186,6 +186,12 @@ class PageAnalyser:
 
     def _signed(self, found: PageAnalysis) -> PageAnalysis:
         return replace(found, metadata=replace(found.metadata, understood_by=self._context.now.fingerprint))
+
+
+def _of_requisite(lease: Lease, page: Page) -> Metadata | None:
+    if page.media_type == "text/css":
+        return analysis.of_stylesheet(page)
+    return analysis.of_media(page) if ends_with(lease.path, Hop.MEDIA) else None
 
 
 def _with_embedded(page: Page, found: PageAnalysis) -> PageAnalysis:

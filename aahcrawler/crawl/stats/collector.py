@@ -36,6 +36,7 @@ SINGLE: Final = (
     "probes",
     "documents",
     "documents_cut",
+    "documents_encrypted",
     "conditional",
     "asked_again",
     "retries",

@@ -1,6 +1,7 @@
 """Read pages of no known application, and return the results that pages of both sorts share."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from aahcrawler.helper.assistance import Assistance, Refused
 from aahcrawler.helper.generic import transcript_reading
@@ -8,14 +9,14 @@ from aahcrawler.helper.links.anchors import Contexts
 from aahcrawler.helper.links.junk_urls import is_challenge, junk_reason
 from aahcrawler.helper.links.link_collection import LinkCollector
 from aahcrawler.helper.links.navigation import Links, abroad
-from aahcrawler.helper.links.references import References
+from aahcrawler.helper.links.references import MEDIA, References
 from aahcrawler.helper.parts import generic_splitting
 from aahcrawler.helper.parts.generic_splitting import GenericSplit
 from aahcrawler.induction import generic_objects
 from aahcrawler.induction.generic_objects import Reading
 from aahcrawler.page import Page, claims, feeds, generic, requisites
 from aahcrawler.page.generic import PageLink
-from aahcrawler.webobject import WebObject
+from aahcrawler.webobject import Reference, WebObject
 from knowledge_base.url_rules import Reason
 from online_analysis.document import Document, DocumentPart, Outlink, PartRole
 
@@ -78,16 +79,21 @@ def _outlinks(page: Page, described: Mapping[str, PageLink], found: GenericSplit
 
 
 def _objects(page: Page, links: Links, reading: Reading) -> tuple[WebObject, ...]:
-    """Return the objects of a page with their references."""
-    if not reading.bodies:
-        return reading.objects
+    """Return the objects of a page with their references, and the page's own one with what it declares to play."""
     references = References(links, claims.permalink(page))
-    return tuple(
+    found = tuple(
         references.of(each, body.elements, body.without)
         if (body := reading.bodies.get(each.iri)) is not None and body.text is None
         else each
         for each in reading.objects
     )
+    return tuple(_playing(each, claims.played(page)) if each.iri == references.own else each for each in found)
+
+
+def _playing(web_object: WebObject, media: str | None) -> WebObject:
+    if media is None or MEDIA in web_object.properties:
+        return web_object
+    return replace(web_object, properties={**web_object.properties, MEDIA: (Reference(media),)})
 
 
 def read_other(page: Page, links: Links) -> Assistance:

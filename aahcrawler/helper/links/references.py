@@ -1,4 +1,4 @@
-"""Find the references of an object's text: the targets of its links and the pictures it shows."""
+"""Find the references of an object's text: the targets of its links, the pictures it shows, and what it plays."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -13,9 +13,10 @@ from aahcrawler.page import requisites
 from aahcrawler.webobject import Reference, Value, WebObject
 from knowledge_base.model import Application, PageLevel
 
-LINKS, IMAGES = "links", "images"
+LINKS, IMAGES, MEDIA = "links", "images", "media"
+_READ = ("a", "area", "img", "video", "audio")
 MOST = 500
-"""Links, and pictures, of one object that are kept."""
+"""Links, pictures, and films and sounds, of one object that are kept."""
 
 
 @dataclass(frozen=True)
@@ -32,21 +33,22 @@ class References:
     level: PageLevel | None = None
 
     def added(self, extracted: Iterable[Extracted]) -> tuple[Extracted, ...]:
-        """Return objects with their links and images, except those that the knowledge base already defines."""
+        """Return objects with their links, images and media, except those that the knowledge base already defines."""
         return tuple(
             replace(each, object=self.of(each.object, each.body, each.without)) if each.body else each
             for each in extracted
         )
 
     def of(self, web_object: WebObject, body: Sequence[Element], without: Iterable[Element] = ()) -> WebObject:
-        """Return an object with the links and images of the elements of its body, without some parts of them."""
-        left_out = {found for part in without for found in part.iter("a", "area", "img")}
-        found = [each for part in body for each in part.iter("a", "area", "img") if each not in left_out]
+        """Return an object with the links, images and media in the elements of its body, without some parts of them."""
+        left_out = {found for part in without for found in part.iter(*_READ)}
+        found = [each for part in body for each in part.iter(*_READ) if each not in left_out]
         if not found:
             return web_object
         read = {
-            LINKS: _each(self._addresses(each for each in found if each.tag != "img")),
-            IMAGES: _each(self._pictures(each for each in found if each.tag == "img")),
+            LINKS: _each(self._addresses(each for each in found if each.tag in ("a", "area"))),
+            IMAGES: _each(self._files(requisites.shown_by(each) for each in found if each.tag == "img")),
+            MEDIA: _each(self._files(requisites.played_by(each) for each in found if each.tag in ("video", "audio"))),
         }
         new = {name: values for name, values in read.items() if values and name not in web_object.properties}
         return replace(web_object, properties={**web_object.properties, **new}) if new else web_object
@@ -74,10 +76,9 @@ class References:
         application = self.links.sites.application(url)
         return url if application is None else self.links.sites.verdict(application, url).url
 
-    def _pictures(self, images: Iterable[Element]) -> Iterator[str]:
-        for image in images:
-            shown = requisites.shown_by(image)
-            url = self.links.sites.resolve(self.links.page.base_url, shown) if shown else None
+    def _files(self, references: Iterable[str | None]) -> Iterator[str]:
+        for reference in references:
+            url = self.links.sites.resolve(self.links.page.base_url, reference) if reference else None
             if url is not None:
                 yield url
 

@@ -1,0 +1,91 @@
+"""Define what readers of all formats have in common: bounds, a file's metadata, and the URLs that a text names."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from aahcrawler.page.transcript import TranscriptLink
+
+MOST_PAGES = 50
+"""Pages that are read, the first ones."""
+MOST_TEXT = 20_000
+"""Characters that are read of one page."""
+MOST_LINKS = 500
+"""Links that are read of one page."""
+MOST_ANCHOR = 300
+MOST_CONTEXT = 1_000
+LONGEST_ADDRESS = 4_096
+
+ENCRYPTED = "encrypted"
+"""What the child process calls the trouble with a file that is encrypted."""
+
+_ADDRESS = re.compile(r"(?:https?://|www\.(?=[\w-]+\.[a-z]{2}))[^\s<>\"{}|\\^`\[\]«»“”]{3,2000}", re.IGNORECASE)
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*+:", re.IGNORECASE)
+_TRAILING = ".,;:!?'’*_"
+
+
+class EncryptedError(Exception):
+    """Raised for a file that nobody can read without a password or a key."""
+
+
+class CutError(Exception):
+    """Raised behind the last sheet of a file that was not read to its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """A file's own metadata; ``created`` is ISO 8601 with a zone. What is missing is empty."""
+
+    title: str = ""
+    author: str = ""
+    created: str = ""
+
+
+def about(title: str, author: str, created: datetime | None) -> About:
+    """Return metadata within bounds; a moment without a zone is taken for one of UTC."""
+    moment = "" if created is None else (created if created.tzinfo else created.replace(tzinfo=UTC)).isoformat()
+    return About(folded(title)[:MOST_ANCHOR], folded(author)[:MOST_ANCHOR], moment)
+
+
+def moment_of(text: str) -> datetime | None:
+    """Return the moment, or the day, that ISO 8601 names; None for anything else, such as a year alone."""
+    try:
+        return datetime.fromisoformat(text.strip())
+    except ValueError:
+        return None
+
+
+def is_absolute(address: str) -> bool:
+    """Tell whether a URL, as it is written, leads out of the file that it stands in."""
+    return _SCHEME.match(address.strip()) is not None
+
+
+def named_urls(text: str) -> Iterator[TranscriptLink]:
+    """Yield the URLs that a text names, each as a link on itself."""
+    for found in _ADDRESS.finditer(text):
+        address = _trimmed(found[0])
+        near = text[max(0, found.start() - MOST_CONTEXT // 2) : found.end() + MOST_CONTEXT // 2]
+        yield TranscriptLink(
+            address if "://" in address else f"http://{address}",
+            found[0][:MOST_ANCHOR],
+            folded(near)[:MOST_CONTEXT],
+        )
+
+
+def folded(text: str) -> str:
+    """Return a text in one line that can be encoded."""
+    return utf_8(" ".join(text.split()))
+
+
+def utf_8(text: str) -> str:
+    """Return a text that can be encoded."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _trimmed(address: str) -> str:
+    """Strip the punctuation that ends the sentence around a URL, and closing brackets that it does not open."""
+    trimmed = address.rstrip(_TRAILING)
+    while trimmed.endswith(")") and trimmed.count(")") > trimmed.count("("):
+        trimmed = trimmed[:-1].rstrip(_TRAILING)
+    return trimmed
