@@ -145,7 +145,10 @@ def pages(
         typer.Option("--crawl", metavar="N", min=1, help="Pages of crawl N of the folder alone."),
     ] = None,
 ) -> None:
-    """Write the fetched pages of a crawl, in the order of fetching, to standard output."""
+    """Write the fetched pages of a crawl, in the order of fetching, to standard output.
+
+    Redirects and answers with errors are among them; the column `status` tells which they are.
+    """
     from aahcrawler.objects.reader import ReadError, page_rows
     from offline import tables
 

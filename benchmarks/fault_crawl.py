@@ -10,8 +10,8 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -22,12 +22,12 @@ from aahcrawler.crawls import frontier_name, frontier_settings
 from aahcrawler.frontier.protocol import State
 from aahcrawler.frontier.redis.frontier import RedisFrontier
 from aahcrawler.frontier.server.embedded import EmbeddedServer
+from aahcrawler.frontiers import server_of
 from aahcrawler.layout import ARCHIVE, WARC
 from benchmarks.fault_network import Cable
 from benchmarks.fault_site import FaultSite
 from online_analysis.icd import Icd
 
-DELAY = 0.2
 CRAWL = "faults"
 AAH = [sys.executable, "-m", "aahcrawler.cli"]
 SOURCE = Path(__file__).parent / "interposer.c"
@@ -60,13 +60,13 @@ class Machine:
 
 
 class Worker:
-    """``aah worker`` in a process and a folder of its own."""
+    """A process that crawls, with a folder of its own; ``arguments`` are those of ``aah``."""
 
-    def __init__(self, folder: Path, machine: Machine, server: str) -> None:
+    def __init__(self, folder: Path, machine: Machine, arguments: Sequence[str]) -> None:
         self.folder = folder
         self.machine = machine
         self._environment = {**os.environ, **machine.environment}
-        self._command = [*AAH, "worker", "--redis", server, "--folder", str(folder), "--until-finished"]
+        self._command = [*AAH, *arguments]
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -99,10 +99,11 @@ class Worker:
 
 
 class FaultCrawl:
-    """A crawl of a made-up site that runs, by two workers that share a server."""
+    """A crawl of a made-up site that runs, by workers that share a server; ``delay`` is its politeness, in seconds."""
 
-    def __init__(self, folder: Path, site: FaultSite, library: Path | None) -> None:
+    def __init__(self, folder: Path, site: FaultSite, library: Path | None, delay: float) -> None:
         self.site = site
+        self.delay = delay
         self._loop = asyncio.new_event_loop()
         self.server = EmbeddedServer(folder / "server")
         self.server_machine = Machine(folder / "server.machine", library)
@@ -140,10 +141,15 @@ class FaultCrawl:
         """Mend it."""
         self._loop.call_soon_threadsafe(self.cable.mend)
 
-    def frontier(self) -> RedisFrontier:
-        """Return the crawl's frontier, past the network."""
+    @contextmanager
+    def frontier(self) -> Iterator[RedisFrontier]:
+        """Lend the crawl's frontier, past the network."""
         icd = Icd.load(self._definition)
-        return RedisFrontier(self.server.url, frontier_name(icd.id, 1), frontier_settings(icd))
+        with (
+            self._server_url() as url,
+            closing(RedisFrontier(url, frontier_name(icd.id, 1), frontier_settings(icd))) as it,
+        ):
+            yield it
 
     def archived(self) -> Counter[str]:
         """Count the answers of both archives by URL."""
@@ -151,20 +157,19 @@ class FaultCrawl:
 
     def states(self) -> Mapping[str, State | None]:
         """Return the frontier's state of each page."""
-        frontier = self.frontier()
-        try:
+        with self.frontier() as frontier:
             return {url: frontier.state(url) for url in self.site.urls()}
-        finally:
-            frontier.close()
 
     def stuck(self) -> int:
         """Count queues that hold URLs which are queued or leased."""
-        frontier = self.frontier()
-        try:
+        with self.frontier() as frontier:
             counts = frontier.queue_counts().values()
-            return sum(1 for each in counts if each.pages_queued + each.pages_leased + each.requisites_queued)
-        finally:
-            frontier.close()
+        return sum(1 for each in counts if each.pages_queued + each.pages_leased + each.requisites_queued)
+
+    def retries(self) -> int:
+        """Return how many retries the crawl has counted."""
+        with self.frontier() as frontier:
+            return round(frontier.stats().get("retries", 0))
 
     @contextmanager
     def running(self, workers: int) -> Iterator["FaultCrawl"]:
@@ -172,13 +177,8 @@ class FaultCrawl:
         thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         thread.start()
         try:
-            with _environment(self.server_machine.environment):
-                self.server.__enter__()
-            self.cable = Cable(self._socket, Path(unquote(urlsplit(self.server.url).path)))
-            for serving in (self.site.serve(), self.cable.serve()):
-                asyncio.run_coroutine_threadsafe(serving, self._loop).result(10)
-            self._submit()
-            self.workers = [self._worker(number) for number in range(workers)]
+            self._serve(self.site.serve())
+            self._begin(workers)
             for worker in self.workers:
                 worker.start()
             yield self
@@ -189,6 +189,27 @@ class FaultCrawl:
             self._loop.call_soon_threadsafe(self._loop.stop)
             thread.join()
 
+    def _begin(self, workers: int) -> None:
+        """Start the server, submit the crawl, and set up its workers."""
+        with _environment(self.server_machine.environment):
+            self.server.__enter__()
+        self.cable = Cable(self._socket, Path(unquote(urlsplit(self.server.url).path)))
+        self._serve(self.cable.serve())
+        self._define()
+        command = [*AAH, "submit", str(self._definition), "--redis", self.server.url]
+        subprocess.run(command, check=True, capture_output=True)
+        for number in range(workers):
+            folder = self._folder / f"worker{number}"
+            arguments = ["worker", "--redis", f"unix://{self._socket}", "--folder", str(folder), "--until-finished"]
+            self.workers.append(self._worker(folder, arguments))
+
+    def _serve(self, serving: Coroutine[None, None, None]) -> None:
+        asyncio.run_coroutine_threadsafe(serving, self._loop).result(10)
+
+    @contextmanager
+    def _server_url(self) -> Iterator[str]:
+        yield self.server.url
+
     def until(self, condition: Callable[[], bool], seconds: float) -> bool:
         """Wait for a condition; False when it does not hold in time."""
         deadline = time.monotonic() + seconds
@@ -198,26 +219,37 @@ class FaultCrawl:
             time.sleep(0.01)
         return True
 
-    def _submit(self) -> None:
+    def _define(self) -> None:
         definition = {
             "id": CRAWL,
             "contact": "test@example.org",
+            "output": str(self._folder / "alone" / CRAWL),
             "seeds": self.site.seeds(),
             "topic": {"keywords": ["harbour", "flood", "dike", "storm surge"]},
-            "politeness": {"delay": f"{DELAY} s", "timeout": "5 s", "retries": 20},
+            "politeness": {"delay": f"{self.delay} s", "timeout": "5 s", "retries": 20},
             "network": self.site.network(),
             "archive": {"reserve": 0},
             "traps": {"pages": 0, "duplicates": "follow", "soft_404": "ignore"},
         }
         lines = (f"{name}: {json.dumps(value)}\n" for name, value in definition.items())
         self._definition.write_text("".join(lines), "utf-8")
-        command = [*AAH, "submit", str(self._definition), "--redis", self.server.url]
-        subprocess.run(command, check=True, capture_output=True)
 
-    def _worker(self, number: int) -> Worker:
-        folder = self._folder / f"worker{number}"
+    def _worker(self, folder: Path, arguments: Sequence[str]) -> Worker:
         folder.mkdir()
-        return Worker(folder, Machine(folder / "machine", self._library), f"unix://{self._socket}")
+        return Worker(folder, Machine(folder / "machine", self._library), arguments)
+
+
+class LoneCrawl(FaultCrawl):
+    """The same crawl by ``aah crawl``, one process with a server of its own."""
+
+    def _begin(self, workers: int) -> None:
+        self._define()
+        self.workers = [self._worker(self._folder / "alone", ["crawl", str(self._definition)]) for _ in range(workers)]
+
+    @contextmanager
+    def _server_url(self) -> Iterator[str]:
+        with server_of(self._folder / "alone" / CRAWL) as url:
+            yield url
 
 
 @contextmanager

@@ -1,7 +1,9 @@
 """A made-up site of several domains that notes when each request came and when its answer was over."""
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass, field
+from enum import StrEnum
 from itertools import pairwise
 from time import monotonic
 
@@ -10,13 +12,31 @@ CLOCK_SLACK = 0.02
 """Seconds by which two machines' clocks and schedulers may differ over a delay."""
 
 
+class Cut(StrEnum):
+    """Where an answer breaks off as its connection is closed."""
+
+    BEFORE = "before the answer"
+    HEAD = "in the head"
+    BODY = "in the body"
+
+    def of(self, head: bytes, body: bytes) -> bytes:
+        """Return the part of an answer that is sent."""
+        if self is Cut.BEFORE:
+            return b""
+        return head + body[: len(body) // 2] if self is Cut.BODY and body else head[: len(head) // 2]
+
+
 @dataclass(slots=True)
 class Request:
-    """A request, and when it began and ended, in monotonic seconds; ``end`` is infinite until it has ended."""
+    """A request, and when it began and ended, in monotonic seconds; ``end`` is infinite until it has ended.
+
+    It ends when its answer has been sent, or its connection is gone. ``cut`` is where its answer broke off.
+    """
 
     url: str
     begin: float
     end: float = float("inf")
+    cut: Cut | None = None
 
 
 @dataclass(slots=True)
@@ -31,8 +51,8 @@ class FaultSite:
     port: int = 0
     requests: list[Request] = field(default_factory=list)
     answer_seconds: float = ANSWER_SECONDS
-    dropping: int = 0
-    """So many of the next requests are read, and their connections closed without an answer."""
+    cuts: list[Cut] = field(default_factory=list)
+    """Where the answers to the next requests break off."""
 
     def urls(self) -> set[str]:
         """Return the URLs of all pages."""
@@ -67,39 +87,50 @@ class FaultSite:
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while head := await reader.readuntil(b"\r\n\r\n"):
-                await self._one(head.decode("latin-1"), writer)
+                await self._one(head.decode("latin-1"), reader, writer)
         except (OSError, asyncio.IncompleteReadError):
             pass
         finally:
             writer.close()
 
-    async def _one(self, head: str, writer: asyncio.StreamWriter) -> None:
+    async def _one(self, head: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         lines = head.split("\r\n")
         path = lines[0].split(" ")[1]
         fields = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:])}
         request = Request(f"http://{fields['host']}{path}", monotonic())
+        request.cut = self.cuts.pop() if self.cuts else None
         self.requests.append(request)
         try:
-            if self.dropping > 0:
-                self.dropping -= 1
-                raise ConnectionResetError
-            await asyncio.sleep(self.answer_seconds)
-            writer.write(self._message(fields["host"], path))
+            await self._pause(reader)
+            answer = self._message(fields["host"], path)
+            writer.write(b"".join(answer) if request.cut is None else request.cut.of(*answer))
             await writer.drain()
         finally:
             request.end = monotonic()
+        if request.cut is not None:
+            raise ConnectionResetError
 
-    def _message(self, host: str, path: str) -> bytes:
+    async def _pause(self, reader: asyncio.StreamReader) -> None:
+        """Take the time of an answer; raise ``ConnectionResetError`` where the client goes meanwhile."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(reader.read(1), self.answer_seconds)
+            raise ConnectionResetError
+
+    def _message(self, host: str, path: str) -> tuple[bytes, bytes]:
+        """Return head and body of an answer; of every other page the body is chunked."""
         name = path.strip("/").removesuffix(".html") or "0"
         if not name.isdecimal() or int(name) >= self.pages:
-            return b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
+            return b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", b""
         domain, page = int(host[1:].partition(".")[0]), int(name)
         led = [self._url(domain, to) for to in (2 * page + 1, 2 * page + 2) if to < self.pages]
         led.append(self._url((domain + 1) % self.domains, page))
         links = "".join(f'<li><a href="{url}">{url}</a></li>' for url in led)
         text = f"<h1>Storm {page}</h1><p>The storm surge of year {page} broke the dike of harbour {domain}.</p>"
         body = f"<!doctype html><html lang=en><title>Storm {page}</title><body>{text}<ul>{links}</ul></html>".encode()
-        return b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+        head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
+        if page % 2:
+            return head + b"Transfer-Encoding: chunked\r\n\r\n", b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+        return head + b"Content-Length: %d\r\n\r\n" % len(body), body
 
     def _url(self, domain: int, page: int) -> str:
         return f"http://d{domain}.test/{f'{page}.html' if page else ''}"

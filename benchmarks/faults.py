@@ -11,7 +11,9 @@ through a socket which can be cut. One round is one fault, at a random moment of
 - ``network cut``: all connections to it end, whatever is on its way, and none can be made for up to 1.5 seconds;
 - ``worker killed``: one worker is killed and started again within half a second;
 - ``killed in flight``: the same, while requests are under way that take a second to be answered;
-- ``connections dropped``: the web server reads up to three requests and closes their connections without an answer;
+- ``crawl killed``: the same, where ``aah crawl`` fetches alone, with a server of its own;
+- ``connections dropped``: the web server closes up to three connections that it had kept open, each without an answer,
+  in the middle of its head, or in the middle of its body;
 - ``clock jump``: the wall clock of the server or of a worker jumps by up to two hours, forwards or back;
 - ``slow disk``: each write to a file and each sync of the server or of a worker takes up to half a second longer, for
   1.5 seconds;
@@ -27,8 +29,9 @@ Rows: ``lost`` counts pages that are in no archive, or not done in the frontier;
 requests for a page that was asked for before, and was not being fetched or settled when a fault struck;
 ``stuck_queues`` queues that hold URLs when the crawl has ended, or asked for nothing in 90 seconds;
 ``politeness_violations`` requests to a domain, robots.txt too, that began sooner than the delay after the one before
-had ended, by the web server's own log; ``stopped`` how often a worker stopped the crawl, as it does where the server is
-out of memory, and for no other of these faults.
+had ended, with an answer or with its connection, by the web server's own log; ``retries_uncounted`` the difference
+between answers that broke off and retries that the crawl counts, where connections are dropped; ``stopped`` how often a
+worker stopped the crawl, as it does where the server is out of memory, and for no other of these faults.
 """
 
 import argparse
@@ -41,12 +44,14 @@ from pathlib import Path
 from random import Random
 from signal import SIGCONT, SIGSTOP
 
-from benchmarks.fault_crawl import DELAY, FaultCrawl, Machine, interposer
-from benchmarks.fault_site import ANSWER_SECONDS, FaultSite, Request
+from benchmarks.fault_crawl import FaultCrawl, LoneCrawl, Machine, interposer
+from benchmarks.fault_site import ANSWER_SECONDS, Cut, FaultSite, Request
 from benchmarks.results import Row, report
 
 WORKERS, DOMAINS = 2, 8
-PAGES_A_ROUND = 40
+DELAY = 0.2
+PAGES_A_ROUND, PAGES_A_LONG_ROUND = 40, 12
+"""Pages for each round, so that the crawl outlasts them; fewer where the delay is long."""
 LEAST_PAGES = 300
 STANDSTILL = 90.0
 """Seconds without a request after which a crawl stands still; leases run for half a minute."""
@@ -107,9 +112,9 @@ def killed_in_flight(crawl: FaultCrawl, chance: Random) -> None:
 
 
 def connections_dropped(crawl: FaultCrawl, chance: Random) -> None:
-    """Close connections without an answer."""
-    crawl.site.dropping = chance.randint(1, 3)
-    crawl.until(lambda: crawl.is_over or crawl.site.dropping == 0, 40)
+    """Close connections in place of an answer, or within it."""
+    crawl.site.cuts = chance.choices(list(Cut), k=chance.randint(1, 3))
+    crawl.until(lambda: crawl.is_over or not crawl.site.cuts, 40)
 
 
 def clock_jump(crawl: FaultCrawl, chance: Random) -> None:
@@ -157,6 +162,7 @@ FAULTS: dict[str, Fault] = {
     "network cut": network_cut,
     "worker killed": worker_killed,
     "killed in flight": killed_in_flight,
+    "crawl killed": killed_in_flight,
     "connections dropped": connections_dropped,
     "clock jump": clock_jump,
     "slow disk": slow_disk,
@@ -164,6 +170,9 @@ FAULTS: dict[str, Fault] = {
     "out of memory": out_of_memory,
     "scripts flushed": scripts_flushed,
 }
+DELAYS = {"killed in flight": 4.0, "crawl killed": 4.0, "connections dropped": 1.5}
+"""Seconds of delay that are longer than a start takes, or than the pause before a retry; of other faults ``DELAY``."""
+ALONE = "crawl killed"
 INTERPOSED = {"clock jump", "slow disk", "disk full"}
 
 
@@ -182,14 +191,17 @@ def strike(crawl: FaultCrawl, fault: Fault, rounds: int, chance: Random) -> list
 
 def run(name: str, rounds: int, seed: int, folder: Path, library: Path | None) -> Row:
     """Crawl with a kind of fault and return the outcome."""
-    site = FaultSite(DOMAINS, max(LEAST_PAGES, PAGES_A_ROUND * rounds) // DOMAINS)
-    with FaultCrawl(folder, site, library).running(WORKERS) as crawl:
+    pages = rounds * (PAGES_A_LONG_ROUND if name in DELAYS else PAGES_A_ROUND)
+    site = FaultSite(DOMAINS, max(LEAST_PAGES, pages) // DOMAINS)
+    made, workers = (LoneCrawl, 1) if name == ALONE else (FaultCrawl, WORKERS)
+    with made(folder, site, library, DELAYS.get(name, DELAY)).running(workers) as crawl:
         crawl.until(lambda: bool(site.requests), 60)
         struck = strike(crawl, FAULTS[name], rounds, Random(f"{seed} {name}"))
         await_end(crawl)
         stopped = sum(worker.stops() for worker in crawl.workers)
-        stuck, states = crawl.stuck(), crawl.states()
+        stuck, states, retries = crawl.stuck(), crawl.states(), crawl.retries()
     archived = crawl.archived()
+    broken = sum(request.cut is not None for request in site.requests)
     return {
         "fault": name,
         "rounds": len(struck),
@@ -197,7 +209,8 @@ def run(name: str, rounds: int, seed: int, folder: Path, library: Path | None) -
         "lost": sum(states[url] != "done" or not archived[url] for url in site.urls()),
         "duplicates_beyond_in_flight": beyond_in_flight(site.requests, site.urls(), struck),
         "stuck_queues": stuck,
-        "politeness_violations": site.too_early(DELAY),
+        "politeness_violations": site.too_early(crawl.delay),
+        "retries_uncounted": abs(broken - retries) if broken else 0,
         "stopped": stopped,
     }
 

@@ -17,9 +17,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from benchmarks.liveweb_sites import KEYWORD, SITES, serving
+from benchmarks.liveweb_walls import LOOKALIKES, WALLS
 from benchmarks.process_memory import run
 from benchmarks.results import Row, report
 
+CASES = {**SITES, **WALLS, **LOOKALIKES}
 LONGEST = 120.0
 """Seconds after which a crawl is ended."""
 ICD = """\
@@ -40,7 +42,7 @@ class CrawlError(Exception):
 
 def measure(name: str) -> Row:
     """Crawl a site."""
-    site = SITES[name]
+    site = CASES[name]
     with tempfile.TemporaryDirectory() as place, serving(site, Path(place)) as (seed, asked):
         definition, output = Path(place, "icd.yaml"), Path(place, "crawl")
         text = ICD.format(seed=json.dumps(seed), keyword=KEYWORD, output=json.dumps(str(output)))
@@ -64,11 +66,11 @@ def measure(name: str) -> Row:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the benchmark; the exit code is 1 where anything was not reached or a verdict is wrong."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.liveweb", description=__doc__)
-    parser.add_argument("--case", choices=sorted(SITES), action="append", help="only this one; may be given again")
+    parser.add_argument("--case", choices=sorted(CASES), action="append", help="only this one; may be given again")
     parser.add_argument("--json", type=Path, help="write the rows to this file as well")
     given = parser.parse_args(arguments)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        rows = list(pool.map(measure, given.case or SITES))
+        rows = list(pool.map(measure, given.case or CASES))
     report(rows, given.json)
     right = sum(row["verdict"] == row["expected"] and row["reached"] == row["reachable"] for row in rows)
     print(f"{right} of {len(rows)} cases right")

@@ -86,31 +86,32 @@ LIST = f"<h1>All about the {KEYWORD}</h1><p>What is new at the {KEYWORD} this we
 ALL = frozenset(ARTICLES)
 
 
-def _open(front: Page, more: Mapping[str, Page] | None = None, reach: frozenset[str] = ALL, icd: str = "") -> Site:
+def open_site(front: Page, more: Mapping[str, Page] | None = None, reach: frozenset[str] = ALL, icd: str = "") -> Site:
     """Return a site that can be read."""
     return Site(Verdict.FETCHED, {"/": front, **ARTICLES, **(more or {})}, reach | {"/"}, icd=icd)
 
 
-def _walled(verdict: Verdict, body: str, head: str = "", status: int = 200, fields: Fields = ()) -> Site:
+def walled(verdict: Verdict, body: str, head: str = "", status: int = 200, fields: Fields = ()) -> Site:
     """Return a site of which every page is the same wall."""
     wall = Answer(html(body, head, title="One moment"), status, (("Content-Type", "text/html"), *fields))
     return Site(verdict, {"/": wall, "/robots.txt": Answer("", 404)}, frozenset({"/"}), other=wall)
 
 
-def _redirect(target: str, status: int = 302, *fields: tuple[str, str]) -> Answer:
+def redirect(target: str, status: int = 302, *fields: tuple[str, str]) -> Answer:
+    """Return a redirect."""
     return Answer("", status, (("Location", target), *fields))
 
 
 def _needs_cookie(_: str, headers: Mapping[str, str]) -> Answer:
     if "seen=1" in headers.get("cookie", ""):
         return Answer(html(LIST))
-    return _redirect("/", 302, ("Set-Cookie", "seen=1; Path=/"))
+    return redirect("/", 302, ("Set-Cookie", "seen=1; Path=/"))
 
 
 def _counting(target: str, _: Mapping[str, str]) -> Answer:
     """Redirect for ever."""
     number = int(target.partition("=")[2] or 0)
-    return _redirect(f"/?n={1 - number}")
+    return redirect(f"/?n={1 - number}")
 
 
 _ROBOTS_NO = Answer("User-agent: *\nDisallow: /\n", fields=(("Content-Type", "text/plain"),))
@@ -155,13 +156,13 @@ _APP = (
 )
 
 SITES: Mapping[str, Site] = {
-    "plain": _open(Answer(html(LIST))),
-    "frameset": _open(
+    "plain": open_site(Answer(html(LIST))),
+    "frameset": open_site(
         Answer(_FRAMES),
         {"/menu.html": Answer(html(f"<ul>{LINKS}</ul>")), "/start.html": article("start")},
         ALL | {"/menu.html", "/start.html"},
     ),
-    "nested-frameset": _open(
+    "nested-frameset": open_site(
         Answer(
             "<html><frameset rows='*,*'><frame src=top.html><frameset cols='*,*'><frame src=menu.html></frameset>"
             "</frameset></html>"
@@ -169,32 +170,32 @@ SITES: Mapping[str, Site] = {
         {"/top.html": article("top"), "/menu.html": Answer(html(f"<ul>{LINKS}</ul>"))},
         ALL | {"/top.html", "/menu.html"},
     ),
-    "iframe": _open(
+    "iframe": open_site(
         Answer(html("<h1>Harbour</h1><iframe src=/inner.html></iframe>")),
         {"/inner.html": Answer(html(LIST))},
         ALL | {"/inner.html"},
     ),
-    "meta-refresh": _open(
+    "meta-refresh": open_site(
         Answer(html("", "<meta http-equiv=refresh content='0; url=/home.html'>")),
         {"/home.html": Answer(html(LIST))},
         ALL | {"/home.html"},
     ),
-    "meta-refresh-delayed": _open(
+    "meta-refresh-delayed": open_site(
         Answer(html("<p>You are being forwarded.</p>", "<meta http-equiv='Refresh' content='5;URL=\"home.html\"'>")),
         {"/home.html": Answer(html(LIST))},
         ALL | {"/home.html"},
     ),
-    "redirects": _open(
-        _redirect("/a", 301),
-        {"/a": _redirect("/b", 302), "/b": _redirect("/home.html", 308), "/home.html": Answer(html(LIST))},
+    "redirects": open_site(
+        redirect("/a", 301),
+        {"/a": redirect("/b", 302), "/b": redirect("/home.html", 308), "/home.html": Answer(html(LIST))},
         ALL | {"/a", "/b", "/home.html"},
     ),
-    "base-href": _open(
+    "base-href": open_site(
         Answer(html("<a href='list.html'>The list</a>", "<base href='/sub/'>")),
         {"/sub/list.html": Answer(html(LIST))},
         ALL | {"/sub/list.html"},
     ),
-    "image-map": _open(
+    "image-map": open_site(
         Answer(
             html(
                 "<h1>Harbour</h1><img src=/m.png usemap=#m><map name=m>"
@@ -203,12 +204,12 @@ SITES: Mapping[str, Site] = {
             )
         )
     ),
-    "link-next": _open(
+    "link-next": open_site(
         Answer(html(f"<h1>All about the {KEYWORD}</h1><p>First part.</p>", "<link rel=next href=/p2.html>")),
         {"/p2.html": Answer(html(LIST))},
         ALL | {"/p2.html"},
     ),
-    "svg-links": _open(
+    "svg-links": open_site(
         Answer(
             html(
                 "<h1>Harbour</h1><svg>"
@@ -217,12 +218,12 @@ SITES: Mapping[str, Site] = {
             )
         )
     ),
-    "sitemap-only": _open(
+    "sitemap-only": open_site(
         Answer(html(f"<h1>The {KEYWORD}</h1><p>Welcome to the {KEYWORD}. {prose('welcome', 40)}</p>")),
         {"/sitemap.xml": _SITEMAP},
         icd="sources: {sitemaps: guess}\n",
     ),
-    "windows-1252": _open(
+    "windows-1252": open_site(
         Answer(
             html(LIST + "<a href='/caf\u00e9.html'>Caf\u00e9</a>").replace("utf-8", "windows-1252").encode("cp1252"),
             fields=(("Content-Type", "text/html"),),
@@ -230,68 +231,68 @@ SITES: Mapping[str, Site] = {
         {"/caf%C3%A9.html": article("café")},
         ALL | {"/caf%C3%A9.html"},
     ),
-    "shift-jis": _open(
+    "shift-jis": open_site(
         Answer(
             html(f"<h1>港</h1><p>{'港の話です。' * 20}</p>{LIST}").replace("utf-8", "shift_jis").encode("shift_jis"),
             fields=(("Content-Type", "text/html"),),
         )
     ),
-    "gzip": _open(
+    "gzip": open_site(
         Answer(gzip.compress(html(LIST).encode()), fields=(("Content-Type", "text/html"), ("Content-Encoding", "gzip")))
     ),
-    "two-content-types": _open(
+    "two-content-types": open_site(
         Answer(html(LIST), fields=(("Content-Type", "text/plain"), ("Content-Type", "text/html; charset=utf-8")))
     ),
-    "no-content-type": _open(Answer(html(LIST), fields=())),
-    "large-head": _open(Answer(html(LIST), fields=(("Content-Type", "text/html"), ("Set-Cookie", "x" * 60_000)))),
-    "slow-body": _open(Answer(html(LIST), slow=3.0)),
+    "no-content-type": open_site(Answer(html(LIST), fields=())),
+    "large-head": open_site(Answer(html(LIST), fields=(("Content-Type", "text/html"), ("Set-Cookie", "x" * 60_000)))),
+    "slow-body": open_site(Answer(html(LIST), slow=3.0)),
     "redirect-loop": Site(Verdict.REDIRECT_LOOP, {"/": _counting}, frozenset({"/"})),
     "cookie-loop": Site(Verdict.COOKIE_WALL, {"/": _needs_cookie}, frozenset({"/"})),
-    "consent-en": _walled(Verdict.CONSENT, _CONSENT_EN),
-    "consent-de": _walled(Verdict.CONSENT, _CONSENT_DE),
-    "unseen-consent-fr": _walled(Verdict.CONSENT, _CONSENT_FR),
+    "consent-en": walled(Verdict.CONSENT, _CONSENT_EN),
+    "consent-de": walled(Verdict.CONSENT, _CONSENT_DE),
+    "unseen-consent-fr": walled(Verdict.CONSENT, _CONSENT_FR),
     "consent-redirect": Site(
         Verdict.CONSENT,
-        {"/": _redirect("/consent?return=%2F"), "/consent": Answer(html(_CONSENT_EN))},
+        {"/": redirect("/consent?return=%2F"), "/consent": Answer(html(_CONSENT_EN))},
         frozenset({"/", "/consent?return=%2F"}),
     ),
-    "login-form": _walled(Verdict.LOGIN, _FORM_LOGIN),
+    "login-form": walled(Verdict.LOGIN, _FORM_LOGIN),
     "login-redirect": Site(
         Verdict.LOGIN,
-        {"/": _redirect("/login?next=/"), "/login": Answer(html(_FORM_LOGIN))},
+        {"/": redirect("/login?next=/"), "/login": Answer(html(_FORM_LOGIN))},
         frozenset({"/", "/login?next=/"}),
     ),
-    "basic-401": _walled(
+    "basic-401": walled(
         Verdict.UNAUTHORIZED, "<h1>Unauthorized</h1>", status=401, fields=(("WWW-Authenticate", 'Basic realm="x"'),)
     ),
-    "forbidden": _walled(Verdict.FORBIDDEN, "<h1>403 Forbidden</h1>", status=403),
-    "challenge-header": _walled(
+    "forbidden": walled(Verdict.FORBIDDEN, "<h1>403 Forbidden</h1>", status=403),
+    "challenge-header": walled(
         Verdict.CHALLENGE, "<h1>Just a moment...</h1>", status=403, fields=(("cf-mitigated", "challenge"),)
     ),
-    "challenge-cookie": _walled(Verdict.CHALLENGE, _BROWSER_CHECK),
-    "challenge-captcha": _walled(
+    "challenge-cookie": walled(Verdict.CHALLENGE, _BROWSER_CHECK),
+    "challenge-captcha": walled(
         Verdict.CHALLENGE,
         "<p>Are you human?</p><div class=h-captcha data-sitekey=x></div><script src=//hcaptcha.com/1/api.js></script>",
         status=200,
     ),
-    "unseen-challenge-pow": _walled(
+    "unseen-challenge-pow": walled(
         Verdict.CHALLENGE,
         "<p>We are verifying that your connection is secure.</p><script>crypto.subtle.digest('SHA-256',"
         "new Uint8Array(4)).then(function(h){document.forms[0].submit()})</script>"
         "<form method=post action=/verify></form>",
         status=503,
     ),
-    "script-only": _walled(Verdict.SCRIPTS, _APP),
-    "unseen-script-only": _walled(
+    "script-only": walled(Verdict.SCRIPTS, _APP),
+    "unseen-script-only": walled(
         Verdict.SCRIPTS, "<app-root>Loading</app-root><script type=module src=/main.js></script>"
     ),
-    "empty": _walled(Verdict.EMPTY, ""),
-    "soft-404": _walled(Verdict.SOFT_404, "<h1>404</h1><p>The page that you asked for was not found.</p>"),
-    "soft-404-de": _walled(Verdict.SOFT_404, "<h2>Seite nicht gefunden</h2><p>Leider gibt es sie nicht mehr.</p>"),
-    "not-found": _walled(Verdict.NOT_FOUND, "<h1>Not found</h1>", status=404),
-    "gone": _walled(Verdict.NOT_FOUND, "<h1>Gone</h1>", status=410),
-    "server-error": _walled(Verdict.SERVER_ERROR, "<h1>Internal error</h1>", status=500),
-    "too-many": _walled(Verdict.TOO_MANY, "<h1>Slow down</h1>", status=429),
+    "empty": walled(Verdict.EMPTY, ""),
+    "soft-404": walled(Verdict.SOFT_404, "<h1>404</h1><p>The page that you asked for was not found.</p>"),
+    "soft-404-de": walled(Verdict.SOFT_404, "<h2>Seite nicht gefunden</h2><p>Leider gibt es sie nicht mehr.</p>"),
+    "not-found": walled(Verdict.NOT_FOUND, "<h1>Not found</h1>", status=404),
+    "gone": walled(Verdict.NOT_FOUND, "<h1>Gone</h1>", status=410),
+    "server-error": walled(Verdict.SERVER_ERROR, "<h1>Internal error</h1>", status=500),
+    "too-many": walled(Verdict.TOO_MANY, "<h1>Slow down</h1>", status=429),
     "robots": Site(Verdict.ROBOTS, {"/": Answer(html(LIST)), "/robots.txt": _ROBOTS_NO}),
     "robots-error": Site(Verdict.ROBOTS_UNREACHABLE, {"/": Answer(html(LIST)), "/robots.txt": Answer("", 503)}),
     "language": Site(
@@ -319,7 +320,7 @@ SITES: Mapping[str, Site] = {
         },
         frozenset({"/", "/soup.html"}),
     ),
-    "out-of-scope": Site(Verdict.OUT_OF_SCOPE, {"/": _redirect("http://127.0.0.77:9/")}, frozenset({"/"})),
+    "out-of-scope": Site(Verdict.OUT_OF_SCOPE, {"/": redirect("http://127.0.0.77:9/")}, frozenset({"/"})),
     "private": Site(Verdict.PRIVATE, {"/": Answer(html(LIST))}, icd="network: {allow_private: false}\n"),
     "certificate": Site(Verdict.CERTIFICATE, {"/": Answer(html(LIST))}, listen="tls"),
     "refused": Site(Verdict.REFUSED, listen="closed"),

@@ -36,8 +36,11 @@ class Verdict(StrEnum):
     CONSENT = "consent wall"
     REDIRECT_LOOP = "redirect loop"
     LOGIN = "login wall"
+    AGE = "age check"
     SCRIPTS = "script-only page"
     SOFT_404 = "soft 404"
+    PARKED = "parked domain"
+    MAINTENANCE = "under maintenance"
     EMPTY = "empty page"
     LANGUAGE = "wrong language"
     NOT_WANTED = "not wanted"
@@ -72,8 +75,11 @@ _ADVICE: Final = {
     Verdict.CONSENT: "the site asks for consent first: look for a URL behind the question, or ask its owner",
     Verdict.REDIRECT_LOOP: "open it in a browser, and give the URL that it ends at",
     Verdict.LOGIN: "look for pages that are public; the crawler does not log in",
+    Verdict.AGE: "the site asks for the reader's age first: look for a URL behind the question, or ask its owner",
     Verdict.SCRIPTS: "its content is made by scripts, which the crawler does not run: look for a feed or a sitemap",
     Verdict.SOFT_404: "the page says that it is not there: look for its new URL",
+    Verdict.PARKED: "nobody uses the domain at present: look for the site's new address",
+    Verdict.MAINTENANCE: "try again later",
     Verdict.EMPTY: "open it in a browser; there is nothing on it to be read",
     Verdict.LANGUAGE: "add the language to scope.languages in the ICD, or choose another seed",
     Verdict.NOT_WANTED: "look at scope in the ICD, and at `aah frontier counts` for the rules that hold",
