@@ -19,9 +19,10 @@ from aahcrawler.crawl.health.server_outage import ServerOutage
 from aahcrawler.crawl.lease.frontier_executor import FrontierExecutor
 from aahcrawler.crawl.stats.collector import SharedStats
 from aahcrawler.exchange import Exchange
-from aahcrawler.frontier.control import Blocking
+from aahcrawler.frontier.control import Blocking, Revisiting
 from aahcrawler.frontier.ip_locks import IpLocks, LocalIpLocks
 from aahcrawler.frontier.protocol import Frontier
+from aahcrawler.frontier.session_store import LocalSessionStore, SessionStore
 from aahcrawler.objects.writer import CaptureDescription, ObjectWriter
 from aahcrawler.refusals import RefusalLog
 from aahcrawler.scores import ScoreLog
@@ -58,6 +59,9 @@ class Stores:
     """Keeps the links that were refused; None where nobody does."""
     blocking: Blocking | None = None
     """Keeps URLs from being fetched, and lets them go; None where nobody can."""
+    revisiting: Revisiting | None = None
+    """Has pages fetched again; None where nobody can."""
+    sessions: SessionStore = field(default_factory=LocalSessionStore)
 
     @property
     def folders(self) -> tuple[Path, ...]:

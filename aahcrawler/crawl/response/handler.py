@@ -25,6 +25,7 @@ from aahcrawler.crawl.capture.recrawl import (
 )
 from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.core.fetch_control import FetchControl
+from aahcrawler.crawl.core.form_login import LoginFailedError
 from aahcrawler.crawl.core.lifecycle import Lifecycle
 from aahcrawler.crawl.core.limits import is_too_large
 from aahcrawler.crawl.core.stores import StoreWriter
@@ -199,6 +200,10 @@ class ResponseHandler:
                 await self._end(lease, State.FAILED, "replaced")
             case RobotsDeniedError():
                 await self._end(lease, State.BLOCKED, "robots")
+            case LoginFailedError(may_pass=True):
+                await self._retry(lease, "login")
+            case LoginFailedError():
+                await self._end(lease, State.FAILED, "login")
             case RobotsUnreachableError(cause=cause):
                 await self._retry(lease, "robots.txt", cause=cause)
             case _:
