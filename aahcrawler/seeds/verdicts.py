@@ -70,7 +70,7 @@ _ADVICE: Final = {
     Verdict.SERVER_ERROR: "try again later",
     Verdict.CLIENT_ERROR: "open the URL in a browser, and look for its right form",
     Verdict.CHALLENGE: "the site lets browsers in only: ask its owner to let the crawler's user agent pass",
-    Verdict.COOKIE_WALL: "the site asks for a cookie and does not know it again: keep network.cookies on, or ask its owner",
+    Verdict.COOKIE_WALL: "the site asks for a cookie, and another one then: keep network.cookies on, or ask its owner",
     Verdict.CONSENT: "the site asks for consent first: look for a URL behind the question, or ask its owner",
     Verdict.REDIRECT_LOOP: "open it in a browser, and give the URL that it ends at",
     Verdict.LOGIN: "look for pages that are public, or give network.logins an account of yours",

@@ -92,6 +92,7 @@ def assemble(
         ranking,
         batch_scoring,
         SeedTrail(current, writer.stats),
+        sessions,
         reporting.peer_export,
         rereading,
     )
