@@ -102,6 +102,7 @@ def read_credentials(icd: Icd) -> Credentials:
         host: Password(account.user, reading.text(f"network.accounts.{host}.password", account.password))
         for host, account in network.accounts.items()
     }
+    reading.secrets.update(f"{known.user}:{known.word}" for known in passwords.values())
     headers = {host: reading.headers(host, given) for host, given in network.headers.items()}
     cookies, version = reading.cookies(network.cookies_file)
     if reading.problems:

@@ -116,6 +116,10 @@ class SiteCookies:
             self._jar.set_cookie(cookie)
         self._text = _written(self._jar)
 
+    def values(self) -> frozenset[str]:
+        """Return what the cookies hold."""
+        return frozenset(filter(None, self._values().values()))
+
     def _values(self) -> Mapping[tuple[str, str, str], str | None]:
         return {(cookie.domain, cookie.path, cookie.name): cookie.value for cookie in self._jar}
 

@@ -30,7 +30,8 @@ class CaptureDescription:
 
     ``unchanged`` is the id of the former capture whose payload this one has again, None where there is none: its
     objects are those of that capture, and are not stated again. ``revision_of`` is the id of the former capture whose
-    objects this one's were compared with, ``changes`` the result. ``trap`` is as in ``Metadata``.
+    objects this one's were compared with, ``changes`` the result. ``trap`` is as in ``Metadata``,
+    ``session`` as in ``Exchange``.
 
     ``reader`` identifies the reader (``aahcrawler.fingerprint``), empty where unknown. ``reading`` is None for a first
     reading.
@@ -54,6 +55,7 @@ class CaptureDescription:
     revision_of: str | None = None
     changes: Changes | None = None
     trap: str = ""
+    session: str = ""
     reader: str = ""
     reading: Reading | None = None
 
@@ -149,6 +151,7 @@ def _of_capture(capture: CaptureDescription) -> tuple[tuple[str, str | None], ..
         (v.UNCHANGED_SINCE, iri(capture.unchanged) if capture.unchanged else None),
         (v.REVISION_OF, iri(capture.revision_of) if capture.revision_of else None),
         (v.TRAP, text(capture.trap) if capture.trap else None),
+        (v.SESSION, text(capture.session) if capture.session else None),
         (v.READER, text(capture.reader) if capture.reader else None),
     )
 

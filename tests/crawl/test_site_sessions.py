@@ -1,12 +1,18 @@
 """Crawls of sites that let nobody in whom they do not know."""
 
+import gzip
 import os
+from base64 import b64encode
+from collections.abc import Iterator
+from html import escape
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, quote_plus
 
 import pytest
+from warcio.archiveiterator import ArchiveIterator
 
-from tests.crawl.crawling import running
+from tests.crawl.crawling import aah, running
 from tests.crawl.members import COOKIE_HOSTS, KEY, PASSWORD, USER, Members, serving
 from tests.crawl.world import Crawled, define
 
@@ -134,3 +140,120 @@ def test_files_that_others_may_read_are_refused(tmp_path: Path) -> None:
         crawled = crawl(tmp_path, members, "members.test", network=members.network(cookies_file=str(file)))
     assert crawled.ended.code == 2
     assert "0644" in crawled.ended.err
+
+
+def texts(folder: Path) -> dict[str, bytes]:
+    """Return what is in each file of a crawl, archives decompressed."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            content = path.read_bytes()
+            found[str(path.relative_to(folder))] = gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
+    return found
+
+
+def spelled(secret: str) -> set[bytes]:
+    """Return how a secret may be written."""
+    plain = {secret, quote(secret), quote_plus(secret), escape(secret), f"{USER}:{secret}"}
+    return {each.encode() for each in plain} | {b64encode(each.encode()) for each in plain}
+
+
+def secrets(members: Members) -> set[bytes]:
+    """Return all by which others could be let in, however it is written."""
+    words = spelled(PASSWORD) | spelled(KEY)
+    return words | {b"session-of-the-archivist-%d" % number for number in range(1, members.logins + 1)}
+
+
+EVERYWHERE = {
+    "logins": [LOGIN],
+    "accounts": {"basic.test": ACCOUNT, "digest.test": ACCOUNT},
+    "headers": {"key.test": {"X-Api-Key": {"env": "AAH_TEST_KEY"}}},
+}
+SITES = ("members.test", "basic.test", "digest.test", "key.test", "cookie.test")
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Members, Crawled]]:
+    with serving(Members()) as members:
+        folder = tmp_path_factory.mktemp("known")
+        yield members, crawl(folder, members, *SITES, network=members.network(**EVERYWHERE))
+
+
+def test_secrets_are_in_no_file_but_where_they_belong(known: tuple[Members, Crawled]) -> None:
+    members, crawled = known
+    assert set(verdicts(crawled).values()) == {"fetched"}
+    found = texts(crawled.folder)
+    said = {"out": crawled.ended.out.encode(), "err": crawled.ended.err.encode()}
+    holding = {name for name, text in {**found, **said}.items() for word in secrets(members) if word in text}
+    # The cookies of sites are with the frontier, so that a crawl goes on where it stopped.
+    assert {Path(name).parts[0] for name in holding} == {"frontier"}
+    frontier = b"".join(text for name, text in found.items() if name.startswith("frontier"))
+    assert b"session-of-the-archivist-1" in frontier
+    assert not any(word in frontier for word in spelled(PASSWORD) | spelled(KEY))
+    assert any(name.endswith(".warc.gz") for name in found)
+    assert any(name.endswith(".nq.gz") for name in found)
+
+
+def records(folder: Path) -> list[tuple[str, str, str, str, bytes]]:
+    """Return type, URL, session and redaction of each record, and its block."""
+    found = []
+    for file in sorted((folder / "archive").glob("*.warc.gz")):
+        with file.open("rb") as stream:
+            for record in ArchiveIterator(stream):
+                get = record.rec_headers.get_header
+                named = [get(name) or "" for name in ("WARC-Type", "WARC-Target-URI", "AAH-Session", "AAH-Redacted")]
+                http = record.http_headers.to_bytes() if record.http_headers else b""
+                found.append((*named, http + record.raw_stream.read()))
+    return found  # type: ignore[return-value]
+
+
+def test_records_say_how_the_site_knew_the_crawl_and_what_is_masked(known: tuple[Members, Crawled]) -> None:
+    kept = records(known[1].folder)
+    sessions = {url: session for kind, url, session, _, _ in kept if kind == "request"}
+    assert sessions["http://members.test/t/1"] == "login"
+    assert sessions["http://basic.test/2"] == "basic"
+    assert sessions["http://digest.test/2?a=b&c=%20"] == "digest"
+    assert sessions["http://key.test/"] == "header"
+    assert sessions["http://cookie.test/"] == ""
+    masked = {(kind, url): (what, block) for kind, url, _, what, block in kept}
+    assert masked["request", "http://members.test/t/1"][0] == "cookie"
+    assert b"sid=REDACTED" in masked["request", "http://members.test/t/1"][1]
+    assert b"Cookie: seen=1" in masked["request", "http://cookie.test/"][1]
+    what, block = masked["response", "http://members.test/t/1"]
+    assert what == "body of the response"
+    assert b"Your session is REDACTED, your word REDACTED" in block
+    login = [block for kind, url, _, _, block in kept if kind == "request" and b"POST /login" in block]
+    assert [block.endswith(b"\r\n\r\nREDACTED") for block in login] == [True]
+
+
+def test_the_archive_is_whole(known: tuple[Members, Crawled]) -> None:
+    checked = aah("warc", "check", known[1].folder)
+    assert checked.code == 0, checked.out + checked.err
+
+
+def test_selections_leave_out_what_others_would_not_be_shown(known: tuple[Members, Crawled], tmp_path: Path) -> None:
+    folder = known[1].folder
+    without = aah("select", folder, "--score", ">=0", "--dry-run")
+    assert [line.rpartition("\t")[2] for line in without.out.splitlines()] == ["http://cookie.test/"]
+    left = int(without.err.partition("left out: ")[2].partition(" ")[0])
+    everything = aah("select", folder, "--score", ">=0", "--dry-run", "--with-sessions")
+    assert len(everything.out.splitlines()) == 1 + left
+    assert aah("select", folder, "--score", ">=0", "--to", tmp_path / "public.warc.gz").code == 0
+    assert b"AAH-Session" not in gzip.decompress((tmp_path / "public.warc.gz").read_bytes())
+
+
+def test_triples_say_which_captures_were_made_under_a_session(known: tuple[Members, Crawled]) -> None:
+    triples = b"".join(text for name, text in texts(known[1].folder).items() if name.endswith(".nq.gz"))
+    assert triples.count(b'session> "login"') == 9
+
+
+def test_without_redaction_records_are_as_they_passed(tmp_path: Path) -> None:
+    with serving(Members()) as members:
+        network = members.network(**EVERYWHERE)
+        crawled = crawl(tmp_path, members, "members.test", network=network, archive={"redact": False})
+        assert any(b"session-of-the-archivist-1" in block for *_, block in records(crawled.folder))
+        assert any(quote_plus(PASSWORD).encode() in block for *_, block in records(crawled.folder))
+        assert {what for *_, what, _ in records(crawled.folder)} == {""}
+        found = texts(crawled.folder)
+        triples = b"".join(text for name, text in found.items() if name.endswith(".nq.gz"))
+        assert not any(word in triples for word in secrets(members))

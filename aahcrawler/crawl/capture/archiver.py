@@ -35,14 +35,23 @@ class Annotations:
 NO_ANNOTATIONS = Annotations()
 
 
+def as_it_is(exchange: Exchange) -> Exchange:
+    """Return an exchange as it passed."""
+    return exchange
+
+
 class Archiver:
     """Writes answers to the WARC files and adds them to the history, one after another.
 
     A payload that was archived before, by this crawl or a former one, is not written again: a revisit record says
-    where it is (WARC 1.1, section 6.7). Empty and truncated payloads are written as they are.
+    where it is (WARC 1.1, section 6.7). Empty and truncated payloads are written as they are. ``as_kept``
+    returns what is to be kept of an exchange.
     """
 
-    def __init__(self, writer: WarcWriter, history: History, crawl: int) -> None:
+    def __init__(
+        self, writer: WarcWriter, history: History, crawl: int, as_kept: Callable[[Exchange], Exchange] = as_it_is
+    ) -> None:
+        self._as_kept = as_kept
         self._writer = writer
         self._history = history
         self._crawl = crawl
@@ -50,6 +59,15 @@ class Archiver:
 
     async def keep(self, exchange: Exchange, annotations: Annotations, retry: RetryWrite) -> Capture:
         """Archive an answer, a large one beside the event loop: 2 GB take minutes to compress."""
+        is_large = exchange.response_size > LARGE
+        kept = await asyncio.to_thread(self._as_kept, exchange) if is_large else self._as_kept(exchange)
+        try:
+            return await self._keep(kept, annotations, retry)
+        finally:
+            if kept.response is not exchange.response:
+                kept.close()
+
+    async def _keep(self, exchange: Exchange, annotations: Annotations, retry: RetryWrite) -> Capture:
         async with self._lock:
             original = annotations.unchanged or self._known(exchange)
             metadata = annotations.metadata

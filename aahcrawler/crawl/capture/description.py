@@ -40,6 +40,7 @@ def description(
         unchanged=record if comparison.change is Change.UNCHANGED else None,
         revision_of=own if comparison.change in (Change.CHANGED, Change.GONE) else None,
         trap=metadata.trap,
+        session=capture.session,
         reader=metadata.understood_by,
     )
 

@@ -12,6 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from aahcrawler.credentials.given import Credentials
 from aahcrawler.credentials.http_authentication import HostAuthentication
+from aahcrawler.credentials.masking import REDACTED
 from aahcrawler.credentials.site_cookies import SiteCookies
 from aahcrawler.urls import origin, queue_of
 
@@ -134,12 +135,12 @@ class SiteSessions:
         self._read, self._keep, self._is_shared = read, keep, is_shared
         self._known: OrderedDict[str, tuple[str, SiteSession]] = OrderedDict()
         self._authentications: dict[str, HostAuthentication] = {}
-        self._sites = given.sites
+        self.sites = given.sites
 
     @property
     def are_wanted(self) -> bool:
         """Whether anything is to be kept or sent."""
-        return self.given.keeps_cookies or bool(self._sites) or bool(self.given.headers)
+        return self.given.keeps_cookies or bool(self.sites) or bool(self.given.headers)
 
     async def of(self, url: str) -> SiteSession:
         """Return the session of a URL's site."""
@@ -173,7 +174,7 @@ class SiteSessions:
         fields = {}
         if self.given.keeps_cookies and (cookie := session.cookies.header(url)):
             fields["Cookie"] = cookie
-        if not self._sites and not self.given.headers:
+        if not self.sites and not self.given.headers:
             return fields
         host, is_safe = urlsplit(url).hostname or "", self.given.may_go(url)
         for header in self.given.headers.get(host, ()):
@@ -201,11 +202,14 @@ class SiteSessions:
         return _LOG_OUT_URL.search(unquote(f"{parts.path}?{parts.query}")) is not None
 
     def ending(self, url: str, links: Iterable[Linked]) -> frozenset[str]:
-        """Return the links of a page that would end a login, by what they say."""
+        """Return the links of a page that would end a login, or whose URL held what is masked."""
         if not self.given.logins or queue_of(url) not in self.given.logins:
             return frozenset()
-        said = (link.url for link in links if _LOG_OUT_WORDS.fullmatch(link.anchor))
-        return frozenset({*said, *(link.url for link in links if self.ends_session(link.url))})
+        return frozenset(
+            link.url
+            for link in links
+            if _LOG_OUT_WORDS.fullmatch(link.anchor) or self.ends_session(link.url) or REDACTED in link.url
+        )
 
 
 def _read(text: str) -> _Kept:

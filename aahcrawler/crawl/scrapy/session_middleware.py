@@ -4,6 +4,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import replace
 from typing import Final, Self, cast
 
 from scrapy import Request
@@ -20,6 +21,7 @@ from aahcrawler.crawl.lease.lease_source import LEASE
 from aahcrawler.crawl.scrapy.request_building import build_request
 from aahcrawler.crawl.scrapy.spider import AahSpider
 from aahcrawler.crawl.startup.job import Job
+from aahcrawler.credentials.masking import Masks, tokens_among
 from aahcrawler.frontier.control import Revisit
 from aahcrawler.frontier.protocol import Lease, Offer
 from aahcrawler.page import Headers, Page
@@ -89,7 +91,22 @@ class SessionMiddleware:
                 await self._logins.ensure(session)
                 return await self._again(request, response)
             await self._lead_back(session, lease, response)
-        return response
+        return self._concealed(session, response)
+
+    def _concealed(self, session: SiteSession, response: CapturedResponse) -> CapturedResponse:
+        """Return an answer as the crawl understands it: what it knows no page is to tell it again, and others.
+
+        The archive has what came (``capture.redaction``).
+        """
+        if session.site not in self._sessions.sites:
+            return response
+        words = {*self._sessions.given.secrets, *tokens_among(session.cookies.values())}
+        masks = Masks(words, tokens=self._job.context.now.icd.archive.redact)
+        body = masks.masked(response.body)
+        headers = tuple((name, masks.masked_text(value)) for name, value in response.wire_headers)
+        if body == response.body and headers == response.wire_headers:
+            return response
+        return response.replace(body=body, captured=replace(response.captured, headers=headers))
 
     # What asks for more
 

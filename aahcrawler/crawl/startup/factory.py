@@ -44,7 +44,7 @@ from aahcrawler.crawl.startup.store_opening import (
 )
 from aahcrawler.crawl.startup.topic_opening import SharedTopic, open_topic
 from aahcrawler.crawl.stats.collector import BEGUN
-from aahcrawler.crawl.stats.crawl_log import keep_events
+from aahcrawler.crawl.stats.crawl_log import conceal, keep_events
 from aahcrawler.credentials.given import read_credentials
 from aahcrawler.fingerprint import files_digest, fingerprint
 from aahcrawler.helper import ApplicationAwareHelper
@@ -171,6 +171,7 @@ def _open(
 ) -> Job:
     """Open all that a job needs, and hand what closes it to the job; on errors it is left in ``opening``."""
     now, knowledge, credentials = datetime.now(UTC), sources.knowledge, read_credentials(icd)
+    conceal(credentials.secrets)
     opening.enter_context(keep_events(folder.log, icd.id))
     knowledge.share(folder.root)
     repair_folder(folder)

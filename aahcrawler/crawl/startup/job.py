@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aahcrawler.crawl.capture.recrawl import Recrawl
+from aahcrawler.crawl.capture.redaction import Redaction
 from aahcrawler.crawl.core.context import CrawlContext, CurrentContext
 from aahcrawler.crawl.core.fetch_control import FetchControl
 from aahcrawler.crawl.core.lifecycle import Background, Lifecycle, Reporting, WorkerRole
@@ -66,7 +67,9 @@ def assemble(
     """Return the job of a context and its stores."""
     icd, ending, current = context.icd, asyncio.Event(), CurrentContext(context)
     reporting, options = reporting or Reporting(), options or JobOptions()
-    writer = StoreWriter(stores, DiskSpace(stores.folders, icd.archive.reserve, ending, options.measure))
+    redaction = Redaction(options.credentials, masks=icd.archive.redact)
+    disk_space = DiskSpace(stores.folders, icd.archive.reserve, ending, options.measure)
+    writer = StoreWriter(stores, disk_space, redaction.of)
     sessions = SiteSessions(
         options.credentials,
         lambda site: writer.call(stores.sessions.session, site),
