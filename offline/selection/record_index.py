@@ -61,8 +61,7 @@ class Records:
     that is removed with this object. Raises ``SegmentError`` for a file that cannot be read or whose records are no
     gzip members of their own.
 
-    Unless ``with_sessions``, captures that were made while their site knew the crawl are left aside by ``take``, but
-    for those whose payload another capture has as well.
+    Unless ``with_sessions``, captures that were made while their site knew the crawl are left aside by ``take``.
     """
 
     def __init__(self, folder: Path, seen: Callable[[], object], *, with_sessions: bool = True) -> None:
@@ -89,11 +88,11 @@ class Records:
                 yield from self._take(capture)
 
     def leaves_aside(self, capture: str) -> bool:
-        """Return whether a capture is not taken for how it was made."""
-        if self._with_sessions:
+        """Return whether a capture is not taken for how it was made, or the one that holds its payload was."""
+        if self._with_sessions or not capture:
             return False
         found = self._one("SELECT session FROM record WHERE id = ?", capture)
-        return bool(found and found[0])
+        return bool(found and found[0]) or self.leaves_aside(self.original(capture))
 
     def _take(self, capture: str) -> Iterator[str]:
         found = self._one("SELECT place, warcinfo FROM record WHERE id = ? AND NOT taken", capture)

@@ -204,7 +204,7 @@ def records(folder: Path) -> list[tuple[str, str, str, str, bytes]]:
                 named = [get(name) or "" for name in ("WARC-Type", "WARC-Target-URI", "AAH-Session", "AAH-Redacted")]
                 http = record.http_headers.to_bytes() if record.http_headers else b""
                 found.append((*named, http + record.raw_stream.read()))
-    return found  # type: ignore[return-value]
+    return found
 
 
 def test_records_say_how_the_site_knew_the_crawl_and_what_is_masked(known: tuple[Members, Crawled]) -> None:
@@ -216,18 +216,18 @@ def test_records_say_how_the_site_knew_the_crawl_and_what_is_masked(known: tuple
     assert sessions["http://key.test/"] == "header"
     assert sessions["http://cookie.test/"] == ""
     masked = {(kind, url): (what, block) for kind, url, _, what, block in kept}
-    assert masked["request", "http://members.test/t/1"][0] == "cookie"
+    assert "cookie" in masked["request", "http://members.test/t/1"][0]
     assert b"sid=REDACTED" in masked["request", "http://members.test/t/1"][1]
     assert b"Cookie: seen=1" in masked["request", "http://cookie.test/"][1]
     what, block = masked["response", "http://members.test/t/1"]
-    assert what == "body of the response"
+    assert what == "body of the response, cookie"
     assert b"Your session is REDACTED, your word REDACTED" in block
     login = [block for kind, url, _, _, block in kept if kind == "request" and b"POST /login" in block]
     assert [block.endswith(b"\r\n\r\nREDACTED") for block in login] == [True]
 
 
 def test_the_archive_is_whole(known: tuple[Members, Crawled]) -> None:
-    checked = aah("warc", "check", known[1].folder)
+    checked = aah("archive", "check", known[1].folder)
     assert checked.code == 0, checked.out + checked.err
 
 

@@ -9,6 +9,7 @@ from aahcrawler import metadata as metadata_record
 from aahcrawler.archive.history import History, HistoryRecord
 from aahcrawler.archive.records import UNIDENTIFIED, Identified, Original
 from aahcrawler.archive.writer import Capture, WarcWriter
+from aahcrawler.crawl.capture.redaction import NO_REDACTION, Redaction
 from aahcrawler.exchange import Exchange
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import sniff
@@ -35,23 +36,16 @@ class Annotations:
 NO_ANNOTATIONS = Annotations()
 
 
-def as_it_is(exchange: Exchange) -> Exchange:
-    """Return an exchange as it passed."""
-    return exchange
-
-
 class Archiver:
     """Writes answers to the WARC files and adds them to the history, one after another.
 
     A payload that was archived before, by this crawl or a former one, is not written again: a revisit record says
-    where it is (WARC 1.1, section 6.7). Empty and truncated payloads are written as they are. ``as_kept``
-    returns what is to be kept of an exchange.
+    where it is (WARC 1.1, section 6.7). Empty and truncated payloads are written as they are. What
+    ``redaction`` makes of an exchange is kept of it.
     """
 
-    def __init__(
-        self, writer: WarcWriter, history: History, crawl: int, as_kept: Callable[[Exchange], Exchange] = as_it_is
-    ) -> None:
-        self._as_kept = as_kept
+    def __init__(self, writer: WarcWriter, history: History, crawl: int, redaction: Redaction = NO_REDACTION) -> None:
+        self._redaction = redaction
         self._writer = writer
         self._history = history
         self._crawl = crawl
@@ -60,7 +54,7 @@ class Archiver:
     async def keep(self, exchange: Exchange, annotations: Annotations, retry: RetryWrite) -> Capture:
         """Archive an answer, a large one beside the event loop: 2 GB take minutes to compress."""
         is_large = exchange.response_size > LARGE
-        kept = await asyncio.to_thread(self._as_kept, exchange) if is_large else self._as_kept(exchange)
+        kept = await asyncio.to_thread(self._redaction.of, exchange) if is_large else self._redaction.of(exchange)
         try:
             return await self._keep(kept, annotations, retry)
         finally:
@@ -82,7 +76,10 @@ class Archiver:
         return capture
 
     def _known(self, exchange: Exchange) -> Original | None:
-        return None if exchange.truncated is not None else self._history.original(exchange.payload_digest)
+        if exchange.truncated is not None:
+            return None
+        known = self._history.original(exchange.payload_digest)
+        return known if known is None or self._redaction.are_alike(known.url, exchange.url) else None
 
 
 def identified(body: bytes, language: str | None = None, *, declared: str = "") -> Identified:

@@ -15,7 +15,7 @@ from typing import BinaryIO, Final, cast
 from urllib.parse import urlsplit
 
 from aahcrawler.archive.payload import HttpPayload
-from aahcrawler.credentials.given import Credentials
+from aahcrawler.credentials.given import NONE, Credentials
 from aahcrawler.credentials.masking import LEAST_OF_A_TOKEN, REDACTED, Masks
 from aahcrawler.exchange import Exchange
 from aahcrawler.page.decoding import decode_content
@@ -48,6 +48,13 @@ class Redaction:
         marked = replace(exchange, session=", ".join(self._kinds(exchange, site)))
         return self._masked(marked) if self._masks else marked
 
+    def are_alike(self, url: str, other: str) -> bool:
+        """Return whether the crawl has credentials for the sites of both URLs, or of none.
+
+        What a site showed to the crawl alone is not what a capture of another one refers to.
+        """
+        return not self._sites or (queue_of(url) in self._sites) == (queue_of(other) in self._sites)
+
     def _kinds(self, exchange: Exchange, site: str) -> Iterator[str]:
         """Yield how a site knows the crawl in an exchange."""
         names = dict(_fields(exchange.request.partition(b"\r\n\r\n")[0]))
@@ -66,13 +73,9 @@ class Redaction:
         exchange.response.seek(0)
         masks = Masks({*self._given.secrets, *_tokens(exchange.request, answer)}, tokens=True)
         done: set[str] = set()
-        request = self._request(exchange, masks, done)
-        url = masks.masked_text(exchange.url)
-        changed = replace(exchange, url=url, request=request)
-        if len(answer) <= LARGEST:
-            changed = _response(changed, answer, masks, done)
-        else:
-            changed = _large(changed, answer, masks, done)
+        request, url = self._request(exchange, masks, done), masks.masked_text(exchange.url)
+        answered = _response if len(answer) <= LARGEST else _large
+        changed = answered(replace(exchange, url=url, request=request), answer, masks, done)
         if url != exchange.url:
             done.add("url")
         return replace(changed, redacted=", ".join(sorted(done)))
@@ -84,6 +87,10 @@ class Redaction:
             done.add("body of the request")
             body = REDACTED.encode()
         return _head(head, masks, done, secret, len(body) if body else None) + mark + body
+
+
+NO_REDACTION: Final = Redaction(NONE, masks=False)
+"""Leaves all exchanges as they are."""
 
 
 def _response(exchange: Exchange, answer: bytes, masks: Masks, done: set[str]) -> Exchange:

@@ -11,7 +11,8 @@ from typing import ParamSpec, TypeVar
 from aahcrawler.archive.delivery import Delivery
 from aahcrawler.archive.history import History
 from aahcrawler.archive.writer import Capture, WarcWriter
-from aahcrawler.crawl.capture.archiver import NO_ANNOTATIONS, Annotations, Archiver, as_it_is
+from aahcrawler.crawl.capture.archiver import NO_ANNOTATIONS, Annotations, Archiver
+from aahcrawler.crawl.capture.redaction import NO_REDACTION, Redaction
 from aahcrawler.crawl.directory.folder import CrawlFolder
 from aahcrawler.crawl.fetch.client_settings import LONGEST_REMAINS
 from aahcrawler.crawl.health.disk_space import DiskSpace
@@ -86,15 +87,13 @@ class StoreWriter:
     Writes wait while the disk is full, and calls of the frontier while its server is away; ``hindrance`` says so.
     """
 
-    def __init__(
-        self, stores: Stores, disk_space: DiskSpace, as_kept: Callable[[Exchange], Exchange] = as_it_is
-    ) -> None:
+    def __init__(self, stores: Stores, disk_space: DiskSpace, redaction: Redaction = NO_REDACTION) -> None:
         self.stores = stores
         self.disk_space = disk_space
         self.server_outage = ServerOutage(stores.reconnect, stores.disconnect)
         self.executor = FrontierExecutor(disk_space, self.server_outage)
         self.stats = SharedStats(stores.frontier.stats())
-        self._archiver = Archiver(stores.archive, stores.history, stores.folder.run.number, as_kept)
+        self._archiver = Archiver(stores.archive, stores.history, stores.folder.run.number, redaction)
 
     @property
     def hindrance(self) -> str:

@@ -69,7 +69,7 @@ def assemble(
     reporting, options = reporting or Reporting(), options or JobOptions()
     redaction = Redaction(options.credentials, masks=icd.archive.redact)
     disk_space = DiskSpace(stores.folders, icd.archive.reserve, ending, options.measure)
-    writer = StoreWriter(stores, disk_space, redaction.of)
+    writer = StoreWriter(stores, disk_space, redaction)
     sessions = SiteSessions(
         options.credentials,
         lambda site: writer.call(stores.sessions.session, site),
