@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import re
 from base64 import b64encode
 from collections.abc import Iterator
 from html import escape
@@ -10,8 +11,10 @@ from typing import Any
 from urllib.parse import quote, quote_plus
 
 import pytest
+import yaml
 from warcio.archiveiterator import ArchiveIterator
 
+from online_analysis.icd import Icd
 from tests.crawl.crawling import aah, running
 from tests.crawl.members import COOKIE_HOSTS, KEY, PASSWORD, USER, Members, serving
 from tests.crawl.world import Crawled, define
@@ -257,3 +260,54 @@ def test_without_redaction_records_are_as_they_passed(tmp_path: Path) -> None:
         found = texts(crawled.folder)
         triples = b"".join(text for name, text in found.items() if name.endswith(".nq.gz"))
         assert not any(word in triples for word in secrets(members))
+
+
+GUIDE = (Path(__file__).parents[2] / "docs" / "sessions.md").read_text("utf-8")
+EXAMPLES = re.findall(r"```yaml\n(.*?)```", GUIDE, re.DOTALL)
+
+
+def test_the_guide_has_examples_of_all_fields() -> None:
+    text = "\n".join(EXAMPLES)
+    assert all(f"{name}:" in text for name in ("cookies_file", "accounts", "headers", "logins", "logged_in"))
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_examples_of_the_guide_are_definitions(example: str) -> None:
+    whole = "id: a\ncontact: a@example.org\nseeds: [https://forum.example.org/]\ntopic: {keywords: [solar]}\n"
+    assert Icd.parse((whole + example).encode()).network.cookies == "keep"
+
+
+def test_the_guide_leads_into_a_board(tmp_path: Path) -> None:
+    (example,) = (each for each in EXAMPLES if "logins:" in each)
+    section = yaml.safe_load(example.replace("https://forum.example.org", "http://members.test"))["network"]
+    with serving(Members()) as members:
+        icd = define(tmp_path, ["http://members.test/"], network=members.network(**section))
+        with running("crawl", icd, environment={**os.environ, "FORUM_PASSWORD": PASSWORD}) as process:
+            crawled = Crawled(process.ended(), tmp_path / "crawl")
+    assert verdicts(crawled) == {"members.test": "fetched"}
+    assert crawled.summary["pages"] == 9
+
+
+def test_a_crawl_that_goes_on_is_still_logged_in(tmp_path: Path) -> None:
+    with serving(Members()) as members:
+        network = members.network(logins=[LOGIN])
+        first = crawl(tmp_path, members, "members.test", network=network, limits={"pages": 3})
+        assert first.summary["pages"] == 3
+        icd = define(tmp_path, ["http://members.test/"], network=network, limits={"pages": 9})
+        environment = {**os.environ, "AAH_TEST_PASSWORD": PASSWORD}
+        with running("crawl", "--accept-changes", icd, environment=environment) as process:
+            again = Crawled(process.ended(), tmp_path / "crawl")
+    assert members.logins == 1
+    assert again.summary["pages"] == 9, again.ended.err
+
+
+def test_workers_share_a_login(tmp_path: Path) -> None:
+    with serving(Members()) as members:
+        icd = define(tmp_path, ["http://members.test/"], network=members.network(logins=[LOGIN]))
+        environment = {**os.environ, "AAH_TEST_PASSWORD": PASSWORD}
+        with running("crawl", "--workers", "2", icd, environment=environment) as process:
+            crawled = Crawled(process.ended(), tmp_path / "crawl")
+    assert crawled.summary["pages"] == 9, crawled.ended.err
+    assert members.logins == 1
+    holding = [name for name, text in texts(crawled.folder).items() for word in spelled(PASSWORD) if word in text]
+    assert holding == []
