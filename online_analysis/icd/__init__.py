@@ -21,7 +21,7 @@ from online_analysis.icd.sections import (
     Traps,
     secret_in,
 )
-from online_analysis.icd.site_sessions import Account, Login, SessionNetwork, Value, names_a_secret
+from online_analysis.icd.session_fields import Account, Login, SessionNetwork, Value, names_a_secret
 
 __all__ = [
     "ANALYSERS",

@@ -33,7 +33,7 @@ from online_analysis.icd.sections import (
     WebUrl,
     refuse,
 )
-from online_analysis.icd.site_sessions import SessionNetwork
+from online_analysis.icd.session_fields import SessionNetwork
 from online_analysis.icd.yaml_source import LARGEST, Source, read_source
 
 
