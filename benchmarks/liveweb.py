@@ -16,10 +16,12 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from benchmarks.liveweb_members import MEMBERS, PASSWORD, VARIABLE
 from benchmarks.liveweb_sites import KEYWORD, SITES, serving
 from benchmarks.process_memory import run
 from benchmarks.results import Row, report
 
+CASES = {**SITES, **MEMBERS}
 LONGEST = 120.0
 """Seconds after which a crawl is ended."""
 ICD = """\
@@ -40,12 +42,18 @@ class CrawlError(Exception):
 
 def measure(name: str) -> Row:
     """Crawl a site."""
-    site = SITES[name]
+    site = CASES[name]
     with tempfile.TemporaryDirectory() as place, serving(site, Path(place)) as (seed, asked):
         definition, output = Path(place, "icd.yaml"), Path(place, "crawl")
         text = ICD.format(seed=json.dumps(seed), keyword=KEYWORD, output=json.dumps(str(output)))
-        definition.write_text(text + ("" if "network:" in site.icd else NETWORK) + site.icd, "utf-8")
-        ended = run([sys.executable, "-m", "aahcrawler.cli", "crawl", str(definition)], os.environ, LONGEST)
+        definition.write_text(
+            text + ("" if "network:" in site.icd else NETWORK) + site.icd.replace("{seed}", seed), "utf-8"
+        )
+        ended = run(
+            [sys.executable, "-m", "aahcrawler.cli", "crawl", str(definition)],
+            {**os.environ, VARIABLE: PASSWORD},
+            LONGEST,
+        )
         try:
             summary = json.loads((output / "crawl.json").read_text("utf-8"))
         except FileNotFoundError:
@@ -64,11 +72,11 @@ def measure(name: str) -> Row:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the benchmark; the exit code is 1 where anything was not reached or a verdict is wrong."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.liveweb", description=__doc__)
-    parser.add_argument("--case", choices=sorted(SITES), action="append", help="only this one; may be given again")
+    parser.add_argument("--case", choices=sorted(CASES), action="append", help="only this one; may be given again")
     parser.add_argument("--json", type=Path, help="write the rows to this file as well")
     given = parser.parse_args(arguments)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        rows = list(pool.map(measure, given.case or SITES))
+        rows = list(pool.map(measure, given.case or CASES))
     report(rows, given.json)
     right = sum(row["verdict"] == row["expected"] and row["reached"] == row["reachable"] for row in rows)
     print(f"{right} of {len(rows)} cases right")

@@ -71,13 +71,18 @@ class Credentials:
 
     @property
     def sites(self) -> frozenset[str]:
-        """The sites that the crawl has credentials for."""
+        """The sites that the crawl has credentials for, and the hosts: on loopback each port is a site."""
         hosts = {*self.passwords, *(host for host, headers in self.headers.items() if _are_secret(headers))}
-        return frozenset({*self.logins, *self.cookies, *(queue_of(f"http://{host}/") for host in hosts)})
+        return frozenset({*self.logins, *self.cookies, *hosts, *(queue_of(f"http://{host}/") for host in hosts)})
 
     def may_go(self, url: str) -> bool:
         """Return whether secrets may be sent with a request for a URL: encrypted, or where that was allowed."""
         return url.startswith("https:") or (urlsplit(url).hostname or "") in self.unencrypted
+
+
+def is_among(sites: frozenset[str], url: str) -> bool:
+    """Return whether a URL belongs to one of ``Credentials.sites``."""
+    return bool(sites) and (queue_of(url) in sites or (urlsplit(url).hostname or "") in sites)
 
 
 NONE: Final = Credentials()

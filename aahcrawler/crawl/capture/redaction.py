@@ -15,7 +15,7 @@ from typing import BinaryIO, Final, cast
 from urllib.parse import urlsplit
 
 from aahcrawler.archive.payload import HttpPayload
-from aahcrawler.credentials.given import NONE, Credentials
+from aahcrawler.credentials.given import NONE, Credentials, is_among
 from aahcrawler.credentials.masking import LEAST_OF_A_TOKEN, REDACTED, Masks
 from aahcrawler.exchange import Exchange
 from aahcrawler.page.decoding import decode_content
@@ -43,9 +43,9 @@ class Redaction:
 
     def of(self, exchange: Exchange) -> Exchange:
         """Return an exchange as it is to be archived; its response is read from the start and left there."""
-        if not self._sites or (site := queue_of(exchange.url)) not in self._sites:
+        if not is_among(self._sites, exchange.url):
             return exchange
-        marked = replace(exchange, session=", ".join(self._kinds(exchange, site)))
+        marked = replace(exchange, session=", ".join(self._kinds(exchange, queue_of(exchange.url))))
         return self._masked(marked) if self._masks else marked
 
     def are_alike(self, url: str, other: str) -> bool:
@@ -53,7 +53,7 @@ class Redaction:
 
         What a site showed to the crawl alone is not what a capture of another one refers to.
         """
-        return not self._sites or (queue_of(url) in self._sites) == (queue_of(other) in self._sites)
+        return is_among(self._sites, url) == is_among(self._sites, other)
 
     def _kinds(self, exchange: Exchange, site: str) -> Iterator[str]:
         """Yield how a site knows the crawl in an exchange."""

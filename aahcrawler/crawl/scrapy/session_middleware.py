@@ -21,6 +21,7 @@ from aahcrawler.crawl.lease.lease_source import LEASE
 from aahcrawler.crawl.scrapy.request_building import build_request
 from aahcrawler.crawl.scrapy.spider import AahSpider
 from aahcrawler.crawl.startup.job import Job
+from aahcrawler.credentials.given import is_among
 from aahcrawler.credentials.masking import Masks, tokens_among
 from aahcrawler.frontier.control import Revisit
 from aahcrawler.frontier.protocol import Lease, Offer
@@ -98,7 +99,7 @@ class SessionMiddleware:
 
         The archive has what came (``capture.redaction``).
         """
-        if session.site not in self._sessions.sites:
+        if not is_among(self._sessions.sites, response.url):
             return response
         words = {*self._sessions.given.secrets, *tokens_among(session.cookies.values())}
         masks = Masks(words, tokens=self._job.context.now.icd.archive.redact)
