@@ -1,5 +1,6 @@
 """What an ICD gives a crawl to be known by, its secrets read from where they are kept on this machine."""
 
+import hashlib
 import os
 import stat
 from base64 import b64encode
@@ -166,13 +167,14 @@ class _Reading:
             return {}, ""
         path = Path(name).expanduser()
         try:
-            found = cookies_of_file(_private(path, 10 * LARGEST_SECRET).decode("utf-8", "replace"))
+            content = _private(path, 10 * LARGEST_SECRET)
+            found = cookies_of_file(content.decode("utf-8", "replace"))
         except (_SecretError, CookiesFileError) as error:
             self._note("network.cookies_file", f"{name} {error}", "export the cookies anew, and `chmod 600` the file")
             return {}, ""
         values = (cookie.value or "" for each in found.values() for cookie in each)
         self.secrets.update(value for value in values if len(value) >= _LEAST_OF_A_COOKIE)
-        return found, str(path.stat().st_mtime_ns)
+        return found, hashlib.sha256(content).hexdigest()[:32]
 
     def _variable(self, name: str, variable: str) -> str:
         found = os.environ.get(variable, "")

@@ -84,10 +84,11 @@ class FormLogins:
             if not session.is_logged_in:
                 await self._until_known(session, given)
 
-    async def is_lost(self, session: SiteSession, page: Page) -> bool:
-        """Return whether a page shows that its site knows the crawl no more; the session says so from then on.
+    async def is_lost(self, session: SiteSession, page: Page, *, is_current: bool = True) -> bool:
+        """Return whether a page is not what those see who are logged in; unless they are, the session says so now.
 
-        A page that does not show it is no proof: whether the login holds is then looked up on one that did, ever more
+        One that was asked for with other cookies than those of now (not ``is_current``) says nothing of these. Else a
+        page that does not show it is no proof: whether the login holds is then looked up on one that did, ever more
         rarely where pages of the site do not show it at all.
         """
         given = self._sessions.given.logins.get(session.site)
@@ -96,7 +97,11 @@ class FormLogins:
         if 300 <= page.status < 400:
             lost = _leads_to(page, given.url)
         elif page.status in (401, 403) or (page.status < 300 and page.is_html):
-            lost = not self._shows(given, page) and await self._holds_no_more(session, given)
+            if self._shows(given, page):
+                return False
+            if not is_current:
+                return True
+            lost = await self._holds_no_more(session, given)
         else:
             lost = False
         if lost and session.is_logged_in:

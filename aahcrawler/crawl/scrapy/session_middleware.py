@@ -1,7 +1,7 @@
 """Sites know the crawl again: cookies, logins and headers with each request, and what their answers ask for."""
 
 import logging
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
@@ -38,6 +38,8 @@ _ANSWERED: Final = "aah_authorized"
 """The key of ``Request.meta`` that says that the request had an Authorization field of the crawl's."""
 MOST_AGAIN: Final = 4
 """How often a request is sent again: for a cookie, a challenge, a stale nonce, a login that was lost."""
+MOST_LED_BACK: Final = 2
+"""How often a page is asked for again because its redirects led back to it with another cookie."""
 MOST_REDIRECTS: Final = 1_000
 """How many of the last redirects are remembered, in case they lead back."""
 
@@ -54,6 +56,7 @@ class SessionMiddleware:
         self._crawler, self._job, self._sessions = crawler, job, job.sessions
         self._logins = FormLogins(job.sessions, self._fetch, self._count)
         self._redirects: OrderedDict[str, tuple[Lease, str]] = OrderedDict()
+        self._led_back: Counter[str] = Counter()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -124,7 +127,8 @@ class SessionMiddleware:
     async def _is_lost(self, session: SiteSession, response: CapturedResponse) -> bool:
         if session.site not in self._sessions.given.logins:
             return False
-        return await self._logins.is_lost(session, _page(response))
+        is_current = _sent_cookie(response) == session.cookies.header(response.url)
+        return await self._logins.is_lost(session, _page(response), is_current=is_current)
 
     async def _lead_back(self, session: SiteSession, lease: Lease, response: CapturedResponse) -> None:
         """Have a page fetched again whose redirects lead back to it with a cookie that it was asked without."""
@@ -132,11 +136,13 @@ class SessionMiddleware:
         if target is None or self._job.writer.stores.revisiting is None:
             return
         before = self._redirects.pop(target, None)
-        if before is None or session.cookies.header(target) == before[1]:
+        may_again = self._led_back[target] < MOST_LED_BACK and len(self._led_back) < MOST_REDIRECTS
+        if before is None or session.cookies.header(target) == before[1] or not may_again:
             self._redirects[lease.url] = lease, _sent_cookie(response)
             if len(self._redirects) > MOST_REDIRECTS:
                 self._redirects.popitem(last=False)
             return
+        self._led_back[target] += 1
         first = before[0]
         offer = Offer(first.url, first.queue, first.score, first.depth, "page", first.via, first.path)
         await self._job.writer.call(self._job.writer.stores.revisiting.again, [Revisit(offer)])
