@@ -37,6 +37,10 @@ class Exchange:
     truncated: Truncation | None = None
     head_size: int = 0
     """How many bytes of the response are its head, 0 where that is not known."""
+    session: str = ""
+    """How the site knew who asked (``login``, ``basic``, ``digest``, ``cookies``, ``header``); empty: not at all."""
+    redacted: str = ""
+    """What of the exchange is masked, empty where it is as it passed."""
 
     def close(self) -> None:
         """Release the response bytes. Calling it twice does no harm."""

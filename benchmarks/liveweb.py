@@ -16,12 +16,13 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from benchmarks.liveweb_members import MEMBERS, PASSWORD, VARIABLE
 from benchmarks.liveweb_sites import KEYWORD, SITES, serving
 from benchmarks.liveweb_walls import LOOKALIKES, WALLS
 from benchmarks.process_memory import run
 from benchmarks.results import Row, report
 
-CASES = {**SITES, **WALLS, **LOOKALIKES}
+CASES = {**SITES, **WALLS, **LOOKALIKES, **MEMBERS}
 LONGEST = 120.0
 """Seconds after which a crawl is ended."""
 ICD = """\
@@ -46,8 +47,14 @@ def measure(name: str) -> Row:
     with tempfile.TemporaryDirectory() as place, serving(site, Path(place)) as (seed, asked):
         definition, output = Path(place, "icd.yaml"), Path(place, "crawl")
         text = ICD.format(seed=json.dumps(seed), keyword=KEYWORD, output=json.dumps(str(output)))
-        definition.write_text(text + ("" if "network:" in site.icd else NETWORK) + site.icd, "utf-8")
-        ended = run([sys.executable, "-m", "aahcrawler.cli", "crawl", str(definition)], os.environ, LONGEST)
+        definition.write_text(
+            text + ("" if "network:" in site.icd else NETWORK) + site.icd.replace("{seed}", seed), "utf-8"
+        )
+        ended = run(
+            [sys.executable, "-m", "aahcrawler.cli", "crawl", str(definition)],
+            {**os.environ, VARIABLE: PASSWORD},
+            LONGEST,
+        )
         try:
             summary = json.loads((output / "crawl.json").read_text("utf-8"))
         except FileNotFoundError:

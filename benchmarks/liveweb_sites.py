@@ -44,7 +44,7 @@ class Answer:
 
 
 Page = Answer | Callable[[str, Mapping[str, str]], Answer]
-"""An answer, or what makes one of the target and the headers of a request."""
+"""An answer, or what makes one of the target and the headers of a request; ``:body`` is what was sent with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +106,11 @@ def _needs_cookie(_: str, headers: Mapping[str, str]) -> Answer:
     if "seen=1" in headers.get("cookie", ""):
         return Answer(html(LIST))
     return redirect("/", 302, ("Set-Cookie", "seen=1; Path=/"))
+
+
+def _never_satisfied(_: str, headers: Mapping[str, str]) -> Answer:
+    """Ask for another cookie each time."""
+    return redirect("/", 302, ("Set-Cookie", f"seen={len(headers.get('cookie', ''))}x{time.time()}; Path=/"))
 
 
 def _counting(target: str, _: Mapping[str, str]) -> Answer:
@@ -247,7 +252,8 @@ SITES: Mapping[str, Site] = {
     "large-head": open_site(Answer(html(LIST), fields=(("Content-Type", "text/html"), ("Set-Cookie", "x" * 60_000)))),
     "slow-body": open_site(Answer(html(LIST), slow=3.0)),
     "redirect-loop": Site(Verdict.REDIRECT_LOOP, {"/": _counting}, frozenset({"/"})),
-    "cookie-loop": Site(Verdict.COOKIE_WALL, {"/": _needs_cookie}, frozenset({"/"})),
+    "cookie": open_site(_needs_cookie),
+    "cookie-loop": Site(Verdict.COOKIE_WALL, {"/": _never_satisfied}, frozenset({"/"})),
     "consent-en": walled(Verdict.CONSENT, _CONSENT_EN),
     "consent-de": walled(Verdict.CONSENT, _CONSENT_DE),
     "unseen-consent-fr": walled(Verdict.CONSENT, _CONSENT_FR),
@@ -363,10 +369,11 @@ def _http(site: Site, asked: list[str], folder: Path) -> Iterator[int]:
             page = site.pages.get(self.path, site.pages.get(self.path.partition("?")[0], site.other))
             if self.path == "/robots.txt" and self.path not in site.pages:
                 page = Answer("", 404)
-            answer = (
-                page if isinstance(page, Answer) else page(self.path, {k.lower(): v for k, v in self.headers.items()})
-            )
-            self._send(answer)
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode("latin-1")
+            headers = {":body": body, **{name.lower(): value for name, value in self.headers.items()}}
+            self._send(page if isinstance(page, Answer) else page(self.path, headers))
+
+        do_POST = do_GET  # noqa: N815
 
         def _send(self, answer: Answer) -> None:
             body = answer.body if isinstance(answer.body, bytes) else answer.body.encode()

@@ -58,6 +58,10 @@ def select(
     no_requisites: Annotated[
         bool, typer.Option("--no-requisites", help="Leave out images, style sheets, scripts and fonts.")
     ] = False,
+    with_sessions: Annotated[
+        bool,
+        typer.Option("--with-sessions", help="Also what sites showed to the crawl alone: under a login or password."),
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="List the pages and write nothing.")] = False,
 ) -> None:
     """Write the pages of a crawl that meet all criteria, with the records they need, as a WARC file of its own."""
@@ -90,10 +94,12 @@ def select(
         if to is not None:
             refuse(to)
         next(page_rows(crawl), None)
-        with Records(crawl / ARCHIVE, lambda: count("records read")) as records:
+        with Records(crawl / ARCHIVE, lambda: count("records read"), with_sessions=with_sessions) as records:
             if dry_run or to is None:
-                for row in chosen(crawl, criteria, records):
+                left_out: list[str] = []
+                for row in chosen(crawl, criteria, records, left_out=left_out.append):
                     typer.echo(f"{row.fetched_at}\t{'' if row.score is None else f'{row.score:.4f}'}\t{row.url}")
+                _tell_left_out(len(left_out))
                 return
             selection = select_pages(
                 crawl,
@@ -107,6 +113,12 @@ def select(
         f"{to}: {selection.pages:,} pages, {selection.responses - selection.pages:,} more responses with them, "
         f"{selection.size:,} bytes"
     )
+    _tell_left_out(selection.left_out)
+
+
+def _tell_left_out(pages: int) -> None:
+    if pages:
+        typer.echo(f"left out: {pages:,} pages that were fetched under a session; --with-sessions takes them", err=True)
 
 
 @selection_app.command()

@@ -24,6 +24,11 @@ FastWARC gives up the file in which ``application/http`` has a longer one; warci
 """
 LONGEST_HEAD: Final = 32_000
 
+SESSION: Final = "AAH-Session"
+"""The field of records that were made while a site knew the crawl: how it did, separated by commas."""
+REDACTED: Final = "AAH-Redacted"
+"""The field of records in which something is masked: what that is, separated by commas."""
+
 _BREAKING = re.compile(r"[\x00-\x1f\x7f]+")
 _NO_URI = re.compile(r"[^\x21-\x3b\x3d\x3f-\x7e]")
 
@@ -223,6 +228,8 @@ def _http_fields(kind: str, exchange: Exchange, record_id: str, warcinfo_id: str
         ("WARC-Target-URI", _uri(exchange.url)),
         ("WARC-IP-Address", exchange.ip_address),
         ("WARC-Warcinfo-ID", f"<{warcinfo_id}>"),
+        (SESSION, exchange.session),
+        (REDACTED, exchange.redacted),
         ("Content-Type", HTTP_REQUEST if kind == "request" else _response_type(exchange)),
     )
 

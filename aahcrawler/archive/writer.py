@@ -42,8 +42,9 @@ class Capture:
     """A response or a revisit in the archive. ``record_id`` is its ``urn:uuid:...``, without angle brackets.
 
     ``file`` is the name the WARC file has once it is closed; ``offset`` is the begin of the record's gzip member, and
-    ``metadata_offset`` that of its metadata record, None where it has none. ``date`` is the start of the request, in
-    UTC. ``refers_to`` is the id of the record that a ``revisit`` refers to, empty where it says none.
+    ``metadata_offset`` is that of its metadata record, None where it has none. ``date`` is the start of the request, in
+    UTC. ``refers_to`` is the id of the record that a ``revisit`` refers to, empty where it says none. ``session`` is
+    that of its exchange.
     """
 
     record_id: str
@@ -54,6 +55,7 @@ class Capture:
     metadata_offset: int | None = None
     revisit: bool = False
     refers_to: str = ""
+    session: str = ""
 
     @property
     def warc_date(self) -> str:
@@ -138,6 +140,7 @@ class WarcWriter(SegmentedOutput):
             metadata_offset=None if metadata is None else span.ends[bool(exchange.request)],
             revisit=answer.original is not None,
             refers_to=answer.original.record_id if answer.original is not None else "",
+            session=exchange.session,
         )
 
     def _beside(self, exchange: Exchange, answer: "_Answer", metadata: bytes | None) -> Iterator[Iterator[bytes]]:

@@ -296,6 +296,7 @@ class _Graph:
             unchanged=row.unchanged,
             revision_of=next(iter(own.get(v.REVISION_OF, ())), None),
             trap=row.trap or "",
+            session=self.first(self.name, v.SESSION) or "",
             reader=row.reader or "",
             reading=self._reading(),
             frames=tuple(own.get(v.HAS_FRAME, ())),

@@ -30,7 +30,8 @@ class CaptureDescription:
 
     ``unchanged`` is the id of the former capture whose payload this one has again, None where there is none: its
     objects are those of that capture, and are not stated again. ``revision_of`` is the id of the former capture whose
-    objects this one's were compared with, ``changes`` the result. ``trap`` is as in ``Metadata``.
+    objects this one's were compared with, ``changes`` the result. ``trap`` is as in ``Metadata``,
+    ``session`` as in ``Exchange``.
 
     ``reader`` identifies the reader (``aahcrawler.fingerprint``), empty where unknown. ``reading`` is None for a first
     reading. ``is_requisite`` says that it is no page, but a file that an object of a page consists of.
@@ -56,6 +57,7 @@ class CaptureDescription:
     revision_of: str | None = None
     changes: Changes | None = None
     trap: str = ""
+    session: str = ""
     reader: str = ""
     reading: Reading | None = None
     is_requisite: bool = False
@@ -157,6 +159,7 @@ def _of_capture(capture: CaptureDescription) -> tuple[tuple[str, str | None], ..
         *((v.HAS_FRAME, iri(url)) for url in capture.frames),
         (v.FRAME_OF, iri(capture.frame_of) if capture.frame_of else None),
         (v.TRAP, text(capture.trap) if capture.trap else None),
+        (v.SESSION, text(capture.session) if capture.session else None),
         (v.READER, text(capture.reader) if capture.reader else None),
     )
 

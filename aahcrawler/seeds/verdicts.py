@@ -37,6 +37,8 @@ class Verdict(StrEnum):
     REDIRECT_LOOP = "redirect loop"
     LOGIN = "login wall"
     AGE = "age check"
+    LOGIN_FAILED = "login failed"
+    """The definition says how to log in, and the site did not let the crawl in."""
     SCRIPTS = "script-only page"
     SOFT_404 = "soft 404"
     PARKED = "parked domain"
@@ -64,18 +66,20 @@ _ADVICE: Final = {
     Verdict.PRIVATE: "set network.allow_private in the ICD if the host is one of yours",
     Verdict.ROBOTS: "ask the site's owner, or decide on politeness.robots in the ICD",
     Verdict.ROBOTS_UNREACHABLE: "try again later; without its rules nothing is fetched from the site",
-    Verdict.UNAUTHORIZED: "ask the site's owner for access; the crawler does not log in",
+    Verdict.UNAUTHORIZED: "ask the site's owner for an account, and name it in network.accounts of the ICD",
     Verdict.FORBIDDEN: "open it in a browser; if that works, the site refuses crawlers: ask its owner",
     Verdict.NOT_FOUND: "look for the page's new URL",
     Verdict.TOO_MANY: "raise politeness.delay in the ICD, and try again later",
     Verdict.SERVER_ERROR: "try again later",
     Verdict.CLIENT_ERROR: "open the URL in a browser, and look for its right form",
     Verdict.CHALLENGE: "the site lets browsers in only: ask its owner to let the crawler's user agent pass",
-    Verdict.COOKIE_WALL: "the site asks for a cookie, which the crawler does not keep: ask its owner",
+    Verdict.COOKIE_WALL: "the site asks for a cookie, and another one then: keep network.cookies on, or ask its owner",
     Verdict.CONSENT: "the site asks for consent first: look for a URL behind the question, or ask its owner",
     Verdict.REDIRECT_LOOP: "open it in a browser, and give the URL that it ends at",
-    Verdict.LOGIN: "look for pages that are public; the crawler does not log in",
     Verdict.AGE: "the site asks for the reader's age first: look for a URL behind the question, or ask its owner",
+    Verdict.LOGIN: "look for pages that are public, or give network.logins an account of yours",
+    Verdict.LOGIN_FAILED: "compare network.logins or network.accounts and the secrets with a login in a browser; "
+    "crawl.log says what was refused",
     Verdict.SCRIPTS: "its content is made by scripts, which the crawler does not run: look for a feed or a sitemap",
     Verdict.SOFT_404: "the page says that it is not there: look for its new URL",
     Verdict.PARKED: "nobody uses the domain at present: look for the site's new address",
@@ -102,6 +106,7 @@ _FAILURES: Final = {
     "protocol": Verdict.NO_HTTP,
     "headers": Verdict.NO_HTTP,
     "request": Verdict.CLIENT_ERROR,
+    "login": Verdict.LOGIN_FAILED,
     "robots": Verdict.ROBOTS,
     "robots.txt": Verdict.ROBOTS_UNREACHABLE,
 }

@@ -14,6 +14,7 @@ from fastwarc.warc import ArchiveIterator, WarcRecord
 from aahcrawler import metadata, urls
 from aahcrawler.archive.gzip_members import Member, MemberError
 from aahcrawler.archive.record_access import LONGEST_METADATA
+from aahcrawler.archive.records import SESSION
 from aahcrawler.exchange import Exchange, Truncation
 from aahcrawler.layout import WARC
 from aahcrawler.metadata import MEDIA_TYPE, Metadata, MetadataError
@@ -30,7 +31,7 @@ _SCHEMA = """
 CREATE TABLE record (
   place INTEGER PRIMARY KEY, file INTEGER, begin INTEGER, end INTEGER, kind TEXT, id TEXT, url TEXT,
   date TEXT, beside TEXT, refers TEXT, refers_url TEXT, refers_date TEXT, warcinfo TEXT, target TEXT,
-  taken INTEGER DEFAULT 0
+  session TEXT, taken INTEGER DEFAULT 0
 );
 CREATE INDEX by_id ON record (id);
 CREATE INDEX by_url ON record (url);
@@ -40,7 +41,7 @@ CREATE INDEX by_taken ON record (place) WHERE taken;
 """
 _INSERT = (
     "INSERT INTO record (file, begin, end, kind, id, url, date, beside, refers, refers_url, refers_date, warcinfo,"
-    " target) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " target, session) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _ORIGINAL = """
 SELECT original.id FROM record JOIN record AS original ON original.kind IN ('response', 'resource')
@@ -50,7 +51,7 @@ AND (original.id = record.refers
 LIMIT 1
 """
 
-_Row = tuple[int, int, int, str, str, str, str, str, str, str, str, str, str]
+_Row = tuple[int, int, int, str, str, str, str, str, str, str, str, str, str, str]
 
 
 class Records:
@@ -59,9 +60,12 @@ class Records:
     Torn files, and those still being written, are read up to their last complete record. The index is a temporary file
     that is removed with this object. Raises ``SegmentError`` for a file that cannot be read or whose records are no
     gzip members of their own.
+
+    Unless ``with_sessions``, captures that were made while their site knew the crawl are left aside by ``take``.
     """
 
-    def __init__(self, folder: Path, seen: Callable[[], object]) -> None:
+    def __init__(self, folder: Path, seen: Callable[[], object], *, with_sessions: bool = True) -> None:
+        self._with_sessions = with_sessions
         self._files = segments(folder, WARC)
         self._known = sqlite3.connect("")
         self._known.executescript(_SCHEMA)
@@ -80,16 +84,27 @@ class Records:
         With a revisit, the capture that holds its payload is taken as well.
         """
         for capture in ids:
-            found = self._one("SELECT place, warcinfo FROM record WHERE id = ? AND NOT taken", capture)
-            if found is None:
-                continue
-            place, warcinfo = found
-            self._known.execute("UPDATE record SET taken = 1 WHERE place = ?", (place,))
-            self._known.execute("UPDATE record SET taken = 1 WHERE beside = ?", (capture,))
-            self._known.execute("UPDATE record SET taken = 1 WHERE id = ? AND kind = 'warcinfo'", (warcinfo,))
-            yield capture
-            if original := self.original(capture):
-                yield from self.take((original,))
+            if not self.leaves_aside(capture):
+                yield from self._take(capture)
+
+    def leaves_aside(self, capture: str) -> bool:
+        """Return whether a capture is not taken for how it was made, or the one that holds its payload was."""
+        if self._with_sessions or not capture:
+            return False
+        found = self._one("SELECT session FROM record WHERE id = ?", capture)
+        return bool(found and found[0]) or self.leaves_aside(self.original(capture))
+
+    def _take(self, capture: str) -> Iterator[str]:
+        found = self._one("SELECT place, warcinfo FROM record WHERE id = ? AND NOT taken", capture)
+        if found is None:
+            return
+        place, warcinfo = found
+        self._known.execute("UPDATE record SET taken = 1 WHERE place = ?", (place,))
+        self._known.execute("UPDATE record SET taken = 1 WHERE beside = ?", (capture,))
+        self._known.execute("UPDATE record SET taken = 1 WHERE id = ? AND kind = 'warcinfo'", (warcinfo,))
+        yield capture
+        if original := self.original(capture):
+            yield from self._take(original)
 
     def original(self, capture: str) -> str:
         """Return the capture that holds the payload of a revisit; empty for other captures, and where it is missing."""
@@ -212,7 +227,7 @@ def _told(record: WarcRecord) -> tuple[str, ...]:
     beside = named("WARC-Concurrent-To") or (named("WARC-Refers-To") if kind == "metadata" else "")
     refers = [named(f"WARC-Refers-To{more}") if kind == "revisit" else "" for more in ("", "-Target-URI", "-Date")]
     date = named("WARC-Date")
-    return kind, named("WARC-Record-ID"), url, date, beside, *refers, named("WARC-Warcinfo-ID"), target
+    return kind, named("WARC-Record-ID"), url, date, beside, *refers, named("WARC-Warcinfo-ID"), target, named(SESSION)
 
 
 def _target(url: str, block: bytes) -> str:

@@ -38,19 +38,25 @@ class SelectionError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The numbers of pages selected, and of responses in all (requisites, redirects and robots.txt included)."""
+    """The numbers of pages selected, and of responses in all (requisites, redirects and robots.txt included).
+
+    ``left_out`` counts the pages that were left out because they were fetched under a session.
+    """
 
     pages: int
     responses: int
     size: int
+    left_out: int = 0
 
 
-def chosen(crawl: Path, criteria: Criteria, records: Records) -> Iterator[PageRow]:
+def chosen(
+    crawl: Path, criteria: Criteria, records: Records, *, left_out: Callable[[str], object] = lambda _: None
+) -> Iterator[PageRow]:
     """Yield the pages that fulfil all criteria, in the order of capture.
 
     Redirects are no pages: one that is listed or found by SPARQL stands for the page it leads to. Pages that a later
     crawl found unchanged count as pages. Errors, by status or by what they say, are chosen by lists and SPARQL only.
-    Raises ``ReadError`` and the errors of ``answers``.
+    ``left_out`` is told of captures that ``records`` leave aside. Raises ``ReadError`` and the errors of ``answers``.
     """
     listed = [criteria.urls] if criteria.urls is not None else []
     found = [answers(crawl, criteria.sparql)] if criteria.sparql else []
@@ -68,7 +74,10 @@ def chosen(crawl: Path, criteria: Criteria, records: Records) -> Iterator[PageRo
             in_time = dated is None or row.capture in dated
             is_named = all(row.url in names or row.capture in names for names in named)
             if is_page and in_time and is_named and criteria.admit(row):
-                yield row
+                if records.leaves_aside(row.capture):
+                    left_out(row.capture)
+                else:
+                    yield row
 
 
 def select(
@@ -88,11 +97,14 @@ def select(
     be written or would be empty, ``SegmentError`` for a damaged archive, and the errors of ``chosen``.
     """
     refuse(target)
-    pages = 0
-    for row in chosen(crawl, criteria, records):
+    pages, left_out = 0, list[str]()
+    for row in chosen(crawl, criteria, records, left_out=left_out.append):
         pages += _take(row.capture, records, with_requisites=with_requisites)
         seen(row)
     if not pages:
+        if left_out:
+            said = f"all {len(left_out)} pages that fulfil this were fetched under a session"
+            raise SelectionError(f"{crawl}: {said}; --with-sessions takes them")
         raise SelectionError(f"{crawl}: no page fulfils this ({criteria}); aah pages lists the pages")
     info = CrawlInfo(
         crawl=crawl.resolve().name,
@@ -102,7 +114,7 @@ def select(
     )
     size = _write(target, _warcinfo(info, target.name, identity or Identity()), records.copies())
     _index(target)
-    return Selection(pages, records.taken("response", "revisit"), size)
+    return Selection(pages, records.taken("response", "revisit"), size, len(left_out))
 
 
 def refuse(target: Path) -> None:

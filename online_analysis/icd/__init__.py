@@ -21,12 +21,14 @@ from online_analysis.icd.sections import (
     Traps,
     secret_in,
 )
+from online_analysis.icd.session_fields import Account, Login, SessionNetwork, Value, names_a_secret
 
 __all__ = [
     "ANALYSERS",
     "DEFAULT_WEIGHTS",
     "PLUGINS",
     "WHERE_SECRETS_ARE",
+    "Account",
     "Archive",
     "DomainPoliteness",
     "Endpoint",
@@ -34,6 +36,7 @@ __all__ = [
     "Icd",
     "IcdError",
     "Limits",
+    "Login",
     "Mistake",
     "Network",
     "Part",
@@ -44,9 +47,12 @@ __all__ = [
     "ReferenceUrl",
     "Scope",
     "Scoring",
+    "SessionNetwork",
     "TopicWords",
     "Traps",
+    "Value",
     "changes",
+    "names_a_secret",
     "parts",
     "plain_text",
     "redefined",

@@ -26,7 +26,6 @@ from online_analysis.icd.sections import (
     FolderName,
     Limits,
     Line,
-    Network,
     Politeness,
     Section,
     Sources,
@@ -35,6 +34,7 @@ from online_analysis.icd.sections import (
     WebUrl,
     refuse,
 )
+from online_analysis.icd.session_fields import SessionNetwork
 from online_analysis.icd.yaml_source import LARGEST, Source, read_source
 
 
@@ -92,7 +92,7 @@ class Icd(Section):
     traps: Traps = Field(default=Traps(), examples=["{pages: 100}"])
     limits: Limits = Field(default=Limits(), examples=["{pages: 10000}"])
     politeness: Politeness = Field(default=Politeness(), examples=["{delay: 2 s}"])
-    network: Network = Field(default=Network(), examples=["{allow_private: false}"])
+    network: SessionNetwork = Field(default=SessionNetwork(), examples=["{allow_private: false}"])
     archive: Archive = Field(default=Archive(), examples=["{reserve: 1 GB}"])
     output: Path = Field(default_factory=_default_output, examples=["crawls/solar-villages"])
 

@@ -239,11 +239,15 @@ class Sources(Section):
 
 
 class Archive(Section):
-    """Settings of the archive files; they change nothing of the collection. ``reserve``: None default, 0 nothing."""
+    """Settings of the archive files; they change nothing of the collection. ``reserve``: None default, 0 nothing.
+
+    ``redact`` masks what lets others log in, in the records of sites that the crawl has credentials for.
+    """
 
     target: DeliveryAddress = Field(default="", examples=["s3://bucket/crawls"])
     reserve: Size | None = Field(default=None, examples=["256 MB"])
     size: Annotated[Size, Field(ge=1000)] = Field(default=10**9, examples=["1 GB"])
+    redact: bool = Field(default=True, examples=["false"])
 
 
 class DomainPoliteness(Section):

@@ -7,8 +7,8 @@ from online_analysis.icd import Icd
 from online_analysis.icd.explanations import model_in
 from online_analysis.icd.scoping import Condition
 
-APART = {"scope.rules."}
-"""Fields whose own fields are described in a section of their own."""
+APART = {"scope.rules.", "network.accounts.password.", "network.logins.fields."}
+"""Fields whose own fields are described in a section, or on a page, of their own."""
 DOCS = (Path(__file__).parents[2] / "docs" / "icd.md").read_text(encoding="utf-8")
 
 

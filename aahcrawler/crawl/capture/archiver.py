@@ -9,6 +9,7 @@ from aahcrawler import metadata as metadata_record
 from aahcrawler.archive.history import History, HistoryRecord
 from aahcrawler.archive.records import UNIDENTIFIED, Identified, Original
 from aahcrawler.archive.writer import Capture, WarcWriter
+from aahcrawler.crawl.capture.redaction import NO_REDACTION, Redaction
 from aahcrawler.exchange import Exchange
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import sniff
@@ -39,10 +40,12 @@ class Archiver:
     """Writes answers to the WARC files and adds them to the history, one after another.
 
     A payload that was archived before, by this crawl or a former one, is not written again: a revisit record says
-    where it is (WARC 1.1, section 6.7). Empty and truncated payloads are written as they are.
+    where it is (WARC 1.1, section 6.7). Empty and truncated payloads are written as they are. What
+    ``redaction`` makes of an exchange is kept of it.
     """
 
-    def __init__(self, writer: WarcWriter, history: History, crawl: int) -> None:
+    def __init__(self, writer: WarcWriter, history: History, crawl: int, redaction: Redaction = NO_REDACTION) -> None:
+        self._redaction = redaction
         self._writer = writer
         self._history = history
         self._crawl = crawl
@@ -50,6 +53,15 @@ class Archiver:
 
     async def keep(self, exchange: Exchange, annotations: Annotations, retry: RetryWrite) -> Capture:
         """Archive an answer, a large one beside the event loop: 2 GB take minutes to compress."""
+        is_large = exchange.response_size > LARGE
+        kept = await asyncio.to_thread(self._redaction.of, exchange) if is_large else self._redaction.of(exchange)
+        try:
+            return await self._keep(kept, annotations, retry)
+        finally:
+            if kept.response is not exchange.response:
+                kept.close()
+
+    async def _keep(self, exchange: Exchange, annotations: Annotations, retry: RetryWrite) -> Capture:
         async with self._lock:
             original = annotations.unchanged or self._known(exchange)
             metadata = annotations.metadata
@@ -64,7 +76,10 @@ class Archiver:
         return capture
 
     def _known(self, exchange: Exchange) -> Original | None:
-        return None if exchange.truncated is not None else self._history.original(exchange.payload_digest)
+        if exchange.truncated is not None:
+            return None
+        known = self._history.original(exchange.payload_digest)
+        return known if known is None or self._redaction.are_alike(known.url, exchange.url) else None
 
 
 def identified(body: bytes, language: str | None = None, *, declared: str = "") -> Identified:

@@ -43,6 +43,7 @@ def description(
         unchanged=record if comparison.change is Change.UNCHANGED else None,
         revision_of=own if comparison.change in (Change.CHANGED, Change.GONE) else None,
         trap=metadata.trap,
+        session=capture.session,
         reader=metadata.understood_by,
         is_requisite=lease.kind == "requisite",
         frames=tuple(link.url for link in metadata.links if link.type is LinkType.FRAME),

@@ -39,6 +39,8 @@ class EventSink(logging.Handler):
         text = record.getMessage()
         if record.exc_info:
             text = f"{text} {self._formatter.formatException(record.exc_info)}"
+        elif record.exc_text:
+            text = f"{text} {record.exc_text}"
         message = text[:LONGEST].replace("\r", " ").replace("\n", " | ")
         at, subsystem = datetime.fromtimestamp(record.created, UTC), record.name.removeprefix("aahcrawler.")
         if len(self._waiting) >= MOST_WAITING:

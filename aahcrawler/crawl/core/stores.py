@@ -12,6 +12,7 @@ from aahcrawler.archive.delivery import Delivery
 from aahcrawler.archive.history import History
 from aahcrawler.archive.writer import Capture, WarcWriter
 from aahcrawler.crawl.capture.archiver import NO_ANNOTATIONS, Annotations, Archiver
+from aahcrawler.crawl.capture.redaction import NO_REDACTION, Redaction
 from aahcrawler.crawl.directory.folder import CrawlFolder
 from aahcrawler.crawl.fetch.client_settings import LONGEST_REMAINS
 from aahcrawler.crawl.health.disk_space import DiskSpace
@@ -19,9 +20,10 @@ from aahcrawler.crawl.health.server_outage import ServerOutage
 from aahcrawler.crawl.lease.frontier_executor import FrontierExecutor
 from aahcrawler.crawl.stats.collector import SharedStats
 from aahcrawler.exchange import Exchange
-from aahcrawler.frontier.control import Blocking
+from aahcrawler.frontier.control import Blocking, Revisiting
 from aahcrawler.frontier.ip_locks import IpLocks, LocalIpLocks
 from aahcrawler.frontier.protocol import Frontier
+from aahcrawler.frontier.session_store import LocalSessionStore, SessionStore
 from aahcrawler.objects.writer import CaptureDescription, ObjectWriter
 from aahcrawler.refusals import RefusalLog
 from aahcrawler.scores import ScoreLog
@@ -58,6 +60,9 @@ class Stores:
     """Keeps the links that were refused; None where nobody does."""
     blocking: Blocking | None = None
     """Keeps URLs from being fetched, and lets them go; None where nobody can."""
+    revisiting: Revisiting | None = None
+    """Has pages fetched again; None where nobody can."""
+    sessions: SessionStore = field(default_factory=LocalSessionStore)
 
     @property
     def folders(self) -> tuple[Path, ...]:
@@ -82,13 +87,13 @@ class StoreWriter:
     Writes wait while the disk is full, and calls of the frontier while its server is away; ``hindrance`` says so.
     """
 
-    def __init__(self, stores: Stores, disk_space: DiskSpace) -> None:
+    def __init__(self, stores: Stores, disk_space: DiskSpace, redaction: Redaction = NO_REDACTION) -> None:
         self.stores = stores
         self.disk_space = disk_space
         self.server_outage = ServerOutage(stores.reconnect, stores.disconnect)
         self.executor = FrontierExecutor(disk_space, self.server_outage)
         self.stats = SharedStats(stores.frontier.stats())
-        self._archiver = Archiver(stores.archive, stores.history, stores.folder.run.number)
+        self._archiver = Archiver(stores.archive, stores.history, stores.folder.run.number, redaction)
 
     @property
     def hindrance(self) -> str:

@@ -8,6 +8,7 @@ from aahcrawler.archive.delivery import Delivery
 from aahcrawler.crawl.directory.crawl_runs import FINISHED
 from aahcrawler.crawl.reporting.seed_status import lines, results
 from aahcrawler.crawl.reporting.summary import Countable
+from aahcrawler.crawl.stats.crawl_log import concealed
 from aahcrawler.report import ReportError, write_report
 
 DONE, FAILED, MISTAKE, SEED_GAVE_NOTHING = 0, 1, 2, 3
@@ -44,8 +45,8 @@ def tell_undelivered(console: Console, folder: Path, delivery: Delivery | None) 
 
 
 def say(console: Console, text: str) -> None:
-    """Write a line as it is."""
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
+    """Write a line as it is, without secrets."""
+    console.print(concealed(text), markup=False, highlight=False, soft_wrap=True)
 
 
 def _of_seeds(crawl: Countable) -> str:

@@ -7,7 +7,7 @@ fetched again; after it this crawl never fetches it again.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
@@ -25,8 +25,10 @@ from aahcrawler.crawl.capture.recrawl import (
 )
 from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.core.fetch_control import FetchControl
+from aahcrawler.crawl.core.form_login import LoginFailedError
 from aahcrawler.crawl.core.lifecycle import Lifecycle
 from aahcrawler.crawl.core.limits import is_too_large
+from aahcrawler.crawl.core.site_sessions import SiteSessions
 from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.fetch.download_handler import CapturedResponse
 from aahcrawler.crawl.fetch.ip_claims import IpAddressBusyError
@@ -71,8 +73,21 @@ class RequisiteBudgetError(Exception):
     """A requisite was leased, and ``limits.requisite_bytes`` has been used up since it was offered."""
 
 
+class EndsSessionError(Exception):
+    """A URL was leased that would log out of its site."""
+
+
 class RequestReplacedError(Exception):
     """A middleware gave another request in place of an answer."""
+
+
+_ENDS: Mapping[type[Exception], tuple[State, str]] = {
+    RequisiteBudgetError: (State.BLOCKED, "requisite_bytes"),
+    RequestReplacedError: (State.FAILED, "replaced"),
+    EndsSessionError: (State.BLOCKED, "logout"),
+    RobotsDeniedError: (State.BLOCKED, "robots"),
+}
+"""How a URL ends, and for which reason, where an error says all there is to say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +104,7 @@ class ResponseSteps:
     link_ranking: LinkRanking
     batch_scoring: BatchScoring
     seed_trail: SeedTrail
+    sessions: SiteSessions
     peer_export: PeerExport | None = None
     rereading: Rereading | None = None
 
@@ -118,6 +134,10 @@ class ResponseHandler:
     def trap(self, lease: Lease) -> Trap | None:
         """Return why a leased page is not to be fetched any more, None where it is."""
         return self._steps.trap_detection.refused(lease)
+
+    def ends_session(self, lease: Lease) -> bool:
+        """Return whether fetching a URL would log out of its site."""
+        return self._steps.sessions.ends_session(lease.url)
 
     async def close(self) -> None:
         """Score what waits for its batch, read again what waits for that, and end the process that reads documents."""
@@ -193,12 +213,10 @@ class ResponseHandler:
                 await self._let_others_go_first(lease, error)
             case TrapError(trap=trap):
                 await self._end(lease, State.BLOCKED, trap)
-            case RequisiteBudgetError():
-                await self._end(lease, State.BLOCKED, "requisite_bytes")
-            case RequestReplacedError():
-                await self._end(lease, State.FAILED, "replaced")
-            case RobotsDeniedError():
-                await self._end(lease, State.BLOCKED, "robots")
+            case RequisiteBudgetError() | RequestReplacedError() | RobotsDeniedError() | EndsSessionError():
+                await self._end(lease, *_ENDS[type(error)])
+            case LoginFailedError(may_pass=may_pass):
+                await (self._retry(lease, "login") if may_pass else self._end(lease, State.FAILED, "login"))
             case RobotsUnreachableError(cause=cause):
                 await self._retry(lease, "robots.txt", cause=cause)
             case _:
@@ -345,6 +363,9 @@ class ResponseHandler:
             lambda feeds: self._steps.announced_feeds.of(lease, feeds),
             wants_requisites=not self._lifecycle.requisites_spent,
         )
+        if ending := self._steps.sessions.ending(lease.url, found.pages):
+            stats.add("refused:logout", sum(offer.url in ending for offer in found.offers))
+            found = replace(found, offers=[offer for offer in found.offers if offer.url not in ending])
         stats.merge(found.counts)
         return found
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import lru_cache
+from urllib.parse import urlsplit
 
 from aahcrawler import seeds, urls
 from aahcrawler.crawl.core.context import CurrentContext
@@ -56,6 +57,8 @@ class SeedTrail:
         if Refusal.LANGUAGE in discovered.refused:
             return seeds.of_page(lease.url, Verdict.LANGUAGE)
         verdict = seeds.wall(page, found.metadata)
+        if page.status == 401 and urlsplit(lease.url).hostname in self._context.now.icd.network.accounts:
+            verdict = Verdict.LOGIN_FAILED
         if target is not None and not found.metadata.objects and verdict is not Verdict.CHALLENGE:
             return self._redirect(lease, page, target, discovered)
         return seeds.of_page(lease.url, verdict)

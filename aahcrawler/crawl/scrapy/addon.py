@@ -25,7 +25,10 @@ HANDLERS: dict[str, str | None] = {
 SETTINGS: dict[str, object] = {
     "SCHEDULER": "aahcrawler.crawl.scrapy.scheduler.OfferingScheduler",
     "DOWNLOAD_HANDLERS": HANDLERS,
-    "DOWNLOADER_MIDDLEWARES": {"aahcrawler.crawl.scrapy.robots_middleware.RobotsMiddleware": 100},
+    "DOWNLOADER_MIDDLEWARES": {
+        "aahcrawler.crawl.scrapy.robots_middleware.RobotsMiddleware": 100,
+        "aahcrawler.crawl.scrapy.session_middleware.SessionMiddleware": 900,
+    },
     "CONCURRENT_REQUESTS": CONCURRENT_REQUESTS,
     # The frontier keeps delays and connections, for all workers at once; Scrapy's own would only add to them.
     "CONCURRENT_REQUESTS_PER_DOMAIN": CONCURRENT_REQUESTS,

@@ -18,7 +18,7 @@ from aahcrawler.crawl.core.limits import is_too_large
 from aahcrawler.crawl.fetch.download_handler import MOST_BYTES, WANTED, WIRE_SETTINGS, CapturedResponse
 from aahcrawler.crawl.lease.lease_source import LEASE
 from aahcrawler.crawl.reporting.live_display import Show
-from aahcrawler.crawl.response.handler import RequestReplacedError, RequisiteBudgetError
+from aahcrawler.crawl.response.handler import EndsSessionError, RequestReplacedError, RequisiteBudgetError
 from aahcrawler.crawl.response.trap_detection import TrapError
 from aahcrawler.crawl.response.url_lists import list_kind
 from aahcrawler.crawl.scrapy.addon import adapts, knowledge_folders
@@ -78,6 +78,8 @@ class AahSpider(Spider):
                         await self.job.handler.on_error(lease, RequisiteBudgetError())
                     elif (trap := self.job.handler.trap(lease)) is not None:
                         await self.job.handler.on_error(lease, TrapError(trap))
+                    elif self.job.handler.ends_session(lease):
+                        await self.job.handler.on_error(lease, EndsSessionError())
                     else:
                         await self._until_there_is_capacity()
                         self._begin(lease)

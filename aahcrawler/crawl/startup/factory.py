@@ -44,7 +44,8 @@ from aahcrawler.crawl.startup.store_opening import (
 )
 from aahcrawler.crawl.startup.topic_opening import SharedTopic, open_topic
 from aahcrawler.crawl.stats.collector import BEGUN
-from aahcrawler.crawl.stats.crawl_log import keep_events
+from aahcrawler.crawl.stats.crawl_log import conceal, keep_events
+from aahcrawler.credentials.given import read_credentials
 from aahcrawler.fingerprint import files_digest, fingerprint
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.layout import LEARNED
@@ -169,7 +170,8 @@ def _open(
     others: Others,
 ) -> Job:
     """Open all that a job needs, and hand what closes it to the job; on errors it is left in ``opening``."""
-    now, knowledge = datetime.now(UTC), sources.knowledge
+    now, knowledge, credentials = datetime.now(UTC), sources.knowledge, read_credentials(icd)
+    conceal(credentials.secrets)
     opening.enter_context(keep_events(folder.log, icd.id))
     knowledge.share(folder.root)
     repair_folder(folder)
@@ -208,6 +210,8 @@ def _open(
         revive=connection.revive,
         refusals=opening.enter_context(open_refusal_log(icd, folder, named)),
         blocking=frontier,
+        revisiting=frontier,
+        sessions=frontier,
         closing=opening.pop_all(),
     )
     fingerprints = Fingerprints(sources.choice.folders, folder.root / LEARNED, topic_learner)
@@ -225,7 +229,8 @@ def _open(
     traps_file.recall(context.traps)
     policy = wire_settings(icd, folder.spool).addresses
     reporting = Reporting(_description(folder, known), peer_export(icd, policy))
-    job = assemble(context, stores, reporting, others.options)
+    options = replace(others.options, credentials=credentials)
+    job = assemble(context, stores, reporting, options)
     logger.info("%s, in %s by AAHCrawler %s", reporting.started_as, folder.root, __version__)
     topic_learner.changed.append(partial(_use_topic, job.context, fingerprints))
     return replace(job, background=(*job.background, *_background(job, sources, frontier, traps_file, fingerprints)))

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aahcrawler.crawl.capture.recrawl import Recrawl
+from aahcrawler.crawl.capture.redaction import Redaction
 from aahcrawler.crawl.core.context import CrawlContext, CurrentContext
 from aahcrawler.crawl.core.fetch_control import FetchControl
 from aahcrawler.crawl.core.lifecycle import Background, Lifecycle, Reporting, WorkerRole
+from aahcrawler.crawl.core.site_sessions import SiteSessions
 from aahcrawler.crawl.core.stores import Stores, StoreWriter
 from aahcrawler.crawl.fetch.client_settings import wire_settings
 from aahcrawler.crawl.health.disk_space import DiskSpace, Measure
@@ -24,6 +26,8 @@ from aahcrawler.crawl.response.seed_trail import SeedTrail
 from aahcrawler.crawl.response.transcripts import Transcripts
 from aahcrawler.crawl.response.trap_detection import TrapDetection
 from aahcrawler.crawl.response.url_lists import UrlLists
+from aahcrawler.credentials.given import NONE as NO_CREDENTIALS
+from aahcrawler.credentials.given import Credentials
 from aahcrawler.wire.settings import WireSettings
 
 
@@ -38,6 +42,7 @@ class Job:
     recrawl: Recrawl
     handler: ResponseHandler
     rereading: Rereading
+    sessions: SiteSessions
     background: Sequence[Background] = ()
 
     @property
@@ -48,11 +53,12 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class JobOptions:
-    """The options of a job: its role among the workers, the slots it shares, and how the disk is measured."""
+    """The options of a job: its role among the workers, the slots it shares, how the disk is measured, credentials."""
 
     role: WorkerRole | None = None
     slots: Slots | None = None
     measure: Measure = shutil.disk_usage
+    credentials: Credentials = NO_CREDENTIALS
 
 
 def assemble(
@@ -61,7 +67,15 @@ def assemble(
     """Return the job of a context and its stores."""
     icd, ending, current = context.icd, asyncio.Event(), CurrentContext(context)
     reporting, options = reporting or Reporting(), options or JobOptions()
-    writer = StoreWriter(stores, DiskSpace(stores.folders, icd.archive.reserve, ending, options.measure))
+    redaction = Redaction(options.credentials, masks=icd.archive.redact)
+    disk_space = DiskSpace(stores.folders, icd.archive.reserve, ending, options.measure)
+    writer = StoreWriter(stores, disk_space, redaction)
+    sessions = SiteSessions(
+        options.credentials,
+        lambda site: writer.call(stores.sessions.session, site),
+        lambda site, text: writer.call(stores.sessions.keep_session, site, text),
+        is_shared=options.role is not None,
+    )
     batch_scoring = BatchScoring(current, writer, reporting.peer_export)
     fetching = FetchControl.of(icd, writer, ending, batch_scoring, options.slots)
     lifecycle = Lifecycle(current, writer, fetching, options.role, reporting)
@@ -81,8 +95,9 @@ def assemble(
         ranking,
         batch_scoring,
         SeedTrail(current, writer.stats),
+        sessions,
         reporting.peer_export,
         rereading,
     )
     handler = ResponseHandler(current, writer, fetching, lifecycle, steps)
-    return Job(current, writer, fetching, lifecycle, recrawl, handler, rereading, (ranking.run,))
+    return Job(current, writer, fetching, lifecycle, recrawl, handler, rereading, sessions, (ranking.run,))

@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Mapping
 from contextlib import ExitStack
 from datetime import UTC, datetime
 
@@ -55,6 +56,14 @@ def peer_export(icd: Icd, policy: IpPolicy) -> PeerExport | None:
     return PeerExport(poster, wanted.at_least, policy)
 
 
+_NOBODYS_BUSINESS: Mapping[str, bool | set[str]] = {
+    "archive": True,
+    "output": True,
+    "network": {"cookies_file", "accounts", "headers", "logins"},
+}
+"""What of a definition an archive does not tell: where this machine keeps things, and as whom it is known to sites."""
+
+
 def crawl_info(icd: Icd, number: int) -> CrawlInfo:
     """Return what the first record of each WARC file says of a crawl."""
     return CrawlInfo(
@@ -65,8 +74,7 @@ def crawl_info(icd: Icd, number: int) -> CrawlInfo:
         user_agent=icd.user_agent(),
         robots=icd.politeness.robots,
         description=icd.title,
-        # Where this machine keeps things is nobody's business but its own.
-        definition=json.dumps(icd.model_dump(mode="json", exclude={"archive", "output"}, exclude_none=True)),
+        definition=json.dumps(icd.model_dump(mode="json", exclude=_NOBODYS_BUSINESS, exclude_none=True)),
         crawl_number=number,
     )
 

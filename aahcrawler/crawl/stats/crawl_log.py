@@ -10,6 +10,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import cast
 
+from aahcrawler.credentials.masking import Masks
 from aahcrawler.segments import no_link
 
 FORMAT = "%(asctime)s.%(msecs)03dZ %(levelname)s %(subsystem)s %(message)s"
@@ -68,6 +69,40 @@ class CrawlFilter(logging.Filter):
         return CURRENT_CRAWL.get() in ("", self._crawl)
 
 
+class _Concealing(logging.Filter):
+    """Masks secrets in events, for all crawls of the process: they are never in a log, whatever a site says."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.secrets: frozenset[str] = frozenset()
+        self.masks: Masks | None = None
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Mask an event, and let it pass."""
+        if self.masks is not None:
+            record.msg, record.args = self.masks.masked_text(record.getMessage()), None
+            if record.exc_info:
+                record.exc_text = self.masks.masked_text(_PLAIN.formatException(record.exc_info))
+                record.exc_info = None
+        return True
+
+
+_PLAIN = logging.Formatter()
+_CONCEALING = _Concealing()
+
+
+def conceal(secrets: frozenset[str]) -> None:
+    """Mask these secrets, and tokens in URLs, in all that this process logs and says from now on."""
+    if secrets:
+        _CONCEALING.secrets |= secrets
+        _CONCEALING.masks = Masks(_CONCEALING.secrets, tokens=True)
+
+
+def concealed(text: str) -> str:
+    """Return a text without the secrets that are concealed."""
+    return text if _CONCEALING.masks is None else _CONCEALING.masks.masked_text(text)
+
+
 @contextmanager
 def keep_events(path: Path, crawl: str = "") -> Iterator[None]:
     """Append events of severity INFO and above to a file; what Scrapy says only from WARNING on.
@@ -92,6 +127,7 @@ def listening(handler: logging.Handler) -> Iterator[None]:
     if not _LISTENING:
         _LEVELS.update({name: logging.getLogger(name).level for name in _LOGGER_LEVELS})
     _LISTENING.add(handler)
+    handler.addFilter(_CONCEALING)
     root.addHandler(handler)
     for name, level in _LOGGER_LEVELS.items():
         logging.getLogger(name).setLevel(level)

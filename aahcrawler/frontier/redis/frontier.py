@@ -196,6 +196,14 @@ class PartitionedFrontier(Generic[_P]):
                 stats[name] = stats.get(name, 0.0) + amount
         return stats
 
+    def session(self, site: str) -> str:
+        """See ``SessionStore.session``."""
+        return self._partitions[0].session(site)
+
+    def keep_session(self, site: str, text: str) -> None:
+        """See ``SessionStore.keep_session``."""
+        self._partitions[0].keep_session(site, text)
+
     def remove(self) -> None:
         """Remove all that the server keeps of this crawl, which must have no worker; what crawls share stays.
 

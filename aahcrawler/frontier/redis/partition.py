@@ -35,7 +35,7 @@ _QUEUES_PER_CALL = 500
 _ANSWERS = {ord("a"): Offered.ADDED, ord("r"): Offered.RESCORED, ord("k"): Offered.KNOWN}
 _NAMES = (
     *("queues", "ready:p", "ready:r", "waiting", "leases", "batches"),
-    *("posted:0", "posted:1", "counts", "rules", "held", "due", "reasons", "tallies", "format"),
+    *("posted:0", "posted:1", "counts", "rules", "held", "due", "reasons", "tallies", "sessions", "format"),
 )
 """The keys of a crawl beside those of its URLs and queues; see ``lua/state.lua``."""
 _NUMBER_BYTES = 5
@@ -224,6 +224,19 @@ class Partition(Keyspace):
         with unavailable():
             found = cast("dict[bytes, bytes]", self.client.hgetall(self.key("tallies")))
         return {name.decode(): float(amount) for name, amount in found.items()}
+
+    def session(self, site: str) -> str:
+        """See ``SessionStore.session``."""
+        with unavailable():
+            return (cast("bytes | None", self.client.hget(self.key("sessions"), site)) or b"").decode()
+
+    def keep_session(self, site: str, text: str) -> None:
+        """See ``SessionStore.keep_session``."""
+        with unavailable():
+            if text:
+                self.client.hset(self.key("sessions"), site, text)
+            else:
+                self.client.hdel(self.key("sessions"), site)
 
     def remove(self) -> None:
         """Remove all that the server keeps of this crawl, which must have no worker; what crawls share stays.

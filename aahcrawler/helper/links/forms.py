@@ -79,6 +79,38 @@ def submission(form: HtmlElement, page_url: str, base_url: str) -> Submission:
     return Submission(target, tuple(entries))
 
 
+@dataclass(frozen=True, slots=True)
+class PasswordForm:
+    """A form to log in by: where and how its values are sent, and which it would send untouched.
+
+    ``names`` are those of all its controls, ``asks_password`` says that one of them is for a password.
+    """
+
+    target: str
+    method: str
+    entries: tuple[Entry, ...]
+    names: frozenset[str]
+    asks_password: bool
+
+    def filled(self, values: Mapping[str, str]) -> list[Entry]:
+        """Return what is sent with these values in place of the form's own: tokens in hidden fields stay."""
+        kept = [(name, value) for name, value in self.entries if name not in values]
+        return [*kept, *values.items()]
+
+
+def password_form(form: HtmlElement, page_url: str, base_url: str) -> PasswordForm:
+    """Return what a form to log in by would send to where; the page's own URL for an action that is none."""
+    controls = tuple(_controls(form))
+    button = next((control for control in controls if _is_submitter(control)), None)
+    override = button if button is not None else form
+    method = (override.get("formmethod") or form.get("method") or "get").strip().lower()
+    reference = text.fold(override.get("formaction") or form.get("action") or "")
+    target = (urls.resolve(base_url, reference) if reference else page_url) or page_url
+    entries = tuple(entry for control in controls for entry in _entries(control, button))
+    names = frozenset(name for control in controls if (name := control.get("name")))
+    return PasswordForm(target, method, entries, names, any(_type(control) == "password" for control in controls))
+
+
 def _encoded(value: str) -> str:
     """Encode for a query as browsers do (WHATWG URL, application/x-www-form-urlencoded)."""
     whole = _BREAK.sub("\r\n", value)

@@ -26,6 +26,7 @@
 --   due           zset   fingerprints of pages that are done, by when they are due again
 --   reasons       hash   why URLs were blocked or failed -> URLs
 --   tallies       hash   the crawl's own numbers, which grow with its URLs
+--   sessions      hash   what each site knows the crawl by (session_store.py)
 
 local SHARED = KEYS[1] .. ':s:'
 local OWN = KEYS[1] .. ':c:' .. ARGV[1] .. ':'

@@ -1,0 +1,216 @@
+"""The cookies of one site (RFC 6265): taken from answers, sent with requests, kept as text.
+
+A site is a pay-level domain, so that no cookie ever reaches another one, whatever domain it names: that is what the
+public suffix list is for (section 5.3, step 5).
+"""
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from email.message import Message
+from http.client import HTTPResponse
+from http.cookiejar import Cookie, CookieJar, DefaultCookiePolicy
+from typing import Final, cast
+from urllib.request import Request
+
+from pydantic import TypeAdapter, ValidationError
+
+from aahcrawler.urls import queue_of
+
+MOST_COOKIES: Final = 100
+"""The most cookies that are kept of a site; browsers keep 50 to 180 of a domain."""
+MOST_BYTES: Final = 4096
+"""The most bytes of a cookie's name and value (RFC 6265, section 6.1)."""
+MOST_SENT: Final = 16_384
+"""The most bytes of a Cookie header; servers refuse longer heads."""
+MOST_TAKEN: Final = 50
+"""The most Set-Cookie fields of one answer that are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A cookie as it is kept; ``port`` is None for all ports."""
+
+    name: str
+    value: str | None
+    domain: str
+    is_domain_named: bool
+    path: str
+    is_path_named: bool
+    secure: bool
+    expires: int | None
+    port: str | None = None
+
+    @classmethod
+    def of(cls, cookie: Cookie) -> "_Kept":
+        expires = None if cookie.expires is None else int(cookie.expires)
+        place = cookie.domain, cookie.domain_specified, cookie.path, cookie.path_specified
+        return cls(cookie.name, cookie.value, *place, cookie.secure, expires, cookie.port)
+
+    def cookie(self) -> Cookie:
+        return Cookie(
+            version=0,
+            name=self.name,
+            value=self.value,
+            port=self.port,
+            port_specified=self.port is not None,
+            domain=self.domain,
+            domain_specified=self.is_domain_named,
+            domain_initial_dot=self.domain.startswith("."),
+            path=self.path,
+            path_specified=self.is_path_named,
+            secure=self.secure,
+            expires=self.expires,
+            discard=self.expires is None,
+            comment=None,
+            comment_url=None,
+            rest={},
+        )
+
+
+_ALL: TypeAdapter[list[_Kept]] = TypeAdapter(list[_Kept])
+
+
+class SiteCookies:
+    """The cookies of one site, which outlive the process as ``text``."""
+
+    def __init__(self, site: str, kept: str = "") -> None:
+        self._jar = CookieJar(_Policy(site))
+        self._text = kept
+        for cookie in _read(kept):
+            self._jar.set_cookie(cookie)
+
+    @property
+    def text(self) -> str:
+        """All cookies as text, empty where there are none."""
+        return self._text
+
+    def header(self, url: str) -> str:
+        """Return the Cookie field of a request, empty where nothing is to be sent."""
+        if not self._text:
+            return ""
+        request = Request(url)  # noqa: S310 - nothing is opened
+        self._jar.add_cookie_header(request)
+        pieces, left = [], MOST_SENT
+        for piece in (request.get_header("Cookie") or "").split("; "):
+            left -= len(piece) + 2
+            if left >= 0:
+                pieces.append(piece)
+        return "; ".join(pieces)
+
+    def take(self, url: str, fields: Sequence[str]) -> bool:
+        """Take the Set-Cookie fields of an answer; return whether that changed anything but an expiry."""
+        message = Message()
+        for field in fields[:MOST_TAKEN]:
+            if "\x00" not in field:
+                message["Set-Cookie"] = field
+        before = self._values()
+        answer = cast("HTTPResponse", _Answer(message))
+        self._jar.extract_cookies(answer, Request(url))  # noqa: S310 - nothing is opened
+        self._text = _written(self._jar)
+        return self._values() != before
+
+    def add(self, cookies: Iterable[Cookie]) -> None:
+        """Add cookies from elsewhere, in place of those of the same name."""
+        for cookie in cookies:
+            self._jar.set_cookie(cookie)
+        self._text = _written(self._jar)
+
+    def values(self) -> frozenset[str]:
+        """Return what the cookies hold."""
+        return frozenset(filter(None, self._values().values()))
+
+    def _values(self) -> Mapping[tuple[str, str, str], str | None]:
+        return {(cookie.domain, cookie.path, cookie.name): cookie.value for cookie in self._jar}
+
+
+class _Policy(DefaultCookiePolicy):
+    """Takes cookies of one site, as many and as long as is usual."""
+
+    def __init__(self, site: str) -> None:
+        super().__init__()
+        self._site = site
+
+    def set_ok(self, cookie: Cookie, request: Request) -> bool:
+        """Return whether a cookie may be kept."""
+        return (
+            super().set_ok(cookie, request)
+            and len(cookie.name) + len(cookie.value or "") <= MOST_BYTES
+            and (not cookie.domain_specified or _site_of(cookie.domain) == self._site)
+            and _is_as_prefixed(cookie, request)
+        )
+
+
+class _Answer:
+    """What the standard library asks of a response whose cookies are taken."""
+
+    def __init__(self, message: Message) -> None:
+        self._message = message
+
+    def info(self) -> Message:
+        return self._message
+
+
+class CookiesFileError(Exception):
+    """A file of cookies cannot be read; the message says why, and nothing of what it holds."""
+
+
+def cookies_of_file(text: str) -> Mapping[str, Sequence[Cookie]]:
+    """Return the cookies in the text of a file in Netscape's format, by site, expired ones left out.
+
+    Raise ``CookiesFileError``. The standard library's reader is not used: it warns with pieces of what it cannot read.
+    """
+    found: dict[str, list[Cookie]] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        columns = line.removeprefix(_HTTP_ONLY).split("\t")
+        if not line.strip() or (line.startswith("#") and not line.startswith(_HTTP_ONLY)):
+            continue
+        if len(columns) != len(_COLUMNS):
+            raise CookiesFileError(f"is no cookies.txt: line {number} has not {len(_COLUMNS)} columns with tabs")
+        cookie = _of_columns(dict(zip(_COLUMNS, columns, strict=True)))
+        if not cookie.is_expired():
+            found.setdefault(_site_of(cookie.domain), []).append(cookie)
+    return found
+
+
+_HTTP_ONLY: Final = "#HttpOnly_"
+_COLUMNS: Final = ("domain", "subdomains", "path", "secure", "expires", "name", "value")
+
+
+def _of_columns(column: Mapping[str, str]) -> Cookie:
+    end = column["expires"].partition(".")[0]
+    expires = int(end) if end.isascii() and end.isdigit() and int(end) else None
+    is_wide, secure = column["subdomains"].upper() == "TRUE", column["secure"].upper() == "TRUE"
+    domain = f".{column['domain'].lstrip('.')}" if is_wide else column["domain"].lstrip(".")
+    return _Kept(column["name"], column["value"], domain, is_wide, column["path"], True, secure, expires).cookie()
+
+
+def _site_of(domain: str) -> str:
+    return queue_of(f"http://{domain.lstrip('.').lower()}/")
+
+
+def _is_as_prefixed(cookie: Cookie, request: Request) -> bool:
+    """Return whether a cookie keeps what its name promises (RFC 6265bis, section 4.1.3)."""
+    is_safe = cookie.secure and request.type == "https"
+    if cookie.name.startswith("__Host-"):
+        return is_safe and not cookie.domain_specified and cookie.path == "/"
+    return is_safe or not cookie.name.startswith("__Secure-")
+
+
+def _read(text: str) -> Iterator[Cookie]:
+    """Yield the cookies that were kept; of a text that is damaged none, so that the site gives new ones."""
+    try:
+        kept = _ALL.validate_json(text) if text else []
+    except ValidationError:
+        kept = []
+    return (each.cookie() for each in kept)
+
+
+def _written(jar: CookieJar) -> str:
+    """Return the cookies of a jar as text; beyond ``MOST_COOKIES`` the first ones go."""
+    now = time.time()
+    cookies = [cookie for cookie in jar if not cookie.is_expired(int(now))]
+    for cookie in cookies[:-MOST_COOKIES]:
+        jar.clear(cookie.domain, cookie.path, cookie.name)
+    kept = [_Kept.of(cookie) for cookie in cookies[-MOST_COOKIES:]]
+    return _ALL.dump_json(kept).decode() if kept else ""

@@ -1,0 +1,107 @@
+"""Which cookies are kept of a site, and with which requests they are sent."""
+
+import pytest
+
+from aahcrawler.credentials.site_cookies import (
+    MOST_BYTES,
+    MOST_COOKIES,
+    MOST_SENT,
+    CookiesFileError,
+    SiteCookies,
+    cookies_of_file,
+)
+
+SITE = "example.co.uk"
+HERE = "https://www.example.co.uk/forum/index"
+
+
+def taken(*fields: str, url: str = HERE, site: str = SITE) -> SiteCookies:
+    cookies = SiteCookies(site)
+    cookies.take(url, fields)
+    return cookies
+
+
+def test_a_cookie_is_sent_as_it_came() -> None:
+    assert taken('s="a b%20c"; Path=/').header("https://www.example.co.uk/x") == 's="a b%20c"'
+
+
+@pytest.mark.parametrize(
+    ("field", "url", "is_sent"),
+    [
+        ("a=1", "https://www.example.co.uk/forum/topic", True),
+        ("a=1", "https://www.example.co.uk/blog", False),
+        ("a=1; Path=/", "https://example.co.uk/", False),
+        ("a=1; Path=/; Domain=example.co.uk", "https://example.co.uk/", True),
+        ("a=1; Path=/; Domain=.example.co.uk", "https://shop.example.co.uk/", True),
+        ("a=1; Path=/; Domain=co.uk", "https://www.example.co.uk/", False),
+        ("a=1; Path=/; Domain=other.co.uk", "https://www.example.co.uk/", False),
+        ("a=1; Path=/; Secure", "http://www.example.co.uk/", False),
+        ("a=1; Path=/; Secure", "https://www.example.co.uk/", True),
+        ("a=1; Path=/; Max-Age=0", "https://www.example.co.uk/", False),
+        ("a=1; Path=/; Expires=Thu, 01 Jan 1970 00:00:10 GMT", "https://www.example.co.uk/", False),
+        ("a=1; Path=/; Max-Age=60; HttpOnly; SameSite=Strict", "https://www.example.co.uk/", True),
+        ("__Host-a=1; Path=/; Secure", "https://www.example.co.uk/", True),
+        ("__Host-a=1; Path=/; Secure; Domain=example.co.uk", "https://www.example.co.uk/", False),
+        ("__Secure-a=1; Path=/", "https://www.example.co.uk/", False),
+    ],
+)
+def test_a_cookie_goes_where_it_belongs(field: str, url: str, is_sent: bool) -> None:
+    assert bool(taken(field).header(url)) is is_sent
+
+
+def test_a_host_of_a_shared_suffix_sets_none_for_its_neighbours() -> None:
+    cookies = taken("a=1; Domain=github.io", url="https://me.github.io/", site="me.github.io")
+    assert cookies.text == ""
+
+
+def test_one_that_ends_is_forgotten() -> None:
+    cookies = taken("a=1; Path=/", "b=2; Path=/")
+    assert cookies.take(HERE, ["a=; Path=/; Max-Age=0"])
+    assert cookies.header("https://www.example.co.uk/") == "b=2"
+
+
+def test_only_another_value_is_a_change() -> None:
+    cookies = taken("a=1; Path=/; Max-Age=60")
+    assert not cookies.take(HERE, ["a=1; Path=/; Max-Age=90"])
+    assert cookies.take(HERE, ["a=2; Path=/"])
+
+
+def test_what_is_kept_as_text_is_sent_by_whoever_reads_it() -> None:
+    text = taken("a=1; Path=/", "b=2; Path=/; Domain=example.co.uk; Secure; Max-Age=600").text
+    assert SiteCookies(SITE, text).header("https://www.example.co.uk/") in {"a=1; b=2", "b=2; a=1"}
+
+
+def test_a_damaged_text_is_no_cookies() -> None:
+    assert SiteCookies(SITE, "[{").header(HERE) == ""
+
+
+def test_numbers_and_sizes_are_bounded() -> None:
+    assert taken(f"a={'x' * MOST_BYTES}").text == ""
+    cookies = SiteCookies(SITE)
+    for number in range(3 * MOST_COOKIES):
+        cookies.take(HERE, [f"c{number}={'x' * 1000}; Path=/"])
+    assert len(SiteCookies(SITE, cookies.text).header(HERE)) <= MOST_SENT
+    assert cookies.text.count('"name"') == MOST_COOKIES
+    assert f'"c{3 * MOST_COOKIES - 1}"' in cookies.text
+
+
+def test_a_file_of_cookies_is_divided_among_its_sites() -> None:
+    found = cookies_of_file(
+        "# Netscape HTTP Cookie File\n"
+        ".example.co.uk\tTRUE\t/\tTRUE\t0\tsession\tabc\n"
+        "#HttpOnly_forum.test\tFALSE\t/\tFALSE\t4102444800\tid\t7\n"
+        "forum.test\tFALSE\t/\tFALSE\t10\told\t7\n"
+    )
+    assert {site: [cookie.name for cookie in cookies] for site, cookies in found.items()} == {
+        "example.co.uk": ["session"],
+        "forum.test": ["id"],
+    }
+    cookies = SiteCookies(SITE)
+    cookies.add(found[SITE])
+    assert cookies.header(HERE) == "session=abc"
+
+
+def test_another_file_is_refused_without_a_word_of_it() -> None:
+    with pytest.raises(CookiesFileError, match="line 2") as refused:
+        cookies_of_file("# Netscape HTTP Cookie File\nsession=hunter2\n")
+    assert "hunter2" not in str(refused.value)
