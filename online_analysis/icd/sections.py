@@ -23,6 +23,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from online_analysis.icd.connections import HostConnection, ProxySection
 from online_analysis.icd.units import format_duration, parse_duration, parse_moment, parse_size
 from online_analysis.url_patterns import UrlPattern, UrlPatternError
 
@@ -310,7 +311,11 @@ class Endpoint(Section):
 
 
 class Network(Section):
-    """Names and IP addresses for closed worlds. Private, loopback and link-local addresses are refused by default."""
+    """How hosts are reached. Private, loopback and link-local addresses are refused by default.
+
+    ``proxy`` is for all hosts. ``hosts`` are by host name, each for all hosts below it as well; of several the longest
+    name holds.
+    """
 
     resolve: Mapping[Host, Annotated[Endpoint, PlainSerializer(str, when_used="json")]] = Field(
         default={}, examples=['{forum.test: "127.0.0.1:8080"}']
@@ -318,6 +323,8 @@ class Network(Section):
     allow_private: tuple[Annotated[IpNetwork, BeforeValidator(_network)], ...] = Field(
         default=(), examples=["[127.0.0.0/8], or true"]
     )
+    proxy: ProxySection | None = Field(default=None, examples=["http://proxy.example.org:3128"])
+    hosts: Mapping[Host, HostConnection] = Field(default={}, examples=["{example.org: {certificates: accept}}"])
 
     @field_validator("allow_private", mode="before")
     @classmethod

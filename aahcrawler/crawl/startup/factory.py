@@ -22,6 +22,7 @@ from aahcrawler.crawl.directory.crawl_runs import Start
 from aahcrawler.crawl.directory.definition_source import DefinitionFile, DefinitionSource
 from aahcrawler.crawl.directory.folder import CrawlFolder
 from aahcrawler.crawl.fetch.client_settings import wire_settings
+from aahcrawler.crawl.fetch.route_settings import connection_mistakes, notes
 from aahcrawler.crawl.health.disk_sync import synced
 from aahcrawler.crawl.lease.slots import Slots
 from aahcrawler.crawl.reload.config_reload import ConfigReload, RunningCrawl, actions, clear_pending, mark_pending
@@ -156,7 +157,7 @@ class Others:
 
 def checked(icd: Icd) -> Icd:
     """Return a definition that this machine can act on; raise ``IcdError`` otherwise."""
-    if mistakes := target_mistakes(icd):
+    if mistakes := (*target_mistakes(icd), *connection_mistakes(icd)):
         raise IcdError(mistakes)
     return icd
 
@@ -227,6 +228,8 @@ def _open(
     reporting = Reporting(_description(folder, known), peer_export(icd, policy))
     job = assemble(context, stores, reporting, others.options)
     logger.info("%s, in %s by AAHCrawler %s", reporting.started_as, folder.root, __version__)
+    for note in notes(icd):
+        logger.warning("%s", note)
     topic_learner.changed.append(partial(_use_topic, job.context, fingerprints))
     return replace(job, background=(*job.background, *_background(job, sources, frontier, traps_file, fingerprints)))
 

@@ -65,8 +65,7 @@ def crawl_info(icd: Icd, number: int) -> CrawlInfo:
         user_agent=icd.user_agent(),
         robots=icd.politeness.robots,
         description=icd.title,
-        # Where this machine keeps things is nobody's business but its own.
-        definition=json.dumps(icd.model_dump(mode="json", exclude={"archive", "output"}, exclude_none=True)),
+        definition=json.dumps(_told(icd)),
         crawl_number=number,
     )
 
@@ -74,3 +73,10 @@ def crawl_info(icd: Icd, number: int) -> CrawlInfo:
 def archive_exchange(archive: WarcWriter, history: History, number: int, exchange: Exchange) -> None:
     """Archive an exchange, and add it to the history."""
     history.add(HistoryRecord.of(archive.write(exchange), exchange, number))
+
+
+def _told(icd: Icd) -> dict[str, object]:
+    """Return a definition without where this machine keeps things, and through what it reaches the web."""
+    told = icd.model_dump(mode="json", exclude={"archive", "output"}, exclude_none=True)
+    told["network"] = {name: value for name, value in told["network"].items() if name not in {"proxy", "hosts"}}
+    return told
