@@ -109,7 +109,8 @@ class Dialler:
         self, candidate: Candidate, origin: Origin, route: Route, *, verify: bool, problem: str = ""
     ) -> Connection:
         sock = await self._socket(candidate, origin, route)
-        ip_address, port = candidate.address if candidate.is_resolved else "", candidate.sockaddr[1]
+        is_known = candidate.is_resolved and forwarding_proxy(self._routes, origin) is None
+        ip_address, port = candidate.address if is_known else "", candidate.sockaddr[1]
         if route.proxy is None:
             ip_address, port = sock.getpeername()[:2]
         connection = await self._wrap(sock, origin, route, verify=verify)  # The socket is the transport's to close.
