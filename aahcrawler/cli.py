@@ -14,6 +14,7 @@ from aahcrawler.authoring.learned_commands import learned_app
 from aahcrawler.crawl.cluster.worker_commands import worker_app
 from aahcrawler.exits import MISTAKE, told
 from aahcrawler.operating.commands import frontier_app
+from aahcrawler.operating.takedown_command import takedown_app
 from offline.commands import store_app
 from offline.reread_command import reread_app
 from offline.score_commands import score_app
@@ -32,6 +33,7 @@ kb_app.add_typer(learned_app)
 app.add_typer(kb_app, name="kb")
 app.add_typer(archive_app, name="archive")
 app.add_typer(frontier_app)
+app.add_typer(takedown_app)
 app.add_typer(store_app)
 app.add_typer(selection_app)
 app.add_typer(simulation_app)
@@ -224,10 +226,19 @@ def serve(
         run(crawls or [Path("crawls")], Listening(host, port, token_file))
 
 
+def _finish_takedowns(arguments: Sequence[str]) -> None:
+    """Finish takedowns that were cut short in the folders that a command is given, or in those right below them."""
+    for argument in arguments:
+        begun = (Path(argument) / REMOVING, Path(argument).parent / REMOVING)
+        if any(map(os.path.exists, begun)) or os.path.isdir(argument):
+            _finish_takedown(Path(argument))
+
+
 def main() -> None:
     """Run the command line; a closed pipe (``aah pages ... | head``) ends it quietly."""
     logging.getLogger("trafilatura").setLevel(logging.CRITICAL)  # That a page has no text is no message to anybody.
     try:
+        _finish_takedowns(sys.argv[1:])
         app()
     except BrokenPipeError:
         sys.stderr.close()
