@@ -2,6 +2,7 @@
 
 import logging
 import sys
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +14,7 @@ from aahcrawler.authoring.commands import kb_app
 from aahcrawler.authoring.learned_commands import learned_app
 from aahcrawler.crawl.cluster.worker_commands import worker_app
 from aahcrawler.exits import MISTAKE, told
+from aahcrawler.layout import REMOVING
 from aahcrawler.operating.commands import frontier_app
 from aahcrawler.operating.takedown_command import takedown_app
 from offline.commands import store_app
@@ -229,9 +231,21 @@ def serve(
 def _finish_takedowns(arguments: Sequence[str]) -> None:
     """Finish takedowns that were cut short in the folders that a command is given, or in those right below them."""
     for argument in arguments:
-        begun = (Path(argument) / REMOVING, Path(argument).parent / REMOVING)
-        if any(map(os.path.exists, begun)) or os.path.isdir(argument):
-            _finish_takedown(Path(argument))
+        if argument.startswith("-") or not Path(argument).exists():
+            continue
+        folder = Path(argument)
+        begun = (folder / REMOVING, folder.parent / REMOVING, *folder.glob(f"*/{REMOVING}"))
+        for path in (path for path in begun if path.exists()):
+            from aahcrawler.archive.folders import ArchiveError
+            from aahcrawler.segments import DamageError
+            from aahcrawler.takedown.removal import TakedownError, finish_begun
+
+            try:
+                if finish_begun(path.parent):
+                    typer.echo(f"{path.parent}: a takedown that was cut short has been finished", err=True)
+            except (ArchiveError, DamageError, TakedownError, OSError) as error:
+                typer.echo(f"a takedown cannot be finished: {error}", err=True)
+                sys.exit(MISTAKE)
 
 
 def main() -> None:

@@ -63,4 +63,3 @@ def remove(
             lines = answers.removed(crawl, wanted, who, reason.strip())
         for line in lines:
             typer.echo(line)
-

@@ -62,7 +62,9 @@ def with_payloads(path: Path, promoted: Mapping[str, Place]) -> bool:
         try:
             record = Record(member)
             place = promoted.get(record.header.record_id) if record.kind == "revisit" else None
-            return None if place is None else _promoted(record.header, beginning_of(record.whole_block(2 * HEAD)), place)
+            return (
+                None if place is None else _promoted(record.header, beginning_of(record.whole_block(2 * HEAD)), place)
+            )
         except RecordError:
             return None
 
@@ -179,5 +181,3 @@ def _write_payload(block: IO[bytes], place: Place, *, chunked: bool) -> None:
                 block.write(data)
     if chunked:
         block.write(b"0\r\n\r\n")
-
-

@@ -335,3 +335,10 @@ class Network(Section):
                 raise refuse("is neither true nor false nor a list", "write true, false, or a list like [127.0.0.0/8]")
             return switch[value.lower()]
         return value
+
+    @property
+    def resolving_proxies(self) -> tuple[str, ...]:
+        """The proxies that resolve names, so that IP addresses of hosts behind them are not judged."""
+        sections = (self.proxy, *(own.proxy for own in self.hosts.values()))
+        urls = (section.url for section in sections if section is not None and not section.is_direct)
+        return tuple(dict.fromkeys(url for url in urls if not url.startswith("socks5://")))

@@ -34,7 +34,7 @@ def notes(icd: Icd) -> Iterator[str]:
     given = [name for name in ENVIRONMENT if os.environ.get(name) or os.environ.get(name.lower())]
     if given and icd.network.proxy is None:
         yield f"{', '.join(given)} is set and not used: proxies are named by network.proxy in the ICD"
-    if names := unjudged(icd):
+    if names := icd.network.resolving_proxies:
         yield (
             f"hosts behind {', '.join(names)} are resolved there: whether their IP addresses are private is not "
             "judged, and they are kept apart by name"
@@ -42,13 +42,6 @@ def notes(icd: Icd) -> Iterator[str]:
     accepting = [host for host, own in icd.network.hosts.items() if own.certificates == "accept"]
     if accepting:
         yield f"certificates that do not verify are accepted from {', '.join(accepting)}, and noted in the archive"
-
-
-def unjudged(icd: Icd) -> tuple[str, ...]:
-    """Return the proxies that resolve names, so that IP addresses behind them are not judged."""
-    sections = (icd.network.proxy, *(own.proxy for own in icd.network.hosts.values()))
-    proxies = (section.url for section in sections if section is not None and not section.is_direct)
-    return tuple(dict.fromkeys(url for url in proxies if not url.startswith(f"{ProxyKind.SOCKS5}://")))
 
 
 def _own_proxy(own: HostConnection, general: Proxy | None) -> Proxy | None:

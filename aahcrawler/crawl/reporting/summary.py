@@ -6,7 +6,6 @@ from typing import Protocol
 
 from aahcrawler import __version__
 from aahcrawler.archive.delivery import Delivery
-from aahcrawler.crawl.fetch.route_settings import unjudged
 from aahcrawler.crawl.peers.peer_export import PeerExport
 from aahcrawler.crawl.reporting.seed_status import described, results
 from aahcrawler.crawl.stats.collector import Stats
@@ -84,7 +83,7 @@ def summary(job: Countable, state: str) -> dict[str, object]:
         **job.stats.summary(),
         "seeds": [described(each) for each in results(job)],
         "frontier": {**urls, "queues": job.counts.queues},
-        **({"addresses_not_judged": proxies} if (proxies := unjudged(job.icd)) else {}),
+        **({"addresses_not_judged": proxies} if (proxies := job.icd.network.resolving_proxies) else {}),
         **({"delivery": asdict(job.delivery.progress)} if job.delivery else {}),
         **({"posts": asdict(job.peer_export.posts)} if job.peer_export else {}),
     }
