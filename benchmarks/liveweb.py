@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from benchmarks.liveweb_sites import KEYWORD, SITES, serving
+from benchmarks.liveweb_sites import KEYWORD, SITES, proxying_for, serving
 from benchmarks.process_memory import run
 from benchmarks.results import Row, report
 
@@ -41,10 +41,15 @@ class CrawlError(Exception):
 def measure(name: str) -> Row:
     """Crawl a site."""
     site = SITES[name]
-    with tempfile.TemporaryDirectory() as place, serving(site, Path(place)) as (seed, asked):
+    with (
+        tempfile.TemporaryDirectory() as place,
+        serving(site, Path(place)) as (seed, asked),
+        proxying_for(site, Path(place)) as proxy,
+    ):
         definition, output = Path(place, "icd.yaml"), Path(place, "crawl")
         text = ICD.format(seed=json.dumps(seed), keyword=KEYWORD, output=json.dumps(str(output)))
-        definition.write_text(text + ("" if "network:" in site.icd else NETWORK) + site.icd, "utf-8")
+        more = site.icd.replace("{folder}", place).replace("{proxy}", proxy)
+        definition.write_text(text + ("" if "network:" in site.icd else NETWORK) + more, "utf-8")
         ended = run([sys.executable, "-m", "aahcrawler.cli", "crawl", str(definition)], os.environ, LONGEST)
         try:
             summary = json.loads((output / "crawl.json").read_text("utf-8"))

@@ -25,6 +25,7 @@ class RunningProxy:
     heads: list[bytes] = field(default_factory=list)
 
     def connect(self, host: str, port: int) -> socket.socket:
+        """Connect to a host as the proxy knows it; raise ``OSError``."""
         self.asked.append(f"{host}:{port}")
         if host in self.hosts:
             host, port = "127.0.0.1", self.hosts[host]
@@ -65,6 +66,7 @@ def _join(one: socket.socket, other: socket.socket) -> None:
 
 
 def http_proxy(proxy: RunningProxy, sock: socket.socket) -> None:
+    """Answer a CONNECT with a tunnel, or one request with what the site says to it."""
     head = _head(sock)
     proxy.heads.append(head)
     line, *fields = head.decode("latin-1").split("\r\n")
@@ -89,12 +91,16 @@ def http_proxy(proxy: RunningProxy, sock: socket.socket) -> None:
         sock.sendall(b" established\r\nVia: 1.1 test\r\n\r\n")
     else:
         path = "/" + "/".join(target.split("/")[3:])
-        kept = [each for each in fields if not each.lower().startswith("proxy-")]
-        there.sendall("\r\n".join((f"{method} {path} HTTP/1.1", *kept)).encode("latin-1"))
+        kept = [each for each in fields if not each.lower().startswith(("proxy-", "connection:"))]
+        there.sendall("\r\n".join((f"{method} {path} HTTP/1.1", "Connection: close", *kept)).encode("latin-1"))
+        _pump(there, sock)
+        there.close()
+        return
     _join(sock, there)
 
 
 def socks_proxy(proxy: RunningProxy, sock: socket.socket) -> None:
+    """Open a tunnel by SOCKS 5."""
     _, count = _exactly(sock, 2)
     offered = _exactly(sock, count)
     wanted = 0 if proxy.login is None else 2
