@@ -54,10 +54,10 @@ class Site:
     """A site of one case. ``pages`` answers paths, ``other`` what is at none of them.
 
     ``reachable`` are the paths that a reader reaches, and ``verdict`` is that on the seed. ``listen`` is how the server
-    behaves below HTTP: ``http``, ``tls``, ``closed``, ``silent``, ``drop``, ``banner`` or ``unresolved``;
-    ``tls-client`` asks for a certificate. ``proxy`` is one that ``{proxy}`` in the definition names: ``http``, ``socks5h``, ``login`` or
-    ``refusing``. ``icd`` is added to the definition; ``{folder}`` in it has the server's certificate, and the password
-    of the proxy.
+    behaves below HTTP: ``http``, ``tls``, ``tls-client`` (which asks for a certificate), ``closed``, ``silent``,
+    ``drop``, ``banner`` or ``unresolved``. ``icd`` is added to the definition: ``{proxy}`` in it is the URL of a proxy,
+    which ``proxy`` describes (``http``, ``socks5h``, ``socks5``, ``login`` or ``refusing``), and ``{folder}`` has the
+    server's certificate and the proxy's password.
     """
 
     verdict: Verdict
