@@ -2,6 +2,7 @@
 
 import logging
 import sys
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +14,9 @@ from aahcrawler.authoring.commands import kb_app
 from aahcrawler.authoring.learned_commands import learned_app
 from aahcrawler.crawl.cluster.worker_commands import worker_app
 from aahcrawler.exits import MISTAKE, told
+from aahcrawler.layout import REMOVING
 from aahcrawler.operating.commands import frontier_app
+from aahcrawler.operating.takedown_command import takedown_app
 from offline.commands import store_app
 from offline.reread_command import reread_app
 from offline.score_commands import score_app
@@ -32,6 +35,7 @@ kb_app.add_typer(learned_app)
 app.add_typer(kb_app, name="kb")
 app.add_typer(archive_app, name="archive")
 app.add_typer(frontier_app)
+app.add_typer(takedown_app)
 app.add_typer(store_app)
 app.add_typer(selection_app)
 app.add_typer(simulation_app)
@@ -227,10 +231,31 @@ def serve(
         run(crawls or [Path("crawls")], Listening(host, port, token_file))
 
 
+def _finish_takedowns(arguments: Sequence[str]) -> None:
+    """Finish takedowns that were cut short in the folders that a command is given, or in those right below them."""
+    for argument in arguments:
+        if argument.startswith("-") or not Path(argument).exists():
+            continue
+        folder = Path(argument)
+        begun = (folder / REMOVING, folder.parent / REMOVING, *folder.glob(f"*/{REMOVING}"))
+        for path in (path for path in begun if path.exists()):
+            from aahcrawler.archive.folders import ArchiveError
+            from aahcrawler.segments import DamageError
+            from aahcrawler.takedown.removal import TakedownError, finish_begun
+
+            try:
+                if finish_begun(path.parent):
+                    typer.echo(f"{path.parent}: a takedown that was cut short has been finished", err=True)
+            except (ArchiveError, DamageError, TakedownError, OSError) as error:
+                typer.echo(f"a takedown cannot be finished: {error}", err=True)
+                sys.exit(MISTAKE)
+
+
 def main() -> None:
     """Run the command line; a closed pipe (``aah pages ... | head``) ends it quietly."""
     logging.getLogger("trafilatura").setLevel(logging.CRITICAL)  # That a page has no text is no message to anybody.
     try:
+        _finish_takedowns(sys.argv[1:])
         app()
     except BrokenPipeError:
         sys.stderr.close()

@@ -22,6 +22,7 @@ class Exchange:
     ``response`` is positioned at its start, may lie on disk, and is closed by whoever consumes the exchange
     (``close``). It holds the status line, header lines in their order and case, and the message body with its
     transfer and content codings; interim (1xx) responses are left out.
+    ``ip_address`` is empty where only a proxy knows it.
     ``payload_digest`` is the SHA-1 of the body after transfer decoding and before content decoding, as WARC 1.1
     defines a payload. All times are UTC.
     """
@@ -41,6 +42,10 @@ class Exchange:
     """How the site knew who asked (``login``, ``basic``, ``digest``, ``cookies``, ``header``); empty: not at all."""
     redacted: str = ""
     """What of the exchange is masked, empty where it is as it passed."""
+    proxy: str = ""
+    """The proxy that it went through, empty where there was none."""
+    tls_problem: str = ""
+    """What was wrong with the site's certificate, which was accepted all the same; empty where it verified."""
 
     def close(self) -> None:
         """Release the response bytes. Calling it twice does no harm."""

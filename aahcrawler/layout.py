@@ -31,6 +31,8 @@ TOPIC_NOTES: Final = "topic-notes.jsonl"
 LOG: Final = "crawl.log"
 REPORT: Final = "report.html"
 REDEFINING: Final = "redefining.json"
+TOMBSTONES: Final = "removed.jsonl"
+REMOVING: Final = "removing.json"
 POSTED: Final = "posted.jsonl"
 DELIVERED: Final = "delivered.jsonl"
 

@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from benchmarks.liveweb_members import MEMBERS, PASSWORD, VARIABLE
-from benchmarks.liveweb_sites import KEYWORD, SITES, serving
+from benchmarks.liveweb_sites import KEYWORD, SITES, proxying_for, serving
 from benchmarks.liveweb_walls import LOOKALIKES, WALLS
 from benchmarks.process_memory import run
 from benchmarks.results import Row, report
@@ -44,17 +44,16 @@ class CrawlError(Exception):
 def measure(name: str) -> Row:
     """Crawl a site."""
     site = CASES[name]
-    with tempfile.TemporaryDirectory() as place, serving(site, Path(place)) as (seed, asked):
+    with (
+        tempfile.TemporaryDirectory() as place,
+        serving(site, Path(place)) as (seed, asked),
+        proxying_for(site, Path(place)) as proxy,
+    ):
         definition, output = Path(place, "icd.yaml"), Path(place, "crawl")
         text = ICD.format(seed=json.dumps(seed), keyword=KEYWORD, output=json.dumps(str(output)))
-        definition.write_text(
-            text + ("" if "network:" in site.icd else NETWORK) + site.icd.replace("{seed}", seed), "utf-8"
-        )
-        ended = run(
-            [sys.executable, "-m", "aahcrawler.cli", "crawl", str(definition)],
-            {**os.environ, VARIABLE: PASSWORD},
-            LONGEST,
-        )
+        more = site.icd.replace("{folder}", place).replace("{proxy}", proxy).replace("{seed}", seed)
+        definition.write_text(text + ("" if "network:" in site.icd else NETWORK) + more, "utf-8")
+        ended = run([sys.executable, "-m", "aahcrawler.cli", "crawl", str(definition)], {**os.environ, VARIABLE: PASSWORD}, LONGEST)
         try:
             summary = json.loads((output / "crawl.json").read_text("utf-8"))
         except FileNotFoundError:

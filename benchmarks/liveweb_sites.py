@@ -6,12 +6,13 @@ changed for them.
 """
 
 import gzip
+import json
 import socket
 import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -25,6 +26,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from aahcrawler.seeds import Verdict
+from benchmarks.proxies import RunningProxy, http_proxy, proxying, socks_proxy
 from benchmarks.trap_sites import prose
 
 KEYWORD = "harbour"
@@ -52,8 +54,10 @@ class Site:
     """A site of one case. ``pages`` answers paths, ``other`` what is at none of them.
 
     ``reachable`` are the paths that a reader reaches, and ``verdict`` is that on the seed. ``listen`` is how the server
-    behaves below HTTP: ``http``, ``tls``, ``closed``, ``silent``, ``drop``, ``banner`` or ``unresolved``. ``icd`` is
-    added to the definition.
+    behaves below HTTP: ``http``, ``tls``, ``tls-client`` (which asks for a certificate), ``closed``, ``silent``,
+    ``drop``, ``banner`` or ``unresolved``. ``icd`` is added to the definition: ``{proxy}`` in it is the URL of a proxy,
+    which ``proxy`` describes (``http``, ``socks5h``, ``socks5``, ``login`` or ``refusing``), and ``{folder}`` has the
+    server's certificate and the proxy's password.
     """
 
     verdict: Verdict
@@ -62,6 +66,7 @@ class Site:
     other: Page = Answer("<h1>Not found</h1>", 404)
     listen: str = "http"
     icd: str = ""
+    proxy: str = ""
 
 
 def html(body: str, head: str = "", title: str = "Harbour news", lang: str = "en") -> str:
@@ -95,6 +100,17 @@ def walled(verdict: Verdict, body: str, head: str = "", status: int = 200, field
     """Return a site of which every page is the same wall."""
     wall = Answer(html(body, head, title="One moment"), status, (("Content-Type", "text/html"), *fields))
     return Site(verdict, {"/": wall, "/robots.txt": Answer("", 404)}, frozenset({"/"}), other=wall)
+
+
+def _own(hosts: Mapping[str, object], listen: str, **network: object) -> Site:
+    """Return a site that is reached as ``network.hosts`` says."""
+    icd = f"network: {json.dumps({'allow_private': True, 'hosts': hosts, **network})}\n"
+    return replace(open_site(Answer(html(LIST)), icd=icd), listen=listen)
+
+
+def _behind(proxy: str, hosts: Mapping[str, object] | None = None, listen: str = "http", **section: object) -> Site:
+    """Return a site that is reached through a proxy."""
+    return replace(_own(hosts or {}, listen, proxy={"url": "{proxy}", **section}), proxy=proxy)
 
 
 def redirect(target: str, status: int = 302, *fields: tuple[str, str]) -> Answer:
@@ -329,6 +345,19 @@ SITES: Mapping[str, Site] = {
     "out-of-scope": Site(Verdict.OUT_OF_SCOPE, {"/": redirect("http://127.0.0.77:9/")}, frozenset({"/"})),
     "private": Site(Verdict.PRIVATE, {"/": Answer(html(LIST))}, icd="network: {allow_private: false}\n"),
     "certificate": Site(Verdict.CERTIFICATE, {"/": Answer(html(LIST))}, listen="tls"),
+    "certificate-accepted": _own({"127.0.0.1": {"certificates": "accept"}}, listen="tls"),
+    "certificate-trusted": _own({"127.0.0.1": {"ca_file": "{folder}/server.pem"}}, listen="tls"),
+    "client-certificate": _own(
+        {"127.0.0.1": {"ca_file": "{folder}/server.pem", "client_certificate": "{folder}/server.pem"}},
+        listen="tls-client",
+    ),
+    "proxy": _behind("http"),
+    "proxy-tls": _behind("http", {"127.0.0.1": {"certificates": "accept"}}, listen="tls"),
+    "proxy-forward": _behind("http", plain="forward"),
+    "proxy-socks": _behind("socks5h"),
+    "proxy-socks-local": _behind("socks5"),
+    "proxy-login": _behind("login", user="me", password={"file": "{folder}/password"}),
+    "proxy-refuses": replace(_behind("refusing"), verdict=Verdict.PROXY_REFUSED, reachable=frozenset()),
     "refused": Site(Verdict.REFUSED, listen="closed"),
     "silent": Site(Verdict.TIMEOUT, listen="silent"),
     "dropped": Site(Verdict.DISCONNECTED, listen="drop"),
@@ -356,7 +385,24 @@ def serving(site: Site, folder: Path) -> Iterator[tuple[str, list[str]]]:
                 yield f"http://127.0.0.1:{port}/", asked
         case _:
             with _http(site, asked, folder) as port:
-                yield f"{'https' if site.listen == 'tls' else 'http'}://127.0.0.1:{port}/", asked
+                yield f"{'https' if site.listen.startswith('tls') else 'http'}://127.0.0.1:{port}/", asked
+
+
+@contextmanager
+def proxying_for(site: Site, folder: Path) -> Iterator[str]:
+    """Run the proxy of a site, and yield its URL, empty where it has none; ``folder`` takes the proxy's password."""
+    if not site.proxy:
+        yield ""
+        return
+    password = folder / "password"
+    password.write_text("a word of the proxy")
+    password.chmod(0o600)
+    login = ("me", password.read_text()) if site.proxy == "login" else None
+    refuses = frozenset({"127.0.0.1"} if site.proxy == "refusing" else ())
+    kind = site.proxy if site.proxy.startswith("socks") else "http"
+    speaks = http_proxy if kind == "http" else socks_proxy
+    with proxying(RunningProxy(refuses=refuses, login=login), speaks) as proxy:
+        yield f"{kind}://127.0.0.1:{proxy.port}"
 
 
 @contextmanager
@@ -395,10 +441,14 @@ def _http(site: Site, asked: list[str], folder: Path) -> Iterator[int]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    if site.listen == "tls":
+    if site.listen.startswith("tls"):
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         (folder / "server.pem").write_bytes(_certificate())
+        (folder / "server.pem").chmod(0o600)
         context.load_cert_chain(folder / "server.pem")
+        if site.listen == "tls-client":
+            context.load_verify_locations(folder / "server.pem")
+            context.verify_mode = ssl.CERT_REQUIRED
         server.socket = context.wrap_socket(server.socket, server_side=True)
     Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
     try:

@@ -23,6 +23,8 @@ LONG_HTTP_RESPONSE: Final = "message/http;msgtype=response"
 FastWARC gives up the file in which ``application/http`` has a longer one; warcio reads it under either type.
 """
 LONGEST_HEAD: Final = 32_000
+TLS_PROBLEM: Final = "AAH-TLS-Problem"
+"""The named field that says what was wrong with a certificate which the definition has the crawl accept."""
 
 SESSION: Final = "AAH-Session"
 """The field of records that were made while a site knew the crawl: how it did, separated by commas."""
@@ -227,6 +229,7 @@ def _http_fields(kind: str, exchange: Exchange, record_id: str, warcinfo_id: str
         ("WARC-Date", warc_date(exchange.started_at)),
         ("WARC-Target-URI", _uri(exchange.url)),
         ("WARC-IP-Address", exchange.ip_address),
+        (TLS_PROBLEM, exchange.tls_problem),
         ("WARC-Warcinfo-ID", f"<{warcinfo_id}>"),
         (SESSION, exchange.session),
         (REDACTED, exchange.redacted),

@@ -8,6 +8,7 @@ from aahcrawler.traps import Trap
 _WORDS: Mapping[str, str] = {
     Refusal.SCHEME: "no web page, such as a mail address",
     Refusal.TOO_LONG: "the URL is too long",
+    Refusal.TAKEN_DOWN: "taken out of the archive",
     Refusal.SPAM: "on the list of spam hosts",
     Refusal.DENIED: "excluded by scope.deny",
     Refusal.OTHER_SITE: "on other sites than the seeds",

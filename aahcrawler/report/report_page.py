@@ -89,6 +89,7 @@ class Summary(BaseModel):
     status: dict[str, int]
     refused: dict[str, int]
     avoided: dict[str, int] = {}
+    unverified: dict[str, int] = {}
     blocked: dict[str, int]
     error: dict[str, int]
     failed: dict[str, int] = {}
@@ -210,6 +211,10 @@ def report(summary: Summary, kept: Kept) -> str:
         ("Complete listings, asked for where links ran out", bars(summary.listing, "None was asked for.")),
         ("Links not followed, by reason", bars(reason_words.in_words(summary.refused), "Every link was followed.")),
         ("Links not followed since pages like theirs led to no content", bars(summary.avoided, "There were none.")),
+        (
+            "Accepted certificates that do not verify",
+            bars(summary.unverified, "There were none."),
+        ),
         ("URLs not fetched, by reason", bars(reason_words.in_words(summary.blocked), "None was blocked.")),
         ("URLs that failed", failed_table(kept.failed)),
         ("URLs without an answer, by reason", bars(_in_words(summary.error), "Every URL was answered.")),

@@ -7,6 +7,7 @@ from typing import Final, Literal, Protocol
 from urllib.parse import urlsplit
 
 from aahcrawler.scope.canonical import Spelling
+from aahcrawler.tombstones import TakenDown
 from aahcrawler.urls import MAX_LENGTH, queue_of
 from online_analysis.analysers.spam import SpamHosts
 from online_analysis.icd import Icd
@@ -24,6 +25,8 @@ class Refusal(StrEnum):
     """The URL is not an http or https URL."""
     TOO_LONG = "too_long"
     """The URL has more characters than any URL of a page."""
+    TAKEN_DOWN = "taken_down"
+    """It was taken out of the crawl's archive (``aah remove``)."""
     SPAM = "spam"
     """Its host is on the ICD's list of spam hosts."""
     DENIED = "denied"
@@ -90,7 +93,10 @@ class ExternalUrl:
 class Scope:
     """The scope of one ICD. It holds no state: the same URL always gets the same answer."""
 
-    def __init__(self, icd: Icd, queue_of: Callable[[str], str] = queue_of) -> None:
+    def __init__(
+        self, icd: Icd, queue_of: Callable[[str], str] = queue_of, taken_down: TakenDown | None = None
+    ) -> None:
+        self.taken_down = taken_down or TakenDown()
         self._seeds = frozenset(map(queue_of, icd.seeds))
         self._anywhere = icd.scope.sites == "anywhere"
         self._allow = tuple(map(UrlPattern.parse, icd.scope.allow))
@@ -143,6 +149,8 @@ class Scope:
             return Refusal.SCHEME
         if len(url) > MAX_LENGTH:
             return Refusal.TOO_LONG
+        if self.taken_down.covers(url):
+            return Refusal.TAKEN_DOWN
         if (urlsplit(url).hostname or "") in self._spam:
             return Refusal.SPAM
         return Refusal.DENIED if first_match(self._deny, url) else None

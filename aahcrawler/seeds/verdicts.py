@@ -23,6 +23,8 @@ class Verdict(StrEnum):
     DISCONNECTED = "connection lost"
     NO_HTTP = "no HTTP answer"
     PRIVATE = "private network"
+    PROXY = "proxy failed"
+    PROXY_REFUSED = "proxy refused"
     ROBOTS = "robots.txt"
     ROBOTS_UNREACHABLE = "robots.txt not reachable"
     UNAUTHORIZED = "login asked for (401)"
@@ -59,11 +61,13 @@ _ADVICE: Final = {
     Verdict.OUT_OF_SCOPE: "change scope in the ICD, or the seed",
     Verdict.NAME: "look for a typing error; the site may have moved or be gone",
     Verdict.REFUSED: "look whether the site answers in a browser, and whether http or https and the port are right",
-    Verdict.CERTIFICATE: "look at the certificate in a browser; it may have expired or be another host's",
+    Verdict.CERTIFICATE: "look at the certificate in a browser; network.hosts in the ICD can trust or accept it",
     Verdict.TIMEOUT: "try again later, or raise politeness.timeout in the ICD",
     Verdict.DISCONNECTED: "try again later; the site may refuse crawlers",
     Verdict.NO_HTTP: "look whether http or https and the port are right",
     Verdict.PRIVATE: "set network.allow_private in the ICD if the host is one of yours",
+    Verdict.PROXY: "look into the log of the proxy; of the site nothing is known",
+    Verdict.PROXY_REFUSED: "ask who runs the proxy, or name another one for the host in network.hosts of the ICD",
     Verdict.ROBOTS: "ask the site's owner, or decide on politeness.robots in the ICD",
     Verdict.ROBOTS_UNREACHABLE: "try again later; without its rules nothing is fetched from the site",
     Verdict.UNAUTHORIZED: "ask the site's owner for an account, and name it in network.accounts of the ICD",
@@ -104,6 +108,8 @@ _FAILURES: Final = {
     "timeout": Verdict.TIMEOUT,
     "disconnect": Verdict.DISCONNECTED,
     "protocol": Verdict.NO_HTTP,
+    "proxy failed": Verdict.PROXY,
+    "proxy refused": Verdict.PROXY_REFUSED,
     "headers": Verdict.NO_HTTP,
     "request": Verdict.CLIENT_ERROR,
     "login": Verdict.LOGIN_FAILED,

@@ -10,11 +10,14 @@ from pathlib import Path
 from aahcrawler.crawls import frontier_name, number
 from aahcrawler.definitions import DefinitionError, read_definition
 from aahcrawler.frontier.server.server_process import served_at
-from aahcrawler.layout import DEFINITION, FRONTIER, SUMMARY
+from aahcrawler.layout import DEFINITION, FRONTIER, SUMMARY, TOMBSTONES
+from aahcrawler.segments import DamageError
 from aahcrawler.service.url_admission import Admission
+from aahcrawler.tombstones import TakenDown
 from online_analysis.icd import Icd
 
 _logger = logging.getLogger(__name__)
+_Stamps = tuple[tuple[int, int], tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,7 @@ class Catalog:
 
     def __init__(self, places: Sequence[Path]) -> None:
         self._places = tuple(places)
-        self._known: dict[Path, tuple[tuple[int, int], Crawl]] = {}
+        self._known: dict[Path, tuple[_Stamps, Crawl]] = {}
         self._lock = threading.Lock()
 
     def crawls(self) -> tuple[Crawl, ...]:
@@ -85,14 +88,25 @@ class Catalog:
 
     def _read(self, folder: Path) -> Crawl | None:
         try:
-            stat = (folder / DEFINITION).stat()
-            stamp = (stat.st_mtime_ns, stat.st_ino)
+            stamp = _stamp(folder / DEFINITION), _stamp(folder / TOMBSTONES)
             with self._lock:
                 kept = self._known.get(folder)
                 if kept is None or kept[0] != stamp:
                     icd = read_definition(folder / DEFINITION)
-                    kept = self._known[folder] = stamp, Crawl(folder, icd, Admission(icd), number(folder))
-        except (OSError, DefinitionError) as error:
+                    kept = self._known[folder] = (
+                        stamp,
+                        Crawl(folder, icd, Admission(icd, TakenDown.of(folder)), number(folder)),
+                    )
+        except (OSError, DamageError, DefinitionError) as error:
             _logger.warning("%s", error)
             return None
         return kept[1]
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    """Return what changes with a file; zeros where there is none."""
+    try:
+        stat = path.stat()
+    except FileNotFoundError:
+        return 0, 0
+    return stat.st_mtime_ns, stat.st_ino

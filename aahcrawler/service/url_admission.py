@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from aahcrawler import urls
 from aahcrawler.frontier.hops import Hop, extended
 from aahcrawler.scope import ExternalUrl, Scope
+from aahcrawler.tombstones import TakenDown
 from aahcrawler.wire.ip_policy import IpPolicy
 from online_analysis.icd import Icd
 
@@ -39,8 +40,8 @@ class Target:
 class Admission:
     """The rules of one definition. Names are not looked up: a name's IP address is judged when it is fetched."""
 
-    def __init__(self, icd: Icd) -> None:
-        self._scope = Scope(icd)
+    def __init__(self, icd: Icd, taken_down: TakenDown | None = None) -> None:
+        self._scope = Scope(icd, taken_down=taken_down)
         self._addresses = IpPolicy(
             allow_private=icd.network.allow_private,
             resolve={host: str(endpoint) for host, endpoint in icd.network.resolve.items()},

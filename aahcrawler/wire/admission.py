@@ -10,6 +10,7 @@ class Admission(Protocol):
     async def enter(self, address: str, port: int) -> None:
         """Wait until a request may be sent to an address; raise any exception to end the fetch instead.
 
+        Where only a proxy knows the IP address, the host's name stands for it.
         Only IP addresses that the policy allows are asked about, before anything is connected to or sent. What this
         takes counts against no timeout of the wire client. Entering an IP address ends the stay at the one before.
         """

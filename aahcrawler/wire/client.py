@@ -17,6 +17,9 @@ from aahcrawler.wire.errors import (
     HeaderLimitError,
     InvalidRequestError,
     ProtocolError,
+    ProxyError,
+    ProxyRefusedError,
+    ProxyUnavailableError,
     RefusedAddressError,
     ResolveError,
     SpoolError,
@@ -29,7 +32,9 @@ from aahcrawler.wire.ip_policy import IpPolicy
 from aahcrawler.wire.pool import Pool
 from aahcrawler.wire.reception import Bounds, Reception
 from aahcrawler.wire.request import Origin, Target, WireRequest, serialise, target_of
+from aahcrawler.wire.route import Proxy, forwarding_proxy
 from aahcrawler.wire.settings import KeepAlive, Limits, Timeouts, WireSettings
+from aahcrawler.wire.tunnel import LOGIN, LOGIN_PROBLEM, authorization
 
 __all__ = [
     "Answer",
@@ -41,6 +46,9 @@ __all__ = [
     "KeepAlive",
     "Limits",
     "ProtocolError",
+    "ProxyError",
+    "ProxyRefusedError",
+    "ProxyUnavailableError",
     "RefusedAddressError",
     "ResolveError",
     "SpoolError",
@@ -90,6 +98,17 @@ class _Sent:
     raw: bytes
     started: float
     deadline: float
+    proxy: Proxy | None = None
+    """The proxy that the request is handed to."""
+
+    @property
+    def with_login(self) -> bytes:
+        """The bytes that are sent: the archive does without what lets the client into the proxy."""
+        login = authorization(self.proxy) if self.proxy is not None else ""
+        if not login:
+            return self.raw
+        line, _, rest = self.raw.partition(b"\r\n")
+        return line + b"\r\nProxy-Authorization: " + login.encode("ascii") + b"\r\n" + rest
 
     def later(self, seconds: float) -> "_Sent":
         """Return the same, begun so many seconds later."""
@@ -125,7 +144,9 @@ class WireClient:
         target = target_of(request.url)
         started = asyncio.get_running_loop().time()
         total = self._settings.timeouts.total if request.timeout is None else request.timeout
-        sent = _Sent(request, target, serialise(request, target), started, started + total)
+        proxy = forwarding_proxy(self._settings.routes, target.origin)
+        raw = serialise(request, target if proxy is None else replace(target, path=target.url))
+        sent = _Sent(request, target, raw, started, started + total, proxy)
         admission = Waiting(request.admission)
         kept = await self._kept(target.origin, admission)
         if kept is not None:
@@ -166,7 +187,7 @@ class WireClient:
         patience = Patience(timeouts.first_byte, timeouts.idle, sent.deadline)
         started_at = self._now()
         try:
-            latency = await connection.exchange(sent.raw, reception, patience)
+            latency = await connection.exchange(sent.with_login, reception, patience)
             exchange = await self._exchange(sent, reception, connection, started_at)
         except SpoolError:
             capture.close()
@@ -182,6 +203,9 @@ class WireClient:
             raise
         if reception.reusable:
             self._pool.put(sent.target.origin, connection)
+        if sent.proxy is not None and reception.head is not None and reception.head.line.status == LOGIN:
+            exchange.close()
+            raise ProxyUnavailableError(f"{sent.proxy} {LOGIN_PROBLEM}", str(sent.proxy))
         return _answer(reception, exchange, asyncio.get_running_loop().time() - sent.started, latency)
 
     def _bounds(self, request: WireRequest) -> Bounds:
@@ -210,10 +234,12 @@ class WireClient:
             response=opened,
             response_size=capture.size,
             payload_digest=reception.payload_digest,
-            ip_address=connection.address,
+            ip_address=connection.end.ip_address,
             started_at=started_at,
             truncated=reception.truncated,
             head_size=reception.head_size,
+            proxy=connection.end.proxy,
+            tls_problem=connection.end.tls_problem,
         )
 
 

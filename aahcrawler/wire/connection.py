@@ -26,6 +26,19 @@ class Patience:
     deadline: float
 
 
+@dataclass(frozen=True, slots=True)
+class End:
+    """The other end of a connection.
+
+    ``ip_address`` is empty where only a proxy knows it, ``proxy`` names that proxy, and ``tls_problem`` says what was
+    wrong with a certificate that was accepted all the same.
+    """
+
+    ip_address: str = ""
+    proxy: str = ""
+    tls_problem: str = ""
+
+
 class Owner(Protocol):
     """Keeps count of connections. ``closed`` follows ``opened`` for each of them."""
 
@@ -47,7 +60,9 @@ class Connection(asyncio.Protocol):
 
     def __init__(self, executor: Executor, owner: Owner) -> None:
         self.address = ""
+        """The IP address of the site, or the name of its host where only a proxy knows that."""
         self.port = 0
+        self.end = End()
         self._loop = asyncio.get_running_loop()
         self._executor = executor
         self._owner = owner

@@ -19,6 +19,9 @@ class WireReason(StrEnum):
     PROTOCOL = "protocol"
     HEADERS = "headers"
     SPOOL = "spool"
+    PROXY = "proxy failed"
+    PROXY_REFUSED = "proxy refused"
+    PROXY_UNAVAILABLE = "proxy unreachable"
 
 
 class WireError(Exception):
@@ -106,3 +109,27 @@ class SpoolError(WireError):
 
     reason = WireReason.SPOOL
     retryable = True
+
+
+class ProxyError(WireError):
+    """The proxy broke off, or did not speak its protocol: of the site nothing is known. ``proxy`` names it."""
+
+    reason = WireReason.PROXY
+    retryable = True
+
+    def __init__(self, message: str, proxy: str) -> None:
+        super().__init__(message)
+        self.proxy = proxy
+
+
+class ProxyRefusedError(ProxyError):
+    """The proxy does not let this client connect to that host."""
+
+    reason = WireReason.PROXY_REFUSED
+    retryable = False
+
+
+class ProxyUnavailableError(ProxyError):
+    """The proxy is not there, or does not let this client in: that is so for every host."""
+
+    reason = WireReason.PROXY_UNAVAILABLE

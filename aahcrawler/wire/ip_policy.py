@@ -25,15 +25,23 @@ _TRANSIENT = {getattr(socket, name) for name in ("EAI_AGAIN", "EAI_FAIL", "EAI_S
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An IP address to connect to; ``sockaddr`` is what the socket of that family takes."""
+    """An IP address to connect to; ``sockaddr`` is what the socket of that family takes.
+
+    Of a host that a proxy resolves there is no address: the family is ``AF_UNSPEC``, and ``sockaddr`` has its name.
+    """
 
     family: socket.AddressFamily
     sockaddr: tuple[str, int] | tuple[str, int, int, int]
 
     @property
     def address(self) -> str:
-        """The IP address alone."""
+        """The IP address alone, or the host's name."""
         return self.sockaddr[0]
+
+    @property
+    def is_resolved(self) -> bool:
+        """Whether the IP address is known."""
+        return self.family != socket.AF_UNSPEC
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +105,25 @@ class Resolver:
 
         Raise ``ResolveError`` where there is no IP address and ``RefusedAddressError`` where none is allowed.
         """
+        known = self._known_at_once(host, port)
+        return self._allowed(host, (known,) if known else await self._look_up(host, port))
+
+    def unresolved(self, host: str, port: int) -> tuple[Candidate, ...]:
+        """Return the IP address of a host that needs no name service, and else its name, for somebody else to resolve.
+
+        Raise ``RefusedAddressError`` for an IP address, or a name of this machine, that is not allowed.
+        """
+        named = Candidate(socket.AF_UNSPEC, (host, port))
+        known = self._known_at_once(host, port) or _spelled_oddly(host, port) or named
+        if known is named and _is_local_name(host):
+            self._allowed(host, (_candidate(IPv4Address("127.0.0.1"), port),))
+        return (known,) if known is named else self._allowed(host, (known,))
+
+    def _known_at_once(self, host: str, port: int) -> Candidate | None:
         literal = _literal(host)
-        known = self.policy.mapped(host, port) or (literal and _candidate(literal, port))
-        found = (known,) if known else await self._look_up(host, port)
+        return self.policy.mapped(host, port) or (_candidate(literal, port) if literal else None)
+
+    def _allowed(self, host: str, found: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
         refusals = [self.policy.refusal(candidate.address) for candidate in found]
         allowed = tuple(candidate for candidate, refusal in zip(found, refusals, strict=True) if refusal is None)
         if not allowed:
@@ -142,6 +166,20 @@ def _literal(text: str) -> Address | None:
         return ipaddress.ip_address(text)
     except ValueError:
         return None
+
+
+def _spelled_oddly(host: str, port: int) -> Candidate | None:
+    """Return the IPv4 address that a host such as ``0x7f.1`` or ``2130706433`` is to many resolvers."""
+    try:
+        return _candidate(IPv4Address(socket.inet_aton(host.rstrip("."))), port)
+    except (OSError, UnicodeError, ValueError):
+        return None
+
+
+def _is_local_name(host: str) -> bool:
+    """Return whether a name stands for the machine that resolves it (RFC 6761, section 6.3)."""
+    name = host.rstrip(".").lower()
+    return name == "localhost" or name.endswith(".localhost")
 
 
 def _candidate(address: Address, port: int) -> Candidate:

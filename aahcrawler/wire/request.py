@@ -58,6 +58,11 @@ class Target:
     authority: str
     path: str
 
+    @property
+    def url(self) -> str:
+        """The whole URL, as a proxy is asked for it (RFC 9112, section 3.2.2)."""
+        return f"{self.origin.scheme}://{self.authority}{self.path}"
+
 
 def target_of(url: str) -> Target:
     """Split a URL without changing its path or query. Raise ``InvalidRequestError`` when it is no http(s) URL."""

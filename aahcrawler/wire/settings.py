@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from aahcrawler.wire.ip_policy import IpPolicy
+from aahcrawler.wire.route import Routes
 
 MEBIBYTE = 1 << 20
 
@@ -50,9 +51,8 @@ class KeepAlive:
 class WireSettings:
     """The settings of a ``WireClient``.
 
-    ``spool`` is a folder for temporary files, made when needed. ``verify_tls`` may be False for an archive that wants
-    sites with broken certificates as well; ``ca_file`` names certificates to trust beside the system's.
-    ``dns_seconds`` caps how long an answer of the name service is used.
+    ``spool`` is a folder for temporary files, made when needed. ``routes`` say how hosts are reached. ``dns_seconds``
+    caps how long an answer of the name service is used.
     """
 
     spool: Path
@@ -60,6 +60,5 @@ class WireSettings:
     timeouts: Timeouts = field(default_factory=Timeouts)
     limits: Limits = field(default_factory=Limits)
     keep_alive: KeepAlive = field(default_factory=KeepAlive)
-    verify_tls: bool = True
-    ca_file: Path | None = None
+    routes: Routes = field(default_factory=Routes)
     dns_seconds: float = 60.0

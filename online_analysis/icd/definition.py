@@ -168,6 +168,10 @@ class Icd(Section):
         """Report a delivery URL that is of no use on this machine."""
         return self._source.mistake(("archive", "target"), problem, advice)
 
+    def connection_mistake(self, path: tuple[str, ...], problem: str, advice: str) -> Mistake:
+        """Report a proxy, secret or certificate, at its path below ``network``, that is of no use on this machine."""
+        return self._source.mistake(("network", *path), problem, advice)
+
     def analyser_mistake(self, name: str, problem: str, advice: str) -> Mistake:
         """Report an analyser that the ICD weighs and that is of no use on this machine."""
         return self._source.mistake(("scoring", "weights", name), problem, advice)

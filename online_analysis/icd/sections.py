@@ -23,6 +23,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from online_analysis.icd.connections import HostConnection, ProxySection
 from online_analysis.icd.units import format_duration, parse_duration, parse_moment, parse_size
 from online_analysis.url_patterns import UrlPattern, UrlPatternError
 
@@ -314,7 +315,11 @@ class Endpoint(Section):
 
 
 class Network(Section):
-    """Names and IP addresses for closed worlds. Private, loopback and link-local addresses are refused by default."""
+    """How hosts are reached. Private, loopback and link-local addresses are refused by default.
+
+    ``proxy`` is for all hosts. ``hosts`` are by host name, each for all hosts below it as well; of several the longest
+    name holds.
+    """
 
     resolve: Mapping[Host, Annotated[Endpoint, PlainSerializer(str, when_used="json")]] = Field(
         default={}, examples=['{forum.test: "127.0.0.1:8080"}']
@@ -322,6 +327,8 @@ class Network(Section):
     allow_private: tuple[Annotated[IpNetwork, BeforeValidator(_network)], ...] = Field(
         default=(), examples=["[127.0.0.0/8], or true"]
     )
+    proxy: ProxySection | None = Field(default=None, examples=["http://proxy.example.org:3128"])
+    hosts: Mapping[Host, HostConnection] = Field(default={}, examples=["{example.org: {certificates: accept}}"])
 
     @field_validator("allow_private", mode="before")
     @classmethod
@@ -332,3 +339,10 @@ class Network(Section):
                 raise refuse("is neither true nor false nor a list", "write true, false, or a list like [127.0.0.0/8]")
             return switch[value.lower()]
         return value
+
+    @property
+    def resolving_proxies(self) -> tuple[str, ...]:
+        """The proxies that resolve names, so that IP addresses of hosts behind them are not judged."""
+        sections = (self.proxy, *(own.proxy for own in self.hosts.values()))
+        urls = (section.url for section in sections if section is not None and not section.is_direct)
+        return tuple(dict.fromkeys(url for url in urls if not url.startswith("socks5://")))

@@ -13,9 +13,15 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from aahcrawler.wire.client import ConnectError, IpPolicy, TlsError, WireError, WireReason, WireRequest
+from aahcrawler.wire.route import Route, Routes, Tls
 from tests.wire.serving import Server, answering, client, serving
 
+ACCEPTING = Routes(Route(tls=Tls(accepts_invalid=True)))
 OK = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"
+
+
+def trusting(certificate: Path) -> Routes:
+    return Routes(Route(tls=Tls(ca_file=certificate)))
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +64,7 @@ def test_decrypted_bytes_are_kept_and_connections_too(
     async def run() -> None:
         async with serving(answering(OK), tls=server_context) as server:
             policy = IpPolicy(True, {"secure.test": f"127.0.0.1:{server.port}"})
-            async with client(tmp_path, addresses=policy, ca_file=certificate) as wire:
+            async with client(tmp_path, addresses=policy, routes=trusting(certificate)) as wire:
                 for _ in range(3):
                     answer = await wire.fetch(WireRequest("https://secure.test/x"))
                     with answer.exchange.response as response:
@@ -77,19 +83,66 @@ def test_certificate_must_verify(tmp_path: Path, server_context: ssl.SSLContext)
                     await wire.fetch(WireRequest(server.url(scheme="https")))
                 assert not caught.value.retryable
                 assert caught.value.reason is WireReason.TLS
-            async with client(tmp_path, verify_tls=False) as wire:
+            async with client(tmp_path, routes=ACCEPTING) as wire:
                 answer = await wire.fetch(WireRequest(server.url(scheme="https")))
                 answer.exchange.close()
                 assert answer.payload == b"ok"
+                assert answer.exchange.tls_problem == "self-signed certificate"
 
     asyncio.run(run())
+
+
+def test_what_verifies_has_no_problem_and_other_hosts_are_refused(
+    tmp_path: Path, certificate: Path, server_context: ssl.SSLContext
+) -> None:
+    async def run() -> None:
+        async with serving(answering(OK), tls=server_context) as server:
+            at = f"127.0.0.1:{server.port}"
+            policy = IpPolicy(True, {"secure.test": at, "www.secure.test": at, "other.test": at})
+            own = Route(tls=Tls(accepts_invalid=True, ca_file=certificate))
+            routes = Routes(hosts={"secure.test": own})
+            async with client(tmp_path, addresses=policy, routes=routes) as wire:
+                for host, problem in (("secure.test", ""), ("www.secure.test", "hostname mismatch")):
+                    answer = await wire.fetch(WireRequest(f"https://{host}/"))
+                    answer.exchange.close()
+                    assert answer.exchange.tls_problem == problem
+                with pytest.raises(TlsError):
+                    await wire.fetch(WireRequest("https://other.test/"))
+
+    asyncio.run(run())
+
+
+def test_client_shows_its_certificate(tmp_path: Path, certificate: Path) -> None:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=certificate)
+    context.load_cert_chain(certificate)
+    context.verify_mode = ssl.CERT_REQUIRED
+    shown = []
+
+    async def handler(server: Server, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        shown.append(writer.get_extra_info("peercert")["subject"])
+        await answering(OK)(server, reader, writer)
+
+    async def run() -> None:
+        async with serving(handler, tls=context) as server:
+            policy = IpPolicy(True, {"secure.test": f"127.0.0.1:{server.port}"})
+            own = Route(tls=Tls(ca_file=certificate, certificate=certificate))
+            async with client(tmp_path, addresses=policy, routes=Routes(hosts={"secure.test": own})) as wire:
+                answer = await wire.fetch(WireRequest("https://secure.test/"))
+                answer.exchange.close()
+                assert answer.payload == b"ok"
+            async with client(tmp_path, addresses=policy, routes=trusting(certificate)) as wire:
+                with pytest.raises(WireError):
+                    await wire.fetch(WireRequest("https://secure.test/"))
+
+    asyncio.run(run())
+    assert shown == [((("commonName", "secure.test"),),)]
 
 
 def test_certificate_must_name_the_host(tmp_path: Path, certificate: Path, server_context: ssl.SSLContext) -> None:
     async def run() -> None:
         async with serving(answering(OK), tls=server_context) as server:
             policy = IpPolicy(True, {"other.test": f"127.0.0.1:{server.port}"})
-            async with client(tmp_path, addresses=policy, ca_file=certificate) as wire:
+            async with client(tmp_path, addresses=policy, routes=trusting(certificate)) as wire:
                 with pytest.raises(TlsError, match=r"other\.test"):
                     await wire.fetch(WireRequest("https://other.test/"))
 
@@ -122,7 +175,7 @@ def test_large_body_over_tls_spills(tmp_path: Path, server_context: ssl.SSLConte
 
     async def run() -> None:
         serve = serving(answering(raw), tls=server_context)
-        async with serve as server, client(tmp_path, verify_tls=False) as wire:
+        async with serve as server, client(tmp_path, routes=ACCEPTING) as wire:
             answer = await wire.fetch(WireRequest(server.url(scheme="https"), keep=1000))
             with answer.exchange.response as response:
                 assert response.read() == raw
@@ -148,7 +201,7 @@ def test_end_of_a_body_without_length(tmp_path: Path, server_context: ssl.SSLCon
         await asyncio.sleep(0.2)
 
     async def run() -> None:
-        async with serving(handler, tls=server_context) as server, client(tmp_path, verify_tls=False) as wire:
+        async with serving(handler, tls=server_context) as server, client(tmp_path, routes=ACCEPTING) as wire:
             answer = await wire.fetch(WireRequest(server.url(scheme="https")))
             answer.exchange.close()
             assert answer.payload == b"part"

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.fetch.ip_claims import ClaimHolder, IpClaims
 from aahcrawler.crawl.fetch.politeness import PolitenessTracker, StoppedError
+from aahcrawler.crawl.fetch.route_settings import routes
+from aahcrawler.crawl.health.proxy_outage import ProxyOutage
 from aahcrawler.crawl.lease.lease_source import Backlog, LeaseSource, capacity, worker_name
 from aahcrawler.crawl.lease.renewal import LeaseRenewer
 from aahcrawler.crawl.lease.slots import Slots
@@ -31,6 +33,7 @@ class FetchControl:
     ip_claims: IpClaims
     renewer: LeaseRenewer
     ending: asyncio.Event
+    proxy_outage: ProxyOutage
     _turns: dict[str, float] = field(default_factory=dict)
     """The queues of leases that wait for their turn, and when that is, by the clock of the leases."""
 
@@ -45,12 +48,13 @@ class FetchControl:
     ) -> "FetchControl":
         """Return what fetches by a definition; ``slots`` are shared with other crawls, None where there are none."""
         worker, politeness, frontier = worker_name(), PolitenessTracker(icd.politeness), stores.stores.frontier
+        proxy_outage = ProxyOutage(str(routes(icd).general.proxy or ""))
         leases = LeaseSource(
             frontier,
             stores.executor,
             worker,
             capacity(icd.limits.pages),
-            lambda: bool(stores.hindrance),
+            lambda: bool(stores.hindrance) or proxy_outage.is_resting,
             backlog=backlog,
             slots=slots,
             connections=politeness.connections_of,
@@ -58,7 +62,7 @@ class FetchControl:
         holder = ClaimHolder(worker, lease_seconds(icd))
         ip_claims = IpClaims(holder, politeness.delay_of, stores.executor, stores.stores.ip_locks)
         renewer = LeaseRenewer(frontier, leases, ip_claims.renew)
-        return cls(stores, leases, politeness, ip_claims, renewer, ending)
+        return cls(stores, leases, politeness, ip_claims, renewer, ending, proxy_outage)
 
     def use(self, icd: Icd) -> None:
         """Go by another definition from the next request on."""
@@ -76,13 +80,17 @@ class FetchControl:
         """Wait until a URL's queue may be fetched from; raise ``StoppedError`` if the crawl is stopped before."""
         has_come = False
         while not has_come:
-            while self.stores.hindrance and not self.ending.is_set():
+            while self._is_hindered and not self.ending.is_set():
                 await self._until_ending(_HINDERED_SECONDS)
             with self._waiting(url, self.politeness.reserve(url)) as seconds:
                 await self._until_ending(seconds)
             if self.ending.is_set():
                 raise StoppedError
-            has_come = not self.stores.hindrance
+            has_come = not self._is_hindered
+
+    @property
+    def _is_hindered(self) -> bool:
+        return bool(self.stores.hindrance) or self.proxy_outage.is_resting
 
     @property
     def activity(self) -> Activity:

@@ -93,6 +93,7 @@ class Lifecycle:
         self._unsaved_seconds = 0.0
         self._is_concluded = False
         stores.disk_space.changed.append(self._show_pause)
+        fetching.proxy_outage.changed.append(self._show_pause)
 
     # What reports read
 
@@ -124,7 +125,8 @@ class Lifecycle:
     @property
     def pause(self) -> str:
         """Why the crawl fetches nothing new for now and what to do, empty while it does not pause."""
-        return self._writer.hindrance or (PAUSED if self._fetching.leases.is_paused else "")
+        outage = self._writer.hindrance or self._fetching.proxy_outage.why
+        return outage or (PAUSED if self._fetching.leases.is_paused else "")
 
     @property
     def activity(self) -> Activity:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from aahcrawler.crawl.fetch.route_settings import routes
 from aahcrawler.wire.ip_policy import IpPolicy
 from aahcrawler.wire.settings import Limits, Timeouts, WireSettings
 from online_analysis.icd import Icd
@@ -23,6 +24,7 @@ def wire_settings(icd: Icd, spool: Path) -> WireSettings:
             allow_private=icd.network.allow_private,
             resolve={host: str(endpoint) for host, endpoint in icd.network.resolve.items()},
         ),
+        routes=routes(icd),
         timeouts=Timeouts(connect=patience, first_byte=patience, idle=patience, total=PATIENCE * patience),
         limits=Limits(payload_bytes=icd.limits.page_bytes),
     )

@@ -207,6 +207,6 @@ def _response(request: Request, answer: Answer, page_bytes: int) -> CapturedResp
         ],
         body=decoded.body,
         request=request,
-        ip_address=ipaddress.ip_address(answer.exchange.ip_address.partition("%")[0]),
+        ip_address=ipaddress.ip_address(at.partition("%")[0]) if (at := answer.exchange.ip_address) else None,
         protocol="HTTP/{}.{}".format(*answer.version),
     )

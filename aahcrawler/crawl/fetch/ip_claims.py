@@ -117,8 +117,13 @@ def machine(address: str, port: int) -> str:
 
     >>> machine("2001:DB8::0:1", 80), machine("::ffff:192.0.2.1", 80), machine("127.0.0.1", 8080)
     ('2001:db8::1', '192.0.2.1', '127.0.0.1:8080')
+
+    Of a host that a proxy resolves the name stands for its machine.
     """
-    parsed = ip_address(address.partition("%")[0])
+    try:
+        parsed = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address.lower()
     if isinstance(parsed, IPv6Address) and parsed.ipv4_mapped is not None:
         parsed = parsed.ipv4_mapped
     return f"{parsed}:{port}" if parsed.is_loopback else str(parsed)

@@ -163,8 +163,8 @@ class ConfigReload:
         if ranker is None or not icd.scoring.weights[ranker.name]:
             another = link_ranker(icd.scoring)
             ranker = None if another is None else Lessons(another)
-        fingerprint = self._understood_by(icd)
-        return replace(known, icd=icd, analysers=analysed_by, scope=Scope(icd), ranker=ranker, fingerprint=fingerprint)
+        fingerprint, scope = self._understood_by(icd), Scope(icd, taken_down=known.scope.taken_down)
+        return replace(known, icd=icd, analysers=analysed_by, scope=scope, ranker=ranker, fingerprint=fingerprint)
 
     def _warn_of_ignored(self, left: tuple[str, ...]) -> None:
         if left and left != self._left:

@@ -64,7 +64,8 @@ def summary(job: Countable, state: str) -> dict[str, object]:
     ``finished``, and ``reason`` says why it pauses or ended; ``begun_at`` is when this crawl began, ``started_at`` when
     this process opened it. ``seconds`` and all counts include what came before a restart. ``seeds`` tells what became
     of each seed, ``frontier`` counts URLs by state, ``delivery`` closed files at ``archive.target``, where there is
-    one, and ``posts`` what became of what this process told another instance.
+    one, and ``posts`` what became of what this process told another instance. ``addresses_not_judged`` names proxies
+    that resolve names themselves, so that nobody has judged whether hosts behind them are on private networks.
     """
     urls = {f"pages_{state}": job.counts.pages.get(state, 0) for state in State}
     urls |= {f"requisites_{state}": job.counts.requisites.get(state, 0) for state in State}
@@ -82,6 +83,7 @@ def summary(job: Countable, state: str) -> dict[str, object]:
         **job.stats.summary(),
         "seeds": [described(each) for each in results(job)],
         "frontier": {**urls, "queues": job.counts.queues},
+        **({"addresses_not_judged": proxies} if (proxies := job.icd.network.resolving_proxies) else {}),
         **({"delivery": asdict(job.delivery.progress)} if job.delivery else {}),
         **({"posts": asdict(job.peer_export.posts)} if job.peer_export else {}),
     }

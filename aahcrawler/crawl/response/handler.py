@@ -57,7 +57,7 @@ from aahcrawler.page import Headers, Page
 from aahcrawler.pipeline.analysis import PageAnalysis, needs_requisites, of_redirect
 from aahcrawler.pipeline.links import NO_LINKS, SCOPE, DiscoveredLinks, discover_links
 from aahcrawler.traps import Trap, is_probe
-from aahcrawler.wire.errors import RefusedAddressError, WireError
+from aahcrawler.wire.errors import ProxyUnavailableError, RefusedAddressError, WireError
 
 logger = logging.getLogger(__name__)
 
@@ -157,6 +157,7 @@ class ResponseHandler:
         """Understand an answer, which was ``asked`` for so, archive it, queue its links, and finish its lease."""
         politeness, rest = self._fetching.politeness, rest_asked(response)
         politeness.on_response(lease.url, response.status, response.captured.latency, rest)
+        self._fetching.proxy_outage.over(response.exchange.proxy)
         try:
             if self._worth_another_try(lease, response, asked):
                 await self._try_again(lease, response)
@@ -238,13 +239,22 @@ class ResponseHandler:
     async def _end_with_wire_error(self, lease: Lease, error: WireError) -> None:
         self._fetching.politeness.fetch_ended(lease.url)
         await self._writer.archive_remains(error)
-        if isinstance(error, RefusedAddressError):
+        if isinstance(error, ProxyUnavailableError):
+            await self._wait_for_proxy(lease, error)
+        elif isinstance(error, RefusedAddressError):
             await self._end(lease, State.BLOCKED, "address")
         elif error.retryable:
             await self._retry(lease, error.reason)
         else:
             logger.warning("%s", error)
             await self._end(lease, State.FAILED, error.reason)
+
+    async def _wait_for_proxy(self, lease: Lease, error: ProxyUnavailableError) -> None:
+        """Give back a lease whose proxy is away: neither the URL nor its site is the cause."""
+        seconds = self._fetching.proxy_outage.began(error.proxy, str(error))
+        logger.info("%s: given back, for %s", lease.url, error)
+        await self._fetching.leases.give_back_behind(lease)
+        await self._give_back(lease, seconds)
 
     async def _end(self, lease: Lease, state: State, reason: str) -> None:
         logger.info("%s %s: %s", lease.url, state, reason)
@@ -518,6 +528,8 @@ def _stats(lease: Lease, comparison: RecrawlComparison, response: CapturedRespon
     stats = Stats({"requests": 1, "answers": 1, "bytes": size, f"status:{response.status}": 1})
     if asked.conditional:
         stats.add("conditional")
+    if response.exchange.tls_problem:
+        stats.add(f"unverified:{response.exchange.tls_problem}")
     if lease.kind == "requisite" and (comparison.unmodified or not 300 <= response.status < 400):
         stats.merge({"probes" if is_probe(lease.url) else "requisites": 1, "requisite_bytes": size})
     return stats

@@ -33,7 +33,17 @@ MOST_HOSTS = 10_000
 KEPT_SECONDS = 24 * 3600.0
 """How long rules are used before they are asked for again (RFC 9309, section 2.4)."""
 
-_OF_THE_HOST = frozenset({WireReason.ADDRESS, WireReason.RESOLVE, WireReason.CONNECT, WireReason.TLS})
+_OF_THE_HOST = frozenset(
+    {
+        WireReason.ADDRESS,
+        WireReason.RESOLVE,
+        WireReason.CONNECT,
+        WireReason.TLS,
+        WireReason.PROXY,
+        WireReason.PROXY_REFUSED,
+        WireReason.PROXY_UNAVAILABLE,
+    }
+)
 """Errors that a host has with every URL, not only with its robots.txt."""
 
 

@@ -20,8 +20,9 @@ from aahcrawler.crawl.core.topic_learner import TopicLearner
 from aahcrawler.crawl.directory import crawl_runs
 from aahcrawler.crawl.directory.crawl_runs import Start
 from aahcrawler.crawl.directory.definition_source import DefinitionFile, DefinitionSource
-from aahcrawler.crawl.directory.folder import CrawlFolder
+from aahcrawler.crawl.directory.folder import CrawlFolder, CrawlRefusedError
 from aahcrawler.crawl.fetch.client_settings import wire_settings
+from aahcrawler.crawl.fetch.route_settings import connection_mistakes, notes
 from aahcrawler.crawl.health.disk_sync import synced
 from aahcrawler.crawl.lease.slots import Slots
 from aahcrawler.crawl.reload.config_reload import ConfigReload, RunningCrawl, actions, clear_pending, mark_pending
@@ -51,6 +52,9 @@ from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.layout import LEARNED
 from aahcrawler.objects.writer import ObjectWriter
 from aahcrawler.scope import Scope
+from aahcrawler.segments import DamageError
+from aahcrawler.takedown.removal import finish
+from aahcrawler.tombstones import TakenDown
 from online_analysis.analysers import analysers, seeds_of_posts
 from online_analysis.icd import Icd, IcdError, changes, parts
 from online_analysis.ranking import link_ranker
@@ -157,7 +161,7 @@ class Others:
 
 def checked(icd: Icd) -> Icd:
     """Return a definition that this machine can act on; raise ``IcdError`` otherwise."""
-    if mistakes := target_mistakes(icd):
+    if mistakes := (*target_mistakes(icd), *connection_mistakes(icd)):
         raise IcdError(mistakes)
     return icd
 
@@ -174,6 +178,8 @@ def _open(
     conceal(credentials.secrets)
     opening.enter_context(keep_events(folder.log, icd.id))
     knowledge.share(folder.root)
+    if folder.is_first:
+        finish(folder.root)
     repair_folder(folder)
     delivery = begin_delivery(icd, folder, opening) if folder.lock.keeps else None
     size, number = icd.archive.size, folder.run.number
@@ -188,7 +194,7 @@ def _open(
     topic_learner = open_topic(icd, folder, keeping, others.topic, knowledge.helper.knowledge_base)
     topic = topic_learner.topic
     scored_by = analysers(icd, topic)  # Before anything is queued: a plug-in may be missing.
-    connection, scope = _connection(icd, folder, opening, others.crawl), Scope(icd)
+    connection, scope = _connection(icd, folder, opening, others.crawl), _scope(icd, folder)
     frontier = connection.frontier
     scores = opening.enter_context(open_score_log(icd, folder, named))
     opening.enter_context(synced(archive, objects, scores))
@@ -232,8 +238,18 @@ def _open(
     options = replace(others.options, credentials=credentials)
     job = assemble(context, stores, reporting, options)
     logger.info("%s, in %s by AAHCrawler %s", reporting.started_as, folder.root, __version__)
+    for note in notes(icd):
+        logger.warning("%s", note)
     topic_learner.changed.append(partial(_use_topic, job.context, fingerprints))
     return replace(job, background=(*job.background, *_background(job, sources, frontier, traps_file, fingerprints)))
+
+
+def _scope(icd: Icd, folder: CrawlFolder) -> Scope:
+    """Return the scope without what was taken out of the folder's archive."""
+    try:
+        return Scope(icd, taken_down=TakenDown.of(folder.root))
+    except DamageError as error:
+        raise CrawlRefusedError(str(error)) from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from aahcrawler import urls
 from aahcrawler.archive.target import target_mistakes
 from aahcrawler.crawl.fetch.client_settings import request_headers, wire_settings
 from aahcrawler.crawl.fetch.politeness import PolitenessTracker
+from aahcrawler.crawl.fetch.route_settings import connection_mistakes
 from aahcrawler.exchange import Exchange
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Headers, Page
@@ -51,8 +52,8 @@ def check(path: Path, *, fetch: bool) -> tuple[Mistake, ...]:
         icd = Icd.load(path)
     except IcdError as error:
         return error.mistakes
-    mistakes = target_mistakes(icd)
-    if not fetch:
+    mistakes = (*target_mistakes(icd), *connection_mistakes(icd))
+    if mistakes or not fetch:
         return mistakes
     with tempfile.TemporaryDirectory(prefix="aah-") as spool:
         return (*mistakes, *fetch_documents(icd, Path(spool), lambda _: None).mistakes)

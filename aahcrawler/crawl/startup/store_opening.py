@@ -59,9 +59,10 @@ def peer_export(icd: Icd, policy: IpPolicy) -> PeerExport | None:
 _NOBODYS_BUSINESS: Mapping[str, bool | set[str]] = {
     "archive": True,
     "output": True,
-    "network": {"cookies_file", "accounts", "headers", "logins"},
+    "network": {"cookies_file", "accounts", "headers", "logins", "proxy", "hosts"},
 }
-"""What of a definition an archive does not tell: where this machine keeps things, and as whom it is known to sites."""
+"""What of a definition an archive does not tell: where this machine keeps things, as whom sites know it,
+and through what it reaches them."""
 
 
 def crawl_info(icd: Icd, number: int) -> CrawlInfo:

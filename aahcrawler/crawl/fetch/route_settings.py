@@ -1,0 +1,109 @@
+"""The routes that a definition lays down: its proxies and certificates, with the secrets that they need."""
+
+import os
+import ssl
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from aahcrawler.wire.route import Proxy, ProxyKind, Route, Routes, Tls
+from aahcrawler.wire.tls import tls_context
+from online_analysis.icd import Icd, Mistake
+from online_analysis.icd.connections import HostConnection, ProxySection
+from online_analysis.icd.secrets import Secret, SecretError, private_file_problem
+
+ENVIRONMENT = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+"""Variables by which other programs are given a proxy; in lower case as well."""
+
+
+def routes(icd: Icd) -> Routes:
+    """Return the routes of a definition. Raise ``SecretError`` for a secret that cannot be had."""
+    network = icd.network
+    general = Route(_proxy(network.proxy) if network.proxy else None)
+    hosts = {host: Route(_own_proxy(own, general.proxy), _tls(own)) for host, own in network.hosts.items()}
+    return Routes(general, hosts)
+
+
+def connection_mistakes(icd: Icd) -> tuple[Mistake, ...]:
+    """Return what of a definition's proxies and certificates is of no use on this machine."""
+    return tuple(icd.connection_mistake(path, problem, advice) for path, problem, advice in _problems(icd))
+
+
+def notes(icd: Icd) -> Iterator[str]:
+    """Yield what a person has to know of a definition's connections when its crawl begins."""
+    given = [name for name in ENVIRONMENT if os.environ.get(name) or os.environ.get(name.lower())]
+    if given and icd.network.proxy is None:
+        yield f"{', '.join(given)} is set and not used: proxies are named by network.proxy in the ICD"
+    if names := icd.network.resolving_proxies:
+        yield (
+            f"hosts behind {', '.join(names)} are resolved there: whether their IP addresses are private is not "
+            "judged, and they are kept apart by name"
+        )
+    accepting = [host for host, own in icd.network.hosts.items() if own.certificates == "accept"]
+    if accepting:
+        yield f"certificates that do not verify are accepted from {', '.join(accepting)}, and noted in the archive"
+
+
+def _own_proxy(own: HostConnection, general: Proxy | None) -> Proxy | None:
+    return general if own.proxy is None else _proxy(own.proxy)
+
+
+def _proxy(section: ProxySection) -> Proxy | None:
+    if section.is_direct:
+        return None
+    url = urlsplit(section.url)
+    assert url.hostname is not None and url.port is not None  # noqa: S101, PT018  # the definition was checked
+    kind = ProxyKind(url.scheme)
+    forwards = section.plain == "forward" and kind is ProxyKind.HTTP
+    return Proxy(kind, url.hostname, url.port, section.user, _revealed(section.password), forwards)
+
+
+def _tls(own: HostConnection) -> Tls:
+    ca_file, certificate, key = (
+        Path(name) if name else None for name in (own.ca_file, own.client_certificate, own.client_key)
+    )
+    return Tls(own.certificates == "accept", ca_file, certificate, key, _revealed(own.client_passphrase))
+
+
+def _revealed(secret: Secret | None) -> str:
+    return "" if secret is None else secret.reveal()
+
+
+_Problem = tuple[tuple[str, ...], str, str]
+
+
+def _problems(icd: Icd) -> Iterator[_Problem]:
+    network = icd.network
+    yield from _proxy_problems(("proxy",), network.proxy)
+    for host, own in network.hosts.items():
+        yield from _proxy_problems(("hosts", host, "proxy"), own.proxy)
+        yield from _tls_problems(("hosts", host), own)
+
+
+def _proxy_problems(path: tuple[str, ...], section: ProxySection | None) -> Iterator[_Problem]:
+    if section is not None:
+        yield from _secret_problems((*path, "password"), section.password)
+
+
+def _secret_problems(path: tuple[str, ...], secret: Secret | None) -> Iterator[_Problem]:
+    try:
+        _revealed(secret)
+    except SecretError as error:
+        yield path, error.problem, error.advice
+
+
+def _tls_problems(path: tuple[str, ...], own: HostConnection) -> Iterator[_Problem]:
+    secret = tuple(_secret_problems((*path, "client_passphrase"), own.client_passphrase))
+    key = own.client_key or own.client_certificate
+    try:
+        problem = private_file_problem(Path(key)) if key else ""
+        if problem:
+            field = "client_key" if own.client_key else "client_certificate"
+            yield (*path, field), f"holds a key and {problem}", f"run: chmod 600 {key}"
+        elif not secret:
+            tls_context(_tls(own), verify=True)
+    except OSError as error:
+        why = "is no certificate with its key, or needs another passphrase"
+        said = why if isinstance(error, ssl.SSLError) else f"cannot be read ({error.strerror})"
+        yield (*path, "client_certificate" if own.client_certificate else "ca_file"), said, "name PEM files"
+    yield from secret

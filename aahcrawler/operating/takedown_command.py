@@ -1,0 +1,65 @@
+"""``aah remove``: takes pages out of a crawl's archive, and keeps them from being fetched again.
+
+The command imports its modules when it runs: help has to answer at once.
+"""
+# ruff: noqa: PLC0415
+
+import getpass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from aahcrawler.exits import told
+
+takedown_app = typer.Typer()
+
+
+@takedown_app.command()
+def remove(
+    crawl: Annotated[Path, typer.Argument(metavar="CRAWL", help="The folder of a crawl.", exists=True)],
+    url: Annotated[list[str] | None, typer.Option("--url", help="A URL. Each may be given several times.")] = None,
+    prefix: Annotated[list[str] | None, typer.Option("--prefix", help="All URLs that begin with this text.")] = None,
+    web_object: Annotated[
+        list[str] | None, typer.Option("--object", metavar="IRI", help="All pages that hold this web object.")
+    ] = None,
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; it is kept, and listed.")] = "",
+    by: Annotated[str, typer.Option("--by", metavar="NAME", help="Who; the user's name unless given.")] = "",
+    requisites: Annotated[
+        bool, typer.Option("--requisites", help="With the images and other files that no other page is shown with.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be removed.")] = False,
+    list_all: Annotated[bool, typer.Option("--list", help="List all takedowns of the crawl.")] = False,
+    lift: Annotated[
+        str, typer.Option("--lift", metavar="ID|URL", help="Let be fetched again what was removed; it stays removed.")
+    ] = "",
+) -> None:
+    """Take pages out of a crawl: archive, index, objects, scores; they are not fetched again.
+
+    Files are rewritten whole or not at all. A crawl that runs in the folder has to be stopped first.
+    """
+    from aahcrawler.archive.folders import ArchiveError
+    from aahcrawler.segments import DamageError, SegmentError
+    from aahcrawler.takedown import answers
+    from aahcrawler.takedown.removal import TakedownError, Wanted
+
+    wanted = Wanted(tuple(url or ()), tuple(prefix or ()), tuple(web_object or ()), requisites)
+    named = bool(wanted.urls or wanted.prefixes or wanted.objects)
+    with told(ArchiveError, DamageError, SegmentError, TakedownError, OSError):
+        if sum((named, list_all, bool(lift))) != 1 or not all((*wanted.urls, *wanted.prefixes, *wanted.objects)):
+            raise TakedownError("name what to remove by --url, --prefix or --object, or give --list or --lift")
+        if any("//" not in each.strip() for each in wanted.prefixes):
+            raise TakedownError("a prefix is the beginning of a URL, with http:// or https:// and the host")
+        if not (list_all or dry_run or reason.strip()):
+            raise TakedownError("say why: --reason TEXT")
+        who = by or getpass.getuser()
+        if list_all:
+            lines = answers.listed(crawl)
+        elif lift:
+            lines = answers.lifted(crawl, lift, who, reason.strip())
+        elif dry_run:
+            lines = answers.planned(crawl, wanted)
+        else:
+            lines = answers.removed(crawl, wanted, who, reason.strip())
+        for line in lines:
+            typer.echo(line)

@@ -1,0 +1,270 @@
+"""Carries out a takedown, so that a kill in between leaves one that the next command finishes.
+
+What is to be done is written down first (``removing.json``). Each step does no harm when it is done again, so that
+finishing is doing all of them from the beginning.
+"""
+
+import json
+import logging
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import uuid4
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from aahcrawler import urls
+from aahcrawler.archive.folders import ArchiveError, ArchiveFolder
+from aahcrawler.archive.gzip_members import members
+from aahcrawler.archive.index import rebuild
+from aahcrawler.archive.record_access import Record, RecordError
+from aahcrawler.layout import (
+    ARCHIVE,
+    FORMER,
+    HISTORY,
+    INDEXES,
+    NQUADS,
+    OBJECTS,
+    REDEFINING,
+    REFUSAL_LOG,
+    REFUSED,
+    REMOVING,
+    REPORT,
+    SCORE_LOG,
+    SCORES,
+    SUMMARY,
+    WARC,
+)
+from aahcrawler.report.report_page import ReportError, write_report
+from aahcrawler.segments import recover, segments
+from aahcrawler.segments.series import sync_folder
+from aahcrawler.takedown.rewriting import PART, Place, with_payloads, without_members, without_records
+from aahcrawler.takedown.selection import Selected, graph_of, pages_of, read_archive, select
+from aahcrawler.tombstones import Lifted, TakenDown, Tombstone, read_tombstones, replace_durably, write_tombstones
+
+logger = logging.getLogger(__name__)
+
+
+class TakedownError(Exception):
+    """Raised where nothing can be taken down; the message tells cause and remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be taken down, as it was asked for. ``requisites``: with what the pages alone are shown with."""
+
+    urls: tuple[str, ...] = ()
+    prefixes: tuple[str, ...] = ()
+    objects: tuple[str, ...] = ()
+    requisites: bool = False
+
+
+class _Journal(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    tombstone: Tombstone
+    captures: tuple[str, ...]
+    promoted: dict[str, str]
+    files: tuple[str, ...]
+
+
+def plan(crawl: Path, wanted: Wanted) -> tuple[Selected, TakenDown]:
+    """Return what a takedown removes, and the URLs that it names; nothing is changed. Raise ``TakedownError``."""
+    known = read_archive(crawl)
+    found = pages_of(crawl, known, wanted.objects)
+    if wanted.objects and not found:
+        raise TakedownError(f"{crawl}: no archived page holds {', '.join(wanted.objects)}; aah objects lists them all")
+    named = frozenset(urls.canonicalize(url) or url for url in wanted.urls) | frozenset(wanted.urls) | found
+    taken = TakenDown(named, wanted.prefixes)
+    selected = select(known, taken)
+    if wanted.requisites and selected.requisites:
+        taken = replace(taken, urls=taken.urls | frozenset(selected.requisites))
+        selected = select(known, taken)
+    return selected, taken
+
+
+def remove(crawl: Path, wanted: Wanted, by: str, reason: str) -> tuple[Tombstone, Selected]:
+    """Take pages out of a crawl's folder, which nobody may be working in, and keep them from being fetched again.
+
+    URLs that are not archived are kept from being fetched as well. Raise ``TakedownError``, ``ArchiveError`` while a
+    crawl runs, and ``OSError`` where the disk refuses: what was begun is finished by the next command then.
+    """
+    with _alone(crawl):
+        finish(crawl)
+        for folder, extension in _LOGS:
+            recover(crawl / folder, extension)
+        selected, taken = plan(crawl, wanted)
+        stone = Tombstone(
+            id=uuid4().hex[:12],
+            at=_now(),
+            by=by,
+            reason=reason,
+            urls=tuple(sorted(taken.urls)),
+            prefixes=taken.prefixes,
+            objects=wanted.objects,
+            captures=len(selected.captures),
+        )
+        journal = _Journal(
+            tombstone=stone,
+            captures=tuple(selected.captures),
+            promoted=selected.promoted,
+            files=tuple(selected.files),
+        )
+        replace_durably(crawl / REMOVING, journal.model_dump_json().encode())
+        finish(crawl)
+    return stone, selected
+
+
+def lift(crawl: Path, named: str, by: str, reason: str) -> tuple[Tombstone, ...]:
+    """Let be fetched again what takedowns named: that of an id, or those that cover a URL. What was removed stays so.
+
+    Raise ``TakedownError`` where none stands, and ``ArchiveError`` while a crawl runs.
+    """
+    with _alone(crawl):
+        finish(crawl)
+        stones = read_tombstones(crawl)
+        wanted = {stone.id for stone in stones if stone.lifted is None and (stone.id == named or stone.covers(named))}
+        if not wanted:
+            raise TakedownError(f"{crawl}: no takedown of {named} stands; aah remove {crawl} --list lists them all")
+        lifted = Lifted(at=_now(), by=by, reason=reason)
+        new = [stone.model_copy(update={"lifted": lifted}) if stone.id in wanted else stone for stone in stones]
+        write_tombstones(crawl, new)
+        _judge_again(crawl)
+    return tuple(stone for stone in new if stone.id in wanted)
+
+
+def finish(crawl: Path) -> bool:
+    """Finish a takedown that a kill cut short; for whoever is alone in the folder. Return whether there was one.
+
+    Raise ``TakedownError`` where what is to be done cannot be read, ``DamageError`` and ``OSError``.
+    """
+    path = crawl / REMOVING
+    if not path.exists():
+        return False
+    try:
+        journal = _Journal.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        raise TakedownError(f"{path}: cannot be read; restore it, or delete it and remove again") from error
+    _forbid(crawl, journal.tombstone)
+    _clear(crawl)
+    _rewrite_archive(crawl, journal)
+    _rewrite_logs(crawl, journal)
+    _rewrite_derived(crawl, journal)
+    path.unlink()
+    sync_folder(crawl)
+    return True
+
+
+def finish_begun(crawl: Path) -> bool:
+    """Finish what a kill cut short, unless somebody works in the folder. Return whether there was anything to do."""
+    if not (crawl / REMOVING).exists():
+        return False
+    try:
+        with _alone(crawl):
+            return finish(crawl)
+    except ArchiveError:
+        return False  # Whoever works there has finished it first.
+
+
+_LOGS = ((ARCHIVE, WARC), (OBJECTS, NQUADS), (SCORES, SCORE_LOG), (REFUSED, REFUSAL_LOG))
+
+
+def _alone(crawl: Path) -> AbstractContextManager[None]:
+    if not (crawl / ARCHIVE).is_dir():
+        raise TakedownError(f"{crawl}: holds no archive; name the output folder of a crawl")
+    return ArchiveFolder(crawl / ARCHIVE, crawl / INDEXES, crawl).alone()
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+# The steps
+
+
+def _forbid(crawl: Path, stone: Tombstone) -> None:
+    stones = read_tombstones(crawl)
+    if all(each.id != stone.id for each in stones):
+        write_tombstones(crawl, (*stones, stone))
+    _judge_again(crawl)
+
+
+def _judge_again(crawl: Path) -> None:
+    """Have the next start of the crawl judge by its scope what is queued, and what was refused."""
+    path = crawl / REDEFINING
+    try:
+        pending = set(json.loads(path.read_bytes()))
+    except FileNotFoundError:
+        pending = set()
+    except (ValueError, TypeError):
+        return  # A damaged file stands for everything.
+    replace_durably(path, json.dumps(sorted(pending | {"scope"})).encode() + b"\n")
+
+
+def _clear(crawl: Path) -> None:
+    """Delete what a kill left of files that were being rewritten."""
+    for folder, _ in _LOGS:
+        for path in (crawl / folder).glob(f"*{PART}"):
+            path.unlink()
+
+
+def _rewrite_archive(crawl: Path, journal: _Journal) -> None:
+    archive, gone = crawl / ARCHIVE, frozenset(journal.captures)
+    files = [path for path in (archive / name for name in journal.files) if path.exists()]
+    if journal.promoted:
+        places = _places(files, frozenset(journal.promoted.values()))
+        wanted = {record: places[original] for record, original in journal.promoted.items() if original in places}
+        for path in files:
+            with_payloads(path, wanted)
+    # No original is removed before all that refer to it have what they show.
+    for path in files:
+        without_records(path, gone)
+
+
+def _places(files: list[Path], originals: frozenset[str]) -> dict[str, Place]:
+    found: dict[str, Place] = {}
+    for path in files:
+        with path.open("rb") as file:
+            for member in members(file):
+                try:
+                    record = Record(member)
+                except RecordError:
+                    continue
+                if record.kind == "response" and record.header.record_id in originals:
+                    found[record.header.record_id] = path, record.offset
+    return found
+
+
+def _rewrite_logs(crawl: Path, journal: _Journal) -> None:
+    gone, stone = frozenset(journal.captures), journal.tombstone
+    for path in segments(crawl / OBJECTS, NQUADS):
+        without_members(path, lambda text: graph_of(text) in gone)
+    for folder, extension in _LOGS[2:]:
+        for path in segments(crawl / folder, extension):
+            without_members(path, lambda text: any(stone.covers(url) for url in _page_of(text)))
+
+
+def _page_of(text: bytes) -> Iterator[str]:
+    """Yield the URL that an entry of a log of scores or refusals speaks of."""
+    entry = json.loads(text)
+    named = (entry.get(name) for name in ("url", "via", "failed")) if isinstance(entry, dict) else ()
+    yield from (url for url in named if isinstance(url, str))
+
+
+def _rewrite_derived(crawl: Path, journal: _Journal) -> None:
+    """Make anew what is derived from the archive, or delete what the next command makes anew."""
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        (crawl / INDEXES / (HISTORY + suffix)).unlink(missing_ok=True)
+    rebuild(crawl / ARCHIVE, crawl / INDEXES)
+    names = [url.encode() for url in (*journal.tombstone.urls, *journal.tombstone.prefixes)]
+    for path in (crawl / FORMER).glob(f"*/{REPORT}"):
+        if any(name in path.read_bytes() for name in names):
+            path.unlink()
+    if (crawl / REPORT).exists() and (crawl / SUMMARY).exists():
+        (crawl / REPORT).unlink()
+        try:
+            write_report(crawl)
+        except ReportError as error:
+            logger.warning("%s; aah report makes it anew", error)

@@ -1,0 +1,183 @@
+"""Rewrites files of gzip members without some of them: beside the old file first, then in its place.
+
+Whatever is left out is left out again where a file is rewritten twice, so that a takedown can be finished after a kill.
+"""
+
+import hashlib
+import os
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Set
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import SpooledTemporaryFile
+from typing import IO, BinaryIO, cast
+
+from aahcrawler.archive.gzip_members import Member, MemberError, following, members
+from aahcrawler.archive.payload import HEAD, HttpPayload, beginning_of, is_chunked
+from aahcrawler.archive.record_access import Record, RecordError
+from aahcrawler.archive.records import header
+from aahcrawler.archive.scanning import Header
+from aahcrawler.segments import DamageError, no_link
+from aahcrawler.segments.series import sync_folder
+
+PART = ".removing"
+"""The suffix of a file that is being rewritten; what is left of one that was not finished counts for nothing."""
+_PIECE = 1 << 16
+_IN_MEMORY = 1 << 22
+_REFERENCES = frozenset(
+    {"warc-profile", "warc-refers-to", "warc-refers-to-target-uri", "warc-refers-to-date", "warc-truncated"}
+)
+_MEASURED = frozenset({"warc-block-digest", "content-length"})
+
+Place = tuple[Path, int]
+"""A WARC file, and where in it a record begins."""
+
+
+def without_records(path: Path, captures: Set[str]) -> bool:
+    """Take captures, by the ids of their records, out of a WARC file with all records about them.
+
+    Return whether there were any. Raise ``OSError``; the file is then as before.
+    """
+
+    def instead(member: Member) -> Iterator[bytes] | None:
+        try:
+            record = Record(member)
+        except RecordError:
+            return None
+        fields = record.header
+        named = {fields.record_id, *(fields.get(name).strip("<>") for name in ("WARC-Concurrent-To",))}
+        about = fields.get("WARC-Refers-To").strip("<>") if record.kind == "metadata" else ""
+        return iter(()) if captures & {*named, about} else None
+
+    return _rewritten(path, instead)
+
+
+def with_payloads(path: Path, promoted: Mapping[str, Place]) -> bool:
+    """Give revisits of a WARC file the payloads of their originals: they become responses of the same id.
+
+    Return whether there were any. Raise ``OSError`` and ``RecordError``; the file is then as before.
+    """
+
+    def instead(member: Member) -> Iterator[bytes] | None:
+        try:
+            record = Record(member)
+            place = promoted.get(record.header.record_id) if record.kind == "revisit" else None
+            return (
+                None if place is None else _promoted(record.header, beginning_of(record.whole_block(2 * HEAD)), place)
+            )
+        except RecordError:
+            return None
+
+    return _rewritten(path, instead)
+
+
+def without_members(path: Path, is_unwanted: Callable[[bytes], bool]) -> bool:
+    """Take members of a segment out, by their text. Return whether there were any.
+
+    Raise ``OSError`` and, for a segment that is damaged, ``DamageError``; the file is then as before.
+    """
+
+    def instead(member: Member) -> Iterator[bytes] | None:
+        try:
+            text = b"".join(iter(member.read, b""))
+        except MemberError as error:
+            raise DamageError(f"{path}: is damaged ({error}); restore it from a copy") from error
+        return iter(()) if is_unwanted(text) else None
+
+    return _rewritten(path, instead)
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    begin: int
+    end: int
+    instead: Iterator[bytes]
+
+
+def _rewritten(path: Path, instead: Callable[[Member], Iterator[bytes] | None]) -> bool:
+    part = path.with_name(path.name + PART)
+    with path.open("rb") as file:
+        changes = _changes(file, instead)
+        first = next(changes, None)
+        if first is None:
+            return False
+        with open(part, "wb", opener=no_link) as beside:
+            copied = _write(file, beside, 0, first)
+            for change in changes:
+                copied = _write(file, beside, copied, change)
+            _copy(file, beside, copied, file.seek(0, os.SEEK_END))
+            beside.flush()
+            os.fsync(beside.fileno())
+    part.replace(path)
+    sync_folder(path.parent)
+    return True
+
+
+def _changes(file: BinaryIO, instead: Callable[[Member], Iterator[bytes] | None]) -> Iterator[_Change]:
+    for member in members(file):
+        found = instead(member)
+        if found is not None:
+            yield _Change(member.offset, _end_of(member, file), found)
+
+
+def _end_of(member: Member, file: BinaryIO) -> int:
+    """Return where a member ends; of a damaged one, where the next whole one begins."""
+    try:
+        while member.read():
+            pass
+    except MemberError:
+        after = following(file, member.offset + 1)
+        return file.seek(0, os.SEEK_END) if after is None else after
+    return member.end
+
+
+def _write(file: BinaryIO, beside: IO[bytes], copied: int, change: _Change) -> int:
+    _copy(file, beside, copied, change.begin)
+    for piece in change.instead:
+        beside.write(piece)
+    return change.end
+
+
+def _copy(file: BinaryIO, beside: IO[bytes], begin: int, end: int) -> None:
+    file.seek(begin)
+    while begin < end and (piece := file.read(min(_PIECE, end - begin))):
+        beside.write(piece)
+        begin += len(piece)
+
+
+def _promoted(revisit: Header, head: bytes, place: Place) -> Iterator[bytes]:
+    """Yield the member of the response that a revisit becomes: its own head, and its original's payload."""
+    with SpooledTemporaryFile(_IN_MEMORY) as spool:
+        block = cast("IO[bytes]", spool)
+        block.write(head)
+        _write_payload(block, place, chunked=is_chunked(head))
+        size = block.tell()
+        block.seek(0)
+        digest = hashlib.sha1(usedforsecurity=False)
+        for piece in iter(lambda: block.read(_PIECE), b""):
+            digest.update(piece)
+        block.seek(0)
+        kept = tuple(
+            (name, "response" if name.lower() == "warc-type" else value)
+            for name, value in revisit.fields
+            if name.lower() not in _REFERENCES | _MEASURED
+        )
+        squeeze = zlib.compressobj(6, wbits=31)
+        yield squeeze.compress(header(kept, digest.digest(), size))
+        for piece in iter(lambda: block.read(_PIECE), b""):
+            yield squeeze.compress(piece)
+        yield squeeze.compress(b"\r\n\r\n") + squeeze.flush()
+
+
+def _write_payload(block: IO[bytes], place: Place, *, chunked: bool) -> None:
+    path, offset = place
+    payload = HttpPayload()
+    with path.open("rb") as file:
+        for piece in Record(Member(file, offset)).block():
+            data = payload.feed(piece)
+            if data and chunked:
+                block.write(b"%x\r\n%b\r\n" % (len(data), data))
+            elif data:
+                block.write(data)
+    if chunked:
+        block.write(b"0\r\n\r\n")

@@ -1,0 +1,90 @@
+"""How hosts are reached: through which proxy, and by which certificates. Every field's meaning is in docs/icd.md."""
+
+import re
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic_core import PydanticCustomError
+
+from online_analysis.icd.secrets import Secret
+
+DIRECT = "direct"
+"""In place of a proxy's URL: none."""
+_PORTS = {"http": 8080, "socks5": 1080, "socks5h": 1080}
+_FORMS = "write http://proxy.example.org:3128, socks5h://127.0.0.1:9050 or socks5://127.0.0.1:1080"
+
+
+def _refuse(problem: str, advice: str) -> PydanticCustomError:
+    return PydanticCustomError("icd", "{problem}", {"problem": problem, "advice": advice})
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+class ProxySection(_Part):
+    """A proxy; with a ``url`` of ``socks5`` names are resolved here, else by the proxy.
+
+    ``plain`` says how http (not https) goes through an HTTP proxy: through a tunnel as well, or handed to the proxy.
+    """
+
+    url: str = Field(max_length=1000, examples=["http://proxy.example.org:3128"])
+    user: str = Field(default="", max_length=255, examples=["crawler"])
+    password: Secret | None = Field(default=None, examples=["{env: PROXY_PASSWORD}"])
+    plain: Literal["tunnel", "forward"] = Field(default="tunnel", examples=["forward"])
+
+    @model_validator(mode="before")
+    @classmethod
+    def _url_alone(cls, value: Any) -> Any:
+        return {"url": value} if isinstance(value, str) else value
+
+    @field_validator("url")
+    @classmethod
+    def _known(cls, url: str) -> str:
+        text = url.strip()
+        if text == DIRECT:
+            return text
+        try:
+            parts = urlsplit(text)
+            host, port = parts.hostname, parts.port
+        except ValueError:
+            raise _refuse("is no URL of a proxy", _FORMS) from None
+        if "@" in parts.netloc:
+            raise _refuse("holds a user name", "write user: NAME and password: {env: VARIABLE} beside url")
+        if parts.scheme not in _PORTS or not host or not re.fullmatch(r"[a-z0-9._:-]+", host):
+            raise _refuse("is no URL of a proxy that the crawler can use", _FORMS)
+        if parts.path.strip("/") or parts.query or parts.fragment or port == 0:
+            raise _refuse("has more than a host and a port", _FORMS)
+        shown = f"[{host}]" if ":" in host else host
+        return f"{parts.scheme}://{shown}:{port or _PORTS[parts.scheme]}"
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether there is none."""
+        return self.url == DIRECT
+
+
+class HostConnection(_Part):
+    """How a host, and all hosts below it, are reached; None and nothing keep what holds for all.
+
+    ``certificates`` says what becomes of a certificate that does not verify: ``verify`` refuses it, ``accept`` takes it
+    and notes why in the archive. Files are PEM; a ``client_certificate`` may hold its key itself.
+    """
+
+    proxy: ProxySection | None = Field(default=None, examples=["socks5h://127.0.0.1:9050, or direct"])
+    certificates: Literal["verify", "accept"] = Field(default="verify", examples=["accept"])
+    ca_file: str = Field(default="", max_length=1000, examples=["certificates/our-ca.pem"])
+    client_certificate: str = Field(default="", max_length=1000, examples=["certificates/crawler.pem"])
+    client_key: str = Field(default="", max_length=1000, examples=["certificates/crawler.key"])
+    client_passphrase: Secret | None = Field(default=None, examples=["{file: certificates/passphrase}"])
+
+    @model_validator(mode="after")
+    def _key_of_something(self) -> "HostConnection":
+        if (self.client_key or self.client_passphrase) and not self.client_certificate:
+            raise _refuse("has a client key and no client certificate", "add client_certificate: FILE")
+        return self
+
+
+FILE_FIELDS = ("ca_file", "client_certificate", "client_key")
+"""The fields of a ``HostConnection`` that name files, beside those of its secrets."""

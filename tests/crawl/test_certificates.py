@@ -1,0 +1,48 @@
+"""Certificates that do not verify: refused, or accepted by host and noted wherever somebody looks."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks.liveweb_sites import SITES, serving
+from tests.crawl.crawling import aah, summary, write_icd
+from tests.crawl.test_proxied_crawl import everything_written
+from tests.crawl.verifying import assert_whole
+from tests.crawl.world import crawl
+
+
+@pytest.mark.parametrize(("certificates", "pages"), [("verify", 0), ("accept", 6)])
+def test_what_was_wrong_stands_in_archive_summary_and_report(tmp_path: Path, certificates: str, pages: int) -> None:
+    site = SITES["certificate-accepted"]
+    with serving(site, tmp_path) as (seed, asked):
+        network = {"allow_private": True, "hosts": {"127.0.0.1": {"certificates": certificates}}}
+        crawled = crawl(tmp_path, [seed], network=network, topic={"keywords": ["harbour"]})
+    assert bool(asked) is bool(pages)
+    said, written = crawled.summary, everything_written(crawled.folder)
+    assert (b"AAH-TLS-Problem: self-signed certificate\r\n" in written) is bool(pages)
+    assert bool(said["unverified"]) is bool(pages)
+    if pages:
+        assert said["unverified"] == {"self-signed certificate": said["answers"]}
+        assert_whole(crawled.folder)
+        assert aah("archive", "check", crawled.folder).code == 0
+        aah("report", crawled.folder)
+        assert "self-signed certificate" in (crawled.folder / "report.html").read_text("utf-8")
+    else:
+        assert said["seeds"][0]["verdict"] == "certificate not accepted"
+
+
+def test_paths_count_from_the_definition_and_others_must_not_read_the_key(tmp_path: Path) -> None:
+    site = SITES["client-certificate"]
+    with serving(site, tmp_path) as (seed, _):
+        own = {"ca_file": "server.pem", "client_certificate": "server.pem"}
+        more = f"network: {json.dumps({'allow_private': True, 'hosts': {'127.0.0.1': own}})}\n"
+        definition = write_icd(tmp_path, seed)
+        text = "".join(line for line in definition.read_text().splitlines(True) if not line.startswith("network:"))
+        definition.write_text(text + more)
+        assert aah("crawl", definition).code == 0
+        assert summary(tmp_path / "crawl")["seeds"][0]["verdict"] in {"fetched", "off topic"}
+        (tmp_path / "server.pem").chmod(0o640)
+        checked = aah("icd", "check", "--offline", definition)
+        assert checked.code == 2
+        assert "client_certificate: holds a key and may be read by others; run: chmod 600" in checked.err

@@ -1,0 +1,260 @@
+"""Takedowns: what is removed is in no file, all else is as before, and a kill in between changes nothing."""
+
+import fcntl
+import gzip
+import json
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from aahcrawler.archive.index import index_lines
+from aahcrawler.tombstones import read_tombstones
+from tests.crawl.crawling import EndedRun, aah, rows, running, summary
+from tests.crawl.site import Reply, Site, html, links, serving
+from tests.crawl.verifying import archived, assert_whole
+from tests.crawl.world import crawl, define
+
+WORD = "Wertheimstein"
+"""Stands on the page that is removed, and nowhere else."""
+STEPS = 14
+"""How often the takedown of the tests replaces or deletes a file."""
+ARTICLE = f"""<script type="application/ld+json">{{"@context": "https://schema.org", "@type": "Article",
+"headline": "Flood 2", "author": {{"@type": "Person", "name": "{WORD}"}}, "datePublished": "2019-11-02",
+"articleBody": "The dike broke in the flood, and the storm surge took the harbour of {WORD}."}}</script>"""
+KILLING = """
+import os
+from pathlib import Path
+
+from aahcrawler import cli
+
+left, replace, unlink = {after}, Path.replace, Path.unlink
+
+
+def dying(change):
+    def changed(*arguments, **named):
+        global left
+        if not left:
+            os._exit(9)
+        left -= 1
+        return change(*arguments, **named)
+
+    return changed
+
+
+Path.replace, Path.unlink = dying(replace), dying(unlink)
+cli.main()
+"""
+"""Runs ``aah`` and ends it, as a kill does, right before it replaces or deletes a file for the n-th time."""
+
+
+def picture(name: str) -> Reply:
+    return Reply(b"GIF89a" + name.encode(), headers={"Content-Type": "image/gif"})
+
+
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Crawl a site of which two URLs show the same page, and return the crawl's folder."""
+    said = "The dike broke in the flood, and the storm surge took the harbour."
+    twin = html("Twin floods", f"<p>{said} Both of these say so.</p>")
+    pages = {
+        "/1": html("Flood 1", f"<p>{said} One.</p><img src='/both.gif'>"),
+        "/2": html("Flood 2", f"{ARTICLE}<p>{said} {WORD}.</p><img src='/both.gif'><img src='/only.gif'>"),
+        "/old/3": html("Flood 3", f"<p>{said} Three.</p>" + links("/old/4")),
+        "/old/4": html("Flood 4", f"<p>{said} Four.</p>"),
+        "/twin": twin,
+        "/twin2": twin,
+        "/both.gif": picture("both"),
+        "/only.gif": picture("only"),
+    }
+    front = html("Floods", links("/1", "/2", "/old/3", "/twin", "/twin2") + "<p>All floods of the harbour.</p>")
+    folder = tmp_path_factory.mktemp("takedown")
+    with serving(Site({"/": front, **pages})) as site:
+        network = {"allow_private": ["127.0.0.0/8"], "resolve": {"flood.test": f"127.0.0.1:{site.port}"}}
+        traps = {"pages": "0", "duplicates": "follow", "soft_404": "ignore"}
+        done = crawl(folder, ["http://flood.test/"], network=network, traps=traps)
+    assert done.ended.code == 0, done.ended.err
+    assert aah("report", done.folder).code == 0
+    return done.folder
+
+
+@pytest.fixture
+def folder(crawled: Path, tmp_path: Path) -> Path:
+    """Return a copy of that folder."""
+    sockets = shutil.ignore_patterns("*.sock")
+    return Path(shutil.copytree(crawled, tmp_path / "crawl", ignore=sockets))
+
+
+def url(path: str) -> str:
+    return f"http://flood.test{path}"
+
+
+def removed(folder: Path, *options: str) -> EndedRun:
+    return aah("remove", folder, *options, "--reason", "the author asked for it", "--by", "Ida")
+
+
+def contents(folder: Path) -> Iterator[bytes]:
+    """Yield the content of every file that holds what pages say, archives decompressed."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and "frontier" not in path.parts:
+            yield gzip.decompress(path.read_bytes()) if path.name.endswith(".gz") else path.read_bytes()
+
+
+def holds(folder: Path, text: str) -> bool:
+    return any(text.encode() in content for content in contents(folder))
+
+
+def indexed(folder: Path) -> set[str]:
+    lines = index_lines(folder / "indexes" / "index.cdxj")
+    return {line.partition(b'"url": "')[2].partition(b'"')[0].decode() for line in lines}
+
+
+def test_a_page_is_in_no_file_any_more_and_all_else_is_as_before(folder: Path) -> None:
+    before = archived(folder)
+    assert holds(folder, WORD)
+    ended = removed(folder, "--url", url("/2"))
+    assert ended.code == 0, ended.err
+    assert not holds(folder, WORD)
+    del before[url("/2")]
+    assert archived(folder) == before
+    assert url("/2") not in indexed(folder)
+    assert {url("/1"), url("/only.gif")} <= indexed(folder)
+    assert url("/2") not in {row["url"] for row in rows(folder)}
+    assert_whole(folder)
+    assert aah("archive", "check", folder).code == 0
+    assert f"(--requisites): {url('/only.gif')}" in ended.out
+    assert url("/both.gif") not in ended.out
+
+
+def test_who_and_why_is_kept_and_listed(folder: Path) -> None:
+    removed(folder, "--url", url("/2"), "--prefix", url("/old/"))
+    (stone,) = read_tombstones(folder)
+    assert (stone.by, stone.reason, stone.captures) == ("Ida", "the author asked for it", 3)
+    listed = aah("remove", folder, "--list").out
+    for part in (stone.id, stone.at, "Ida", "the author asked for it", url("/old/"), url("/2")):
+        assert part in listed
+
+
+def test_a_dry_run_names_what_would_go_and_changes_nothing(folder: Path) -> None:
+    before = list(contents(folder))
+    ended = aah("remove", folder, "--prefix", url("/old/"), "--dry-run")
+    assert ended.out.splitlines()[:2] == [url("/old/3"), url("/old/4")]
+    assert "2 captures would be removed" in ended.out
+    assert list(contents(folder)) == before
+
+
+def test_requisites_of_a_page_alone_go_where_that_is_asked_for(folder: Path) -> None:
+    ended = removed(folder, "--url", url("/2"), "--requisites")
+    assert ended.code == 0, ended.err
+    assert url("/only.gif") not in indexed(folder)
+    assert url("/both.gif") in indexed(folder)
+    assert not holds(folder, "GIF89aonly")
+
+
+@pytest.mark.parametrize(("gone", "stays"), [("/twin", "/twin2"), ("/twin2", "/twin")])
+def test_what_shows_the_same_under_another_url_stays(folder: Path, gone: str, stays: str) -> None:
+    ended = removed(folder, "--url", url(gone))
+    assert ended.code == 0, ended.err
+    assert url(gone) not in archived(folder)
+    kept = archived(folder)
+    assert kept[url(stays)] == 1
+    assert holds(folder, "Both of these say so.")
+    assert aah("archive", "check", folder).code == 0
+    assert_whole(folder)
+
+
+def test_an_object_goes_with_all_pages_that_hold_it(folder: Path) -> None:
+    objects = [json.loads(line) for line in aah("objects", folder).out.splitlines()]
+    found = next(each["iri"] for each in objects if WORD in json.dumps(each))
+    ended = removed(folder, "--object", found)
+    assert ended.code == 0, ended.err
+    assert not holds(folder, WORD)
+    assert read_tombstones(folder)[0].urls == (url("/2"),)
+    assert found not in aah("objects", folder).out
+
+
+def test_mistakes_change_nothing(folder: Path) -> None:
+    before = list(contents(folder))
+    for options, said in {
+        ("--url", url("/2")): "--reason",
+        ("--reason", "x"): "name what to remove",
+        ("--prefix", "old", "--reason", "x"): "http://",
+        ("--object", "http://nothing.test/", "--reason", "x"): "no archived page",
+        ("--lift", "nothing", "--reason", "x"): "no takedown of nothing stands",
+    }.items():
+        ended = aah("remove", folder, *options)
+        assert ended.code == 2
+        assert said in ended.err
+    assert list(contents(folder)) == before
+
+
+@pytest.mark.parametrize("after", range(STEPS + 1))
+def test_a_kill_at_any_step_is_finished_by_the_next_command(folder: Path, after: int) -> None:
+    """Of the twins the one that holds the payload is removed, so that the other one has to be given it first."""
+    options = ("remove", folder, "--url", url("/2"), "--url", url("/twin"), "--reason", "asked for", "--by", "Ida")
+    before = archived(folder)
+    with running(*options, code=KILLING.format(after=after)) as process:
+        killed = process.ended()
+    assert killed.code == (9 if after < STEPS else 0), killed.err
+    begun = (folder / "removing.json").exists()
+    if not begun and killed.code == 9:  # It died before it had begun, or right before it was over.
+        assert archived(folder) in (before, before - Counter([url("/2"), url("/twin")]))
+    ended = aah("pages", folder)
+    assert ended.code == 0, ended.err
+    assert not (folder / "removing.json").exists()
+    if not begun and holds(folder, WORD):
+        assert aah(*options).code == 0
+    assert not holds(folder, WORD)
+    assert holds(folder, "Both of these say so.")
+    assert len(read_tombstones(folder)) == 1
+    del before[url("/2")], before[url("/twin")]
+    assert archived(folder) == before
+    assert not list(folder.rglob("*.removing"))
+    assert aah("archive", "check", folder).code == 0
+    assert aah("objects", folder).code == 0
+
+
+def test_nothing_is_fetched_again_until_it_is_lifted(tmp_path: Path) -> None:
+    pages = {f"/{n}": html(f"Flood {n}", f"<p>The dike broke in the flood of year {n}.</p>") for n in range(4)}
+    site = Site({"/": html("Floods", links(*pages) + "<p>All floods of the harbour.</p>"), **pages})
+    with serving(site):
+        definition = define(tmp_path, [site.url])
+        folder = tmp_path / "crawl"
+        assert aah("crawl", definition).code == 0
+        assert removed(folder, "--url", f"{site.url}2").code == 0
+        site.asked.clear()
+        assert aah("crawl", definition).code == 0
+        assert "/1" in site.paths()
+        assert "/2" not in site.paths()
+        assert summary(folder)["refused"]["taken_down"] >= 1
+        assert aah("remove", folder, "--lift", f"{site.url}2", "--reason", "settled").code == 0
+        site.asked.clear()
+        assert aah("crawl", definition).code == 0
+        assert "/2" in site.paths()
+    assert archived(folder)[f"{site.url}2"] == 1
+    assert "lifted" in aah("remove", folder, "--list").out
+
+
+def test_a_queued_page_of_a_stopped_crawl_is_not_fetched(tmp_path: Path) -> None:
+    pages = {f"/{n}": html(f"Flood {n}", f"<p>The dike broke in the flood of year {n}.</p>") for n in range(6)}
+    site = Site({"/": html("Floods", links(*pages) + "<p>All floods of the harbour.</p>"), **pages})
+    with serving(site):
+        folder = tmp_path / "crawl"
+        assert aah("crawl", define(tmp_path, [site.url], limits={"pages": 2})).code == 0
+        left = sorted(set(pages) - set(site.paths()))
+        assert left
+        assert removed(folder, "--url", f"{site.url}{left[0][1:]}").code == 0
+        assert aah("crawl", define(tmp_path, [site.url], limits={"pages": 100}), "--accept-changes").code == 0
+        assert set(pages) - set(site.paths()) == {left[0]}
+
+
+def test_a_folder_in_which_a_crawl_runs_is_left_alone(folder: Path) -> None:
+    before = list(contents(folder))
+    with (folder / ".lock").open("r+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        ended = removed(folder, "--url", url("/2"))
+    assert ended.code == 2
+    assert "a crawl is running" in ended.err
+    assert list(contents(folder)) == before
