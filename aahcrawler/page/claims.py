@@ -77,7 +77,7 @@ def played(page: Page) -> str | None:
     for kind in ("video", "audio"):
         media_type = found.get(f"og:{kind}:type", "").lower()
         for name in (f"og:{kind}:secure_url", f"og:{kind}:url", f"og:{kind}"):
-            url = resolve(page.base_url, found.get(name, ""))
+            url = resolve(page.base_url, found[name]) if name in found else None
             if url is not None and (media_type or type_by_url(url) or "").startswith(f"{kind}/"):
                 return url
     return None
