@@ -53,7 +53,11 @@ def measure(name: str) -> Row:
         text = ICD.format(seed=json.dumps(seed), keyword=KEYWORD, output=json.dumps(str(output)))
         more = site.icd.replace("{folder}", place).replace("{proxy}", proxy).replace("{seed}", seed)
         definition.write_text(text + ("" if "network:" in site.icd else NETWORK) + more, "utf-8")
-        ended = run([sys.executable, "-m", "aahcrawler.cli", "crawl", str(definition)], {**os.environ, VARIABLE: PASSWORD}, LONGEST)
+        ended = run(
+            [sys.executable, "-m", "aahcrawler.cli", "crawl", str(definition)],
+            {**os.environ, VARIABLE: PASSWORD},
+            LONGEST,
+        )
         try:
             summary = json.loads((output / "crawl.json").read_text("utf-8"))
         except FileNotFoundError:
