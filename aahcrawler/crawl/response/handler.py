@@ -7,11 +7,12 @@ fetched again; after it this crawl never fetches it again.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from time import time
+from typing import Final
 
 from aahcrawler.archive.writer import Capture
 from aahcrawler.crawl.capture.archiver import Annotations, identified
@@ -73,6 +74,24 @@ class RequisiteBudgetError(Exception):
 
 class RequestReplacedError(Exception):
     """A middleware gave another request in place of an answer."""
+
+
+class RequestIgnoredError(Exception):
+    """A middleware does not want the URL to be fetched, or its answer to be handled."""
+
+
+class UncapturedError(Exception):
+    """A middleware made an answer up, of which nothing came over the wire: there is nothing to archive."""
+
+
+_ENDINGS: Final[Mapping[type[Exception], tuple[State, str]]] = {
+    RobotsDeniedError: (State.BLOCKED, "robots"),
+    RequisiteBudgetError: (State.BLOCKED, "requisite_bytes"),
+    RequestIgnoredError: (State.BLOCKED, "ignored"),
+    RequestReplacedError: (State.FAILED, "replaced"),
+    UncapturedError: (State.FAILED, "uncaptured"),
+}
+"""What becomes of a URL, for an error that says all there is to say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,14 +212,10 @@ class ResponseHandler:
                 await self._let_others_go_first(lease, error)
             case TrapError(trap=trap):
                 await self._end(lease, State.BLOCKED, trap)
-            case RequisiteBudgetError():
-                await self._end(lease, State.BLOCKED, "requisite_bytes")
-            case RequestReplacedError():
-                await self._end(lease, State.FAILED, "replaced")
-            case RobotsDeniedError():
-                await self._end(lease, State.BLOCKED, "robots")
             case RobotsUnreachableError(cause=cause):
                 await self._retry(lease, "robots.txt", cause=cause)
+            case _ if type(error) in _ENDINGS:
+                await self._end(lease, *_ENDINGS[type(error)])
             case _:
                 logger.error("%s: unforeseen error", lease.url, exc_info=error)
                 await self._end(lease, State.FAILED, type(error).__name__)
@@ -304,6 +319,7 @@ class ResponseHandler:
         if found is not None and lease.kind == "page":
             stated = await self._describe(lease, comparison, found, capture, page.status)
             count(comparison, found, stats)
+            stats.merge(await self._writer.hand_on(stated, found.metadata.objects))
             if self._steps.rereading is not None:
                 self._steps.rereading.noted(ReadPage(lease, stated, comparison.former, comparison.change), found)
         stats.merge(self._steps.seed_trail.answered(lease, page, found, discovered))

@@ -47,6 +47,9 @@ SINGLE: Final = (
     "seconds",
     "failed_actions",
     "reread",
+    "items",
+    "items_dropped",
+    "items_failed",
 )
 
 

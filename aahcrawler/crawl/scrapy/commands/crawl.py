@@ -9,6 +9,8 @@ from scrapy.exceptions import UsageError
 from aahcrawler.crawl.scrapy.run import run
 from aahcrawler.crawl.scrapy.spider import AahSpider
 
+ARGUMENTS = frozenset({"icd", "accept_changes"})
+
 
 class Command(ScrapyCrawl):
     """Runs a spider of the project by name; ``aah`` takes ``-a icd=FILE`` and ``-a accept_changes=1``."""
@@ -21,6 +23,8 @@ class Command(ScrapyCrawl):
         icd = opts.spargs.get("icd")
         if not icd:
             raise UsageError("name the definition to crawl: scrapy crawl aah -a icd=FILE", print_help=False)
+        if unknown := sorted(set(opts.spargs) - ARGUMENTS):
+            raise UsageError(f"the spider aah takes no argument {', '.join(unknown)}", print_help=False)
         assert self.settings is not None  # noqa: S101  # Scrapy sets it before it runs a command
         accept = opts.spargs.get("accept_changes", "") not in {"", "0", "false", "no"}
         self.exitcode = run(Path(icd), self.settings, accept_changes=accept)
