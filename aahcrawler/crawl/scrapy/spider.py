@@ -57,8 +57,8 @@ class AahSpider(Spider):
     Each lease of the frontier becomes one request, and each request is handled exactly once, however it ends. Requests
     go to the downloader and its middlewares, and from there straight to the response handler: what Scrapy has for
     callbacks, items and spider middlewares would cost as much again. Only where somebody wants items do the web objects
-    of a page go that way, once they are kept, and the page waits for them. It runs the ``job`` as a whole; the scheduler
-    and the middleware, which Scrapy builds, take from it what they use.
+    of a page go that way, once they are kept, and the page waits for them. It runs the ``job`` as a whole; the
+    scheduler and the middleware, which Scrapy builds, take from it what they use.
     """
 
     name = "aah"
@@ -138,7 +138,7 @@ class AahSpider(Spider):
 
         Scrapy closes them when nothing is being scraped, and knows nothing of requests that the spider makes by itself.
         """
-        until_settled = Request("aah:leases", errback=self._settle, dont_filter=True)
+        until_settled = Request("aah://leases", errback=self._settle, dont_filter=True)
         return self._engine.scraper.enqueue_scrape(Failure(IgnoreRequest()), until_settled)  # type: ignore[no-untyped-call]
 
     async def _settle(self, _: Failure | None = None) -> tuple[()]:
@@ -242,8 +242,10 @@ class AahSpider(Spider):
     def _tell_stats(self) -> None:
         """Add the crawl's counts to Scrapy's statistics, which are told once this signal is over."""
         assert self.crawler.stats is not None  # noqa: S101
-        for name, number in self.job.writer.stats.counts.items():
-            self.crawler.stats.set_value(STAT.format(name.replace(":", "/", 1)), round(number, 3))
+        for name, value in self.job.writer.stats.summary().items():
+            of_words = value.items() if isinstance(value, dict) else [("", value)]
+            for word, number in of_words:
+                self.crawler.stats.set_value(STAT.format(f"{name}/{word}" if word else name), number)
         self.crawler.stats.set_value(STAT.format("reason"), self.job.lifecycle.reason)
 
 
