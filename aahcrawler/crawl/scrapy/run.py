@@ -1,7 +1,7 @@
 """Running a crawl from start to end, as ``aah crawl FILE`` and ``scrapy crawl aah -a icd=FILE`` do."""
 
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from time import sleep
 
@@ -24,7 +24,7 @@ from aahcrawler.crawl.reporting.exit_status import (
     tell_seeds,
     tell_undelivered,
 )
-from aahcrawler.crawl.reporting.live_display import display
+from aahcrawler.crawl.reporting.live_display import Show, display
 from aahcrawler.crawl.scrapy.crawl_settings import adapts, knowledge_folders, turn_log_on
 from aahcrawler.crawl.scrapy.setting_support import without_effect
 from aahcrawler.crawl.scrapy.spider import AahSpider
@@ -35,6 +35,8 @@ from aahcrawler.segments import SegmentError
 from knowledge_base.loader import LoadError
 from online_analysis.icd import IcdError
 
+Showing = AbstractContextManager[Show | None]
+
 
 def project_settings() -> Settings:
     """Return the settings of the Scrapy project that ships."""
@@ -43,7 +45,7 @@ def project_settings() -> Settings:
     return settings
 
 
-def run(icd: Path, settings: Settings, *, accept_changes: bool = False) -> int:
+def run(icd: Path, settings: Settings, *, accept_changes: bool = False, spider: type[AahSpider] = AahSpider) -> int:
     """Run the crawl of a definition in this process until it ends, and return an exit code.
 
     Ctrl-C ends it in good order: what is being fetched is handled, what is leased goes back. Whatever went wrong is
@@ -67,7 +69,7 @@ def run(icd: Path, settings: Settings, *, accept_changes: bool = False) -> int:
     for line in without_effect(settings):
         say(console, line)
     with job.writer.stores.closing, seldom_collected():
-        _crawl(process, job, console, is_shown=not _logs_to_terminal(settings))
+        _crawl(process, spider, job, nullcontext() if _logs_to_terminal(settings) else display(console))
     tell_seeds(console, job.lifecycle)
     tell_items(console, job.lifecycle)
     tell_undelivered(console, job.writer.stores.folder.root, job.lifecycle.delivery)
@@ -90,9 +92,9 @@ def _as_soon_as_there_is_room(opening: Callable[[], Job], console: Console) -> J
             sleep(LOOK_EVERY)
 
 
-def _crawl(process: AsyncCrawlerProcess, job: Job, console: Console, *, is_shown: bool) -> None:
-    with display(console) if is_shown else nullcontext() as show:
-        process.crawl(AahSpider, job=job, show=show)
+def _crawl(process: AsyncCrawlerProcess, spider: type[AahSpider], job: Job, showing: Showing) -> None:
+    with showing as show:
+        process.crawl(spider, job=job, show=show)
         process.start()
     if process.bootstrap_failed:
         job.lifecycle.fail(CrawlRefusedError(f"the spider could not be started, see {job.writer.stores.folder.log}"))

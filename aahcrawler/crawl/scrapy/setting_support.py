@@ -127,7 +127,7 @@ SUPPORT: Final = (
     _row(
         "SCHEDULER SCHEDULER_* DUPEFILTER_*",
         Effect.NONE,
-        "the frontier decides what is fetched, and when; requests of add-ons are offered to it",
+        "the frontier decides what is fetched, and when; requests of extensions are offered to it",
     ),
     _row(
         "DOWNLOADER_MIDDLEWARES_BASE SPIDER_MIDDLEWARES_BASE HTTPERROR_* REFERER_ENABLED REFERRER_* URLLENGTH_LIMIT "
