@@ -51,7 +51,7 @@ class OfferingScheduler(BaseScheduler):
         return None
 
     def _offer(self, url: str, priority: int) -> bool:
-        """Have a URL offered that an extension asks for, with a score from its priority; False when scope refuses it."""
+        """Offer a URL that an extension asks for, with a score from its priority; False where it is refused."""
         scope = self._context.now.scope
         canonical = scope.spelling.url(url)
         if canonical is None:
