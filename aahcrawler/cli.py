@@ -221,7 +221,7 @@ def serve(
     from aahcrawler.service.server import serve as run
 
     with told(RefusedToServeError):
-        run(crawls or [Path("crawls")], Listening(host, port, token_file))
+        run(crawls or [], Listening(host, port, token_file))
 
 
 def main() -> None:
