@@ -30,6 +30,8 @@ _WORDS: Mapping[str, str] = {
     Trap.SOFT_404: "on a page that says that it is not there",
     "robots": "robots.txt forbids it",
     "address": "in a private network",
+    "domain_pages": "beyond the pages that politeness.domains grants",
+    "domain_bytes": "beyond the bytes that politeness.domains grants",
     "ignored": "a Scrapy middleware does not want it",
     "requisites_per_page": "images, styles and other files of one page beyond limits.requisites_per_page",
     "requisites_per_style_sheet": "files of one style sheet beyond limits.requisites_per_style_sheet",

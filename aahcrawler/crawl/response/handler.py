@@ -25,6 +25,7 @@ from aahcrawler.crawl.capture.recrawl import (
     UnreadableCaptureError,
 )
 from aahcrawler.crawl.core.context import CurrentContext
+from aahcrawler.crawl.core.domain_budgets import DomainBudgetError, DomainBudgets
 from aahcrawler.crawl.core.fetch_control import FetchControl
 from aahcrawler.crawl.core.lifecycle import Lifecycle
 from aahcrawler.crawl.core.limits import is_too_large
@@ -108,6 +109,7 @@ class ResponseSteps:
     link_ranking: LinkRanking
     batch_scoring: BatchScoring
     seed_trail: SeedTrail
+    budgets: DomainBudgets
     peer_export: PeerExport | None = None
     rereading: Rereading | None = None
 
@@ -210,8 +212,8 @@ class ResponseHandler:
                 await self._give_back(lease)
             case IpAddressBusyError():
                 await self._let_others_go_first(lease, error)
-            case TrapError(trap=trap):
-                await self._end(lease, State.BLOCKED, trap)
+            case TrapError(trap=reason) | DomainBudgetError(reason=reason):
+                await self._end(lease, State.BLOCKED, reason)
             case RobotsUnreachableError(cause=cause):
                 await self._retry(lease, "robots.txt", cause=cause)
             case _ if type(error) in _ENDINGS:
@@ -260,7 +262,8 @@ class ResponseHandler:
 
     async def _try_again(self, lease: Lease, response: CapturedResponse) -> None:
         await self._writer.archive(response.exchange)
-        await self._writer.count({"requests": 1, "bytes": response.exchange.response_size})
+        counts = {"requests": 1.0, "bytes": float(response.exchange.response_size)}
+        await self._writer.count({**counts, **self._steps.budgets.used(lease.url, counts)})
         self._lifecycle.check_limits()
         is_cut = response.exchange.truncated is Truncation.DISCONNECT and response.status not in AGAIN
         reason = "disconnect" if is_cut else f"status {response.status}"
@@ -459,7 +462,8 @@ class ResponseHandler:
         delay = max(rest, politeness.delay_of(lease.url))
         if state is State.BLOCKED:  # Nothing was asked for, robots.txt perhaps.
             delay = politeness.rest_left(lease.url)
-        outcome = replace(outcome, delay=delay, learned=politeness.learned(lease.url))
+        stats = {**outcome.stats, **self._steps.budgets.used(lease.url, outcome.stats)}
+        outcome = replace(outcome, stats=stats, delay=delay, learned=politeness.learned(lease.url))
         held = await self._writer.call(self._frontier.finish, lease, state, outcome, links)
         if held:
             if state is State.DONE:

@@ -19,6 +19,7 @@ from twisted.python.failure import Failure
 
 from aahcrawler.crawl.capture.recrawl import UNCONDITIONAL
 from aahcrawler.crawl.core.context import CrawlContext
+from aahcrawler.crawl.core.domain_budgets import DomainBudgetError
 from aahcrawler.crawl.core.lifecycle import Lifecycle
 from aahcrawler.crawl.core.limits import is_too_large
 from aahcrawler.crawl.fetch.download_handler import MOST_BYTES, WANTED, WIRE_SETTINGS, CapturedResponse
@@ -113,10 +114,10 @@ class AahSpider(Spider):
                 async for lease in self.job.fetching.leases:
                     self._look_for_the_end(self.job.lifecycle)
                     self.job.fetching.politeness.restore(lease.url, lease.learned)
-                    if _is_spent(self.job.lifecycle, lease):
-                        await self.job.handler.on_error(lease, RequisiteBudgetError())
-                    elif (trap := self.job.handler.trap(lease)) is not None:
-                        await self.job.handler.on_error(lease, TrapError(trap))
+                    try:
+                        self._check(lease)
+                    except (RequisiteBudgetError, DomainBudgetError, TrapError) as refusal:
+                        await self.job.handler.on_error(lease, refusal)
                     else:
                         await self._until_there_is_capacity()
                         self._begin(lease)
@@ -132,6 +133,14 @@ class AahSpider(Spider):
         nothing: tuple[Request, ...] = ()
         for request in nothing:
             yield request
+
+    def _check(self, lease: Lease) -> None:
+        """Raise why a leased URL is not to be fetched any more, where there is a reason."""
+        if _is_spent(self.job.lifecycle, lease):
+            raise RequisiteBudgetError
+        self.job.budgets.check(lease)
+        if (trap := self.job.handler.trap(lease)) is not None:
+            raise TrapError(trap)
 
     def _hold_open(self) -> Deferred[None]:
         """Keep item pipelines and feeds open until the last page was handled; the result fires then.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from aahcrawler.crawl.capture.recrawl import Recrawl
 from aahcrawler.crawl.core.context import CrawlContext, CurrentContext
+from aahcrawler.crawl.core.domain_budgets import DomainBudgets
 from aahcrawler.crawl.core.fetch_control import FetchControl
 from aahcrawler.crawl.core.lifecycle import Background, Lifecycle, Reporting, WorkerRole
 from aahcrawler.crawl.core.stores import Stores, StoreWriter
@@ -38,6 +39,7 @@ class Job:
     recrawl: Recrawl
     handler: ResponseHandler
     rereading: Rereading
+    budgets: DomainBudgets
     background: Sequence[Background] = ()
 
     @property
@@ -70,6 +72,7 @@ def assemble(
     ranking = LinkRanking(current, writer, reporting.peer_export, lifecycle.fail)
     analyser = PageAnalyser(current, recrawl, trap_detection)
     rereading = Rereading(current, writer, recrawl, analyser)
+    budgets = DomainBudgets(current, writer.stats)
     steps = ResponseSteps(
         recrawl,
         trap_detection,
@@ -81,8 +84,9 @@ def assemble(
         ranking,
         batch_scoring,
         SeedTrail(current, writer.stats),
+        budgets,
         reporting.peer_export,
         rereading,
     )
     handler = ResponseHandler(current, writer, fetching, lifecycle, steps)
-    return Job(current, writer, fetching, lifecycle, recrawl, handler, rereading, (ranking.run,))
+    return Job(current, writer, fetching, lifecycle, recrawl, handler, rereading, budgets, (ranking.run,))
