@@ -28,7 +28,7 @@ def crawled(folder: Path, site: Site, budget: str, more: str = "") -> Path:
     )
     with icd.open("a", encoding="utf-8") as file:
         file.write(more)
-    ended = aah("crawl", icd)
+    ended = aah("crawl", icd, "--accept-changes")
     assert ended.code == 0, ended.err
     return folder / "crawl"
 

@@ -35,17 +35,8 @@ CALLS = ["documents", "documents_cut", "conditional", "asked_again", "retries", 
 BYTES = ["bytes", "requisite_bytes"]
 DERIVED = ["seconds", "failed_actions", "reread", "items", "items_dropped", "items_failed", "harvest_ratio"]
 GROUPS = ["application", "level", "object", "status", "type", "refused", "blocked", "error"]
-ADAPTED = [
-    "failure",
-    "failed",
-    "mended",
-    "learned",
-    "trap",
-    "listing",
-    "no_object",
-    "avoided",
-    *("domain_pages", "domain_bytes"),
-]
+ADAPTED = ["failure", "failed", "mended", "learned", "trap", "listing", "no_object", "avoided"]
+BUDGETS = ["domain_pages", "domain_bytes"]
 FOLDERS = ["archive", "indexes", "objects", "scores", "frontier", "traps", "refused"]
 REQUISITES = ["/style.css", "/more.css", "/back.png", "/photo.jpg", "/app.js"]
 
