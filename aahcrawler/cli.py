@@ -228,7 +228,7 @@ def serve(
     from aahcrawler.service.server import serve as run
 
     with told(RefusedToServeError):
-        run(crawls or [Path("crawls")], Listening(host, port, token_file))
+        run(crawls or [], Listening(host, port, token_file))
 
 
 def _finish_takedowns(arguments: Sequence[str]) -> None:

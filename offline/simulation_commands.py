@@ -55,7 +55,7 @@ def simulate(
     ] = None,
     judge: Annotated[
         Path | None,
-        typer.Option("--judge", metavar="FILE", help="A judge (Python) to run, which finds the relevant pages."),
+        typer.Option("--judge", metavar="FILE", help="What finds the relevant pages: `cosine`, or a file of Python."),
     ] = None,
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw relevance over time, SVG; needs a judge.")
@@ -83,6 +83,7 @@ def simulate(
     """Crawl a folder of archived pages instead of the web, with each strategy and from each sample of seeds."""
     from knowledge_base.file_selection import named_folders
     from knowledge_base.loader import LoadError
+    from offline.simulation import cosine_judge
     from offline.simulation.report import Targets, report
     from offline.simulation.sample import WorldError, read_samples
     from offline.simulation.sample_definition import read_template
@@ -96,7 +97,7 @@ def simulate(
             strategies=tuple(filter(None, (name.strip() for name in strategies.split(",")))),
             knowledge_base=named_folders(os.environ.get("AAH_KNOWLEDGE_BASE", "")),
             template=read_template(icd),
-            judge=judge,
+            judge=cosine_judge.FILE if judge == Path(cosine_judge.NAME) else judge,
             keep=keep,
             seed=seed,
             pages=pages,

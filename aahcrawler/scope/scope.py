@@ -36,7 +36,7 @@ class Refusal(StrEnum):
     NOT_ALLOWED = "not_allowed"
     """No pattern of ``scope.allow`` matches it, and there are some."""
     TOO_DEEP = "too_deep"
-    """The URL is more than ``scope.depth`` links away from a seed."""
+    """The URL is more links away from a seed than ``scope.depth``, or its domain's depth, says."""
     LANGUAGE = "language"
     """The page is in another language than those of ``scope.languages``."""
 
@@ -103,6 +103,7 @@ class Scope:
         self._deny = tuple(map(UrlPattern.parse, icd.scope.deny))
         self._spam = SpamHosts(icd.scoring.spam_hosts)
         self._depth = icd.scope.depth
+        self._politeness = icd.politeness
         self._languages = frozenset(icd.scope.languages)
         self._rules = ScopeRules(icd.scope.rules)
         self.spelling = Spelling(icd.scope.canonical)
@@ -162,7 +163,11 @@ class Scope:
             return Refusal.NOT_ALLOWED
         if self._depth is not None and candidate.depth > self._depth:
             return Refusal.TOO_DEEP
-        return None
+        return self._too_deep_for_its_domain(candidate) if self._politeness.domains else None
+
+    def _too_deep_for_its_domain(self, candidate: Candidate) -> Refusal | None:
+        most = self._politeness.of(urlsplit(candidate.url).hostname or "")[1].depth
+        return Refusal.TOO_DEEP if most is not None and candidate.depth > most else None
 
     def _by_rule(self, candidate: Candidate, language: str | None, media_type: str | None = None) -> str | None:
         if not self._rules:

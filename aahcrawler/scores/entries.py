@@ -26,7 +26,7 @@ class Source(StrEnum):
     """A page that a former crawl of the definition captured; it has the score that it had then."""
     POSTING = "social posting"
     REQUEST = "request"
-    """A request of a Scrapy add-on."""
+    """A request of a Scrapy extension."""
     READMITTED = "readmitted"
     """A link that was refused, until the definition changed; it has the score that it had when it was refused."""
     SITEMAP = "sitemap"

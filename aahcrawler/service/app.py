@@ -21,6 +21,7 @@ from aahcrawler.service.overview import CrawlShown, Overview, UrlShown
 from aahcrawler.service.posted_items import Answer, Item, Outcome, Result, read_line
 from aahcrawler.service.problems import BAD_TYPE, NO_CRAWL, ProblemDetails, ProblemError
 from aahcrawler.service.request_bodies import Limits, parse_whole, read_stream, read_whole
+from aahcrawler.service.shared_catalog import catalog_of
 
 JSON, NDJSON = "application/json", "application/x-ndjson"
 THREADS = 8
@@ -75,7 +76,7 @@ class Desk:
     """Answers requests."""
 
     def __init__(self, settings: ServiceSettings, gateway: Gateway) -> None:
-        self._catalog, self._limits = settings.catalog, settings.limits
+        self._catalog, self._limits = catalog_of(settings.shared, settings.catalog), settings.limits
         self._intake = Intake(gateway, Journal())
         self._overview = Overview(gateway)
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="service")
@@ -103,6 +104,7 @@ class Desk:
     def close(self) -> None:
         """Wait for requests in progress."""
         self._threads.shutdown()
+        self._catalog.close()
 
     def _take_whole(self, crawl: Crawl, body: bytes, key: str) -> Response:
         items = parse_whole(body, self._limits)
@@ -124,7 +126,10 @@ class Desk:
     async def _crawl(self, name: str) -> Crawl:
         crawl = await self._run(self._catalog.crawl, name)
         if crawl is None:
-            raise ProblemError(NO_CRAWL, "no crawl of this id has begun in the folders of this service")
+            raise ProblemError(
+                NO_CRAWL,
+                "no crawl of this id has begun in this service's folders, or was submitted",
+            )
         return crawl
 
     async def _run(self, operation: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -4,7 +4,7 @@ import json
 import logging
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from aahcrawler.crawls import frontier_name, number
@@ -22,12 +22,17 @@ _Stamps = tuple[tuple[int, int], tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class Crawl:
-    """A crawl that has begun: its folder, its definition, its rules of admission, and its number in the folder."""
+    """A crawl that has begun or was submitted: its definition, its rules of admission, and its number.
 
-    folder: Path
+    ``folder`` is None where this machine has none of it. ``registered`` is what a shared server says of its end, empty
+    where it says that the crawl goes on, None where it knows nothing of the crawl.
+    """
+
+    folder: Path | None
     icd: Icd
     admission: Admission
     number: int
+    registered: str | None = None
 
     @property
     def id(self) -> str:
@@ -41,10 +46,16 @@ class Crawl:
 
     def own_server(self) -> str | None:
         """Return the URL of the server that the crawl itself started, None where it is not running with one."""
-        return served_at(self.folder / FRONTIER)
+        return None if self.folder is None else served_at(self.folder / FRONTIER)
+
+    def of_server(self, number: int, ending: str, folder: Path | None) -> "Crawl":
+        """Return the crawl as a shared server knows it."""
+        return replace(self, number=number, registered=ending, folder=folder)
 
     def ending(self) -> str:
         """Return the reason why the crawl is over, empty while it is not: it would begin anew with an empty queue."""
+        if self.registered is not None or self.folder is None:
+            return self.registered or ""
         try:
             told = json.loads((self.folder / SUMMARY).read_text("utf-8"))
             state, reason = str(told["state"]), str(told["reason"])
@@ -78,6 +89,14 @@ class Catalog:
     def crawl(self, name: str) -> Crawl | None:
         """Return the crawl of an id, None where none has begun."""
         return next((crawl for crawl in self.crawls() if crawl.id == name), None)
+
+    def folder_of(self, name: str) -> Path | None:
+        """Return the folder of the crawl of an id, None where there is none here."""
+        found = self.crawl(name)
+        return None if found is None else found.folder
+
+    def close(self) -> None:
+        """Let go of nothing: folders are read anew each time."""
 
     def _folders(self) -> Iterator[Path]:
         for place in self._places:

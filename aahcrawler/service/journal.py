@@ -12,15 +12,21 @@ _logger = logging.getLogger(__name__)
 
 
 class Journal:
-    """Appends lines of JSON. A crawl takes posts although its journal cannot be written; that is reported."""
+    """Appends lines of JSON. A crawl takes posts although its journal cannot be written; that is reported.
+
+    The posts to a crawl that has no folder on this machine are kept in the log alone.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
 
-    def keep(self, folder: Path, entries: Iterable[Mapping[str, object]]) -> None:
+    def keep(self, folder: Path | None, entries: Iterable[Mapping[str, object]]) -> None:
         """Append entries to the journal of a crawl's folder."""
         lines = "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries)
         if not lines:
+            return
+        if folder is None:
+            _logger.info("posted: %s", lines.rstrip().replace("\n", " "))
             return
         try:
             with self._lock, (folder / POSTED).open("a", encoding="utf-8") as file:

@@ -21,6 +21,7 @@ from aahcrawler.service.unfinished_heads import HttpProtocol, UnfinishedHeads
 
 TOKEN = "AAH_SERVICE_TOKEN"  # noqa: S105 (the name of a variable)
 HOST, PORT = "127.0.0.1", 8380
+CRAWLS = Path("crawls")
 _GRACE = 10
 """Seconds that requests under way are given at the end."""
 _LOG = "%(asctime)s %(levelname)s %(name)s: %(message)s"
@@ -74,7 +75,13 @@ def server_config(settings: ServiceSettings, listening: Listening, heads: Unfini
 
 
 def prepare(places: Sequence[Path], listening: Listening) -> ServiceSettings:
-    """Check the settings, and read the token. Raise ``RefusedToServeError``."""
+    """Check the settings, and read the token. Raise ``RefusedToServeError``.
+
+    Without places it is the folder ``crawls``, which need not be there where a shared server knows the crawls.
+    """
+    shared = os.environ.get(REDIS_URL) or None
+    if not places:
+        places = [CRAWLS] if shared is None or CRAWLS.is_dir() else []
     for place in places:
         if not place.is_dir():
             raise RefusedToServeError(f"{place}: is no folder; name folders of crawls, or one that holds them")
@@ -86,7 +93,7 @@ def prepare(places: Sequence[Path], listening: Listening) -> ServiceSettings:
         raise RefusedToServeError(
             f"{listening.host} can be reached by others: set {TOKEN} or give --token-file, or listen on {HOST}"
         )
-    return ServiceSettings(Catalog(places), os.environ.get(REDIS_URL) or None, token)
+    return ServiceSettings(Catalog(places), shared, token)
 
 
 class _Server(uvicorn.Server):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from offline.simulation import cosine_judge
 from offline.simulation.judge import JudgedRow, judged_rows
 from offline.simulation.measures import Row, rows, write_orders
 from offline.simulation.plot import chart
@@ -40,12 +41,13 @@ def report(finished: Finished, simulation: Simulation, targets: Targets, say: Ca
     say("")
     say(_speed(finished))
     if simulation.judge is None:
-        say("The fetched pages were not judged: with --judge FILE there are harvest ratios, the oracle, and a plot.")
+        say("The fetched pages were not judged: with --judge cosine there are harvest ratios, the oracle, and a plot.")
 
 
 def _judged(finished: Finished, simulation: Simulation, orders: Path | None) -> Sequence[JudgedRow]:
-    if simulation.judge is None or not (simulation.world / "reference.json").exists():
+    if simulation.judge in (None, cosine_judge.FILE) or not (simulation.world / "reference.json").exists():
         return ()
+    assert simulation.judge is not None  # noqa: S101
     if orders is not None:
         return judged_rows(simulation.judge, simulation.world, orders)
     with tempfile.TemporaryDirectory(prefix="aah-orders-") as folder:

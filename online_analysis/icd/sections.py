@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import ada_url
 from pydantic import (
@@ -252,11 +252,21 @@ class Archive(Section):
 
 
 class DomainPoliteness(Section):
-    """The exceptions from ``Politeness`` for one domain or host; None keeps the general value."""
+    """The exceptions from ``Politeness`` for one domain or host; None keeps the general value.
+
+    ``pages`` and ``bytes`` are its budgets, ``depth`` is how many links from a seed its pages may be; None is no bound.
+    """
 
     delay: Duration | None = Field(default=None, examples=["5 s"])
     max_delay: Duration | None = Field(default=None, examples=["5 minutes"])
     connections: int | None = Field(default=None, ge=1, le=100, examples=["4"])
+    pages: Annotated[Count, Field(ge=1)] | None = Field(default=None, examples=["500"])
+    bytes: Annotated[Size, Field(ge=1)] | None = Field(default=None, examples=["2 GB"])
+    depth: Annotated[int, Field(ge=0, le=10**6)] | None = Field(default=None, examples=["3"])
+
+
+AS_ALL: Final = DomainPoliteness()
+"""The exceptions of a domain that has none."""
 
 
 class Politeness(Section):
@@ -275,6 +285,15 @@ class Politeness(Section):
     max_delay: Duration = Field(default=timedelta(seconds=60), examples=["60 s"])
     delay_factor: Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)] = Field(default=1.0, examples=["2"])
     domains: Mapping[Host, DomainPoliteness] = Field(default={}, examples=["{example.org: {delay: 5 s}}"])
+
+    def of(self, host: str) -> tuple[str, DomainPoliteness]:
+        """Return the name that holds for a host, and its exceptions; an empty name, and none, where none does."""
+        name = host.rstrip(".") if self.domains else ""
+        while name:
+            if (found := self.domains.get(name)) is not None:
+                return name, found
+            name = name.partition(".")[2]
+        return "", AS_ALL
 
     @field_validator("timeout")
     @classmethod

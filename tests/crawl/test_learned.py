@@ -8,7 +8,7 @@ import pytest
 from scrapy.settings import Settings
 
 from aahcrawler.crawl.reload.knowledge_reload import LiveKnowledgeBase
-from aahcrawler.crawl.scrapy.addon import ADAPTATION, adapts
+from aahcrawler.crawl.scrapy.crawl_settings import ADAPTATION, adapts
 from aahcrawler.helper import Assistance
 from aahcrawler.page import Page
 from tests.adaptation.redesigned import SITE, bodies, new, said, thread

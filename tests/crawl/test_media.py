@@ -55,7 +55,7 @@ def test_the_file_of_an_object_is_an_object_and_no_page(tmp_path: Path) -> None:
         assert not stated(folder, f"{HOST}/deco.png", v.PROPERTIES["format"])
         assert not any(row.url.endswith((".png", ".mp4")) for row in page_rows(folder))
         assert crawled.summary["pages"] == sum(row.is_page for row in page_rows(folder))
-        counted = object_counts(folder)
+        counted = object_counts(folder).types
         assert (counted["image"], counted["video"]) == (1, 1)
         assert crawled.summary["object"]["image"] == 1
         assert_whole(folder)

@@ -43,9 +43,10 @@ CALLS = [
     "batches",
 ]
 BYTES = ["bytes", "requisite_bytes"]
-DERIVED = ["seconds", "failed_actions", "reread", "harvest_ratio"]
+DERIVED = ["seconds", "failed_actions", "reread", "items", "items_dropped", "items_failed", "harvest_ratio"]
 GROUPS = ["application", "level", "object", "status", "type", "refused", "blocked", "error"]
 ADAPTED = ["failure", "failed", "mended", "learned", "trap", "listing", "no_object", "avoided"]
+BUDGETS = ["domain_pages", "domain_bytes"]
 FOLDERS = ["archive", "indexes", "objects", "scores", "frontier", "traps", "refused"]
 REQUISITES = ["/style.css", "/more.css", "/back.png", "/photo.jpg", "/app.js"]
 
@@ -120,6 +121,7 @@ def test_the_summary_has_every_count(crawl: Path) -> None:
         *("requests", "answers", "pages", *CHANGES, *SINGLE, *CALLS, *BYTES, *DERIVED),
         *GROUPS,
         *ADAPTED,
+        *BUDGETS,
         "seeds",
         "frontier",
     ]

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from aahcrawler.cli import app
 from knowledge_base.file_selection import named_folders
+from offline.simulation import cosine_judge
 from offline.simulation.progress import Watcher
 from offline.simulation.sample import read_samples
 from offline.simulation.simulation import Finished, Simulation, simulate
@@ -200,6 +201,41 @@ def test_the_command_writes_orders_tables_and_a_chart(world: Path, judge: Path, 
     assert document["courses"]["oracle"][-1] == 1.0
     drawing = ElementTree.parse(files[2]).getroot()  # noqa: S314 - written here
     assert len(drawing.findall("{http://www.w3.org/2000/svg}polyline")) == 7
+
+
+def two_topics(folder: Path) -> Path:
+    """Write a world of which ten pages are about solar power and ten about soup; anchors say nothing."""
+    folder.mkdir()
+    written: dict[str, str | bytes] = {"http://old.test/": b""}
+    for number in range(10):
+        links = [(f"{site}/{(2 * number + step) % 10}", "more") for site in (COOKING, SOLAR) for step in (1, 2)]
+        written |= {f"{site}/{number}": page(site, number, links) for site in (COOKING, SOLAR)}
+    write_pages(folder, written)
+    write_topics(folder, [[f"{SOLAR}/0", f"{SOLAR}/1"]])
+    return folder
+
+
+@pytest.mark.starts
+def test_the_paper_s_tables_come_out_with_the_judge_that_ships(tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    names = "first,avg,avg-balance5,avg-batch,paper-first,paper-avg,paper-avg-batch,breadth-first,oracle"
+    code, output = run(two_topics(tmp_path / "world"), "--judge", "cosine", "--strategies", names, "--json", out)
+    assert code == 0, output
+    assert "Table 1" in output
+    assert "Table 2" in output
+    rows = {row["strategy"]: row for row in json.loads(out.read_text())["rows"]}
+    assert rows["oracle"]["fetched"] == 10, "the pages about solar power, and none about soup"
+    assert rows["oracle"]["harvest@R"] == 1.0
+    assert rows["breadth-first"]["harvest@R"] < 1.0
+
+
+def test_the_judge_that_ships_compares_with_the_sum_of_the_seeds(tmp_path: Path) -> None:
+    numbers, counts, _ = cosine_judge.read_world(str(two_topics(tmp_path / "world")))
+    assert len(counts) == 20
+    judged = cosine_judge.relevance(counts, [numbers[cosine_judge.key(f"{SOLAR}/{seed}")] for seed in (0, 1)])[2]
+    solar = [judged[numbers[cosine_judge.key(f"{SOLAR}/{number}")]] for number in range(10)]
+    soup = [judged[numbers[cosine_judge.key(f"{COOKING}/{number}")]] for number in range(10)]
+    assert 1.0 + 1e-9 > min(solar) > cosine_judge.THRESHOLD > max(soup)
 
 
 @pytest.mark.starts

@@ -17,6 +17,8 @@ from hypothesis import given, settings
 from aahcrawler.definitions import from_meaning
 from aahcrawler.frontier.protocol import FrontierSettings, State
 from aahcrawler.frontier.redis.frontier import RedisFrontier
+from aahcrawler.frontier.redis.registry import RedisRegistry
+from aahcrawler.frontier.registry import Definition
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 from aahcrawler.service.access import is_loopback
 from aahcrawler.service.app import ServiceSettings
@@ -143,6 +145,66 @@ def test_a_server_that_went_away_is_a_problem_and_no_trace(tmp_path: Path) -> No
         reply = service.post(ITEM)
     assert (reply.status, reply.json["type"]) == (503, "urn:aahcrawler:problem:frontier-unavailable")
     assert str(tmp_path) not in reply.body.decode()
+
+
+SUBMITTED = b"""\
+id: %s
+title: Submitted
+contact: test@example.org
+seeds: ["http://a.test/"]
+topic: {keywords: [flood]}
+"""
+
+
+def test_crawls_that_were_submitted_are_known_from_the_server(tmp_path: Path, shared: str) -> None:
+    registry = RedisRegistry(shared)
+    with serving(ServiceSettings(Catalog([]), shared=shared)) as service:
+        assert service.post(ITEM, "sent").status == 404
+        registry.submit("sent", Definition(SUBMITTED % b"sent"))
+        assert service.post(ITEM, "sent").outcomes == ["accepted"]
+        elsewhere = {**ITEM, "url": "http://b.test/"}
+        assert service.post(elsewhere, "sent").outcomes == ["out_of_scope"]
+        registry.submit("sent", Definition(SUBMITTED % b"sent" + b"scope: {sites: anywhere}\n"))
+        assert service.post(elsewhere, "sent").outcomes == ["accepted"]
+        (shown,) = [each for each in service.get("/v1/crawls").json if each["id"] == "sent"]
+        assert (shown["title"], shown["crawl"], shown["reachable"]) == ("Submitted", 1, True)
+        registry.end("sent", 1, "limits.pages reached")
+        over = service.post(ITEM, "sent")
+        assert (over.status, "limits.pages reached" in over.json["detail"]) == (409, True)
+        registry.submit("sent", Definition(SUBMITTED % b"sent"), number=2)
+        assert service.post(ITEM, "sent").outcomes == ["accepted"]
+        begun(tmp_path / "sent", id="sent", title="Of a folder")
+    with serving(ServiceSettings(Catalog([tmp_path]), shared=shared)) as service:
+        (shown,) = [each for each in service.get("/v1/crawls").json if each["id"] == "sent"]
+        assert (shown["title"], shown["crawl"]) == ("Submitted", 2)
+        assert service.post({**ITEM, "url": "http://a.test/y"}, "sent").outcomes == ["accepted"]
+    assert "http://a.test/y" in (tmp_path / "sent/posted.jsonl").read_text("utf-8")
+    registry.close()
+
+
+def test_what_only_a_server_knows_is_no_missing_crawl_while_it_is_away(tmp_path: Path) -> None:
+    with EmbeddedServer(tmp_path / "server") as server:
+        registry = RedisRegistry(server.url)
+        registry.submit("sent", Definition(SUBMITTED % b"sent"))
+        registry.close()
+        with serving(ServiceSettings(Catalog([]), shared=f"unix://{tmp_path}/none")) as service:
+            for reply in (service.get("/v1/crawls"), service.post(ITEM, "sent")):
+                assert (reply.status, reply.json["type"]) == (503, "urn:aahcrawler:problem:frontier-unavailable")
+        with serving(ServiceSettings(Catalog([]), shared=server.url)) as service:
+            assert [each["reachable"] for each in service.get("/v1/crawls").json] == [True]
+            server.stop()
+            (away,) = service.get("/v1/crawls").json
+            assert (away["id"], away["reachable"], "does not serve" in away["detail"]) == ("sent", False, True)
+            assert [service.post(ITEM, name).status for name in ("sent", "unknown")] == [503, 503]
+
+
+def test_a_service_with_a_shared_server_needs_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("AAH_REDIS_URL", raising=False)
+    with pytest.raises(RefusedToServeError, match="crawls: is no folder"):
+        prepare([], Listening())
+    monkeypatch.setenv("AAH_REDIS_URL", "redis://127.0.0.1:1/0")
+    assert prepare([], Listening()).shared == "redis://127.0.0.1:1/0"
 
 
 # Who is let in

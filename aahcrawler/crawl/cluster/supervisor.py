@@ -42,7 +42,7 @@ from aahcrawler.crawl.reporting.exit_status import (
 from aahcrawler.crawl.reporting.live_display import Show, display
 from aahcrawler.crawl.reporting.recount import recounted
 from aahcrawler.crawl.reporting.summary import summary
-from aahcrawler.crawl.scrapy.addon import knowledge_folders
+from aahcrawler.crawl.scrapy.crawl_settings import knowledge_folders
 from aahcrawler.crawl.startup.factory import checked
 from aahcrawler.crawl.startup.frontier_connection import FrontierConnection, open_frontier
 from aahcrawler.crawl.startup.restart import repair_folder

@@ -26,7 +26,7 @@ from aahcrawler.crawl.directory.folder import CrawlRefusedError, FolderBusyError
 from aahcrawler.crawl.health.garbage_collection import seldom_collected
 from aahcrawler.crawl.lease.lease_source import CONCURRENT_REQUESTS, worker_name
 from aahcrawler.crawl.lease.slots import Slots
-from aahcrawler.crawl.scrapy.addon import HANDLERS, adapts, knowledge_folders
+from aahcrawler.crawl.scrapy.crawl_settings import adapts, knowledge_folders
 from aahcrawler.crawl.startup.factory import KnowledgeSource
 from aahcrawler.crawl.stats.crawl_log import CURRENT_CRAWL, listening
 from aahcrawler.frontier.presence import Worker
@@ -87,7 +87,6 @@ def serve(server: Server, options: WorkerOptions, settings: Settings, say: Calla
     """
     # Without a reactor there is one event loop for all that runs here, and it is ours.
     settings.set("TWISTED_REACTOR_ENABLED", False, priority="cmdline")
-    settings.set("DOWNLOAD_HANDLERS", dict(HANDLERS), priority="cmdline")
     sink = EventSink(server.events, worker_name())
     with listening(sink), seldom_collected():
         try:

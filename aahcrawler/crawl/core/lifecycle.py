@@ -169,12 +169,15 @@ class Lifecycle:
         self.stop("failed")
 
     def stop(self, reason: str) -> None:
-        """Lease no more; what is answered within a few seconds is still handled, all else goes back."""
+        """Lease no more; what is answered within a few seconds is still handled, all else goes back.
+
+        ``reason`` is empty where it is told later, when the crawl is closed.
+        """
         self._fetching.ending.set()
         self._writer.server_outage.give_up()
         if not self.reason:
             self.reason = reason
-            logger.info("stopping: %s", reason)
+            logger.info("stopping: %s", reason or "Scrapy closes the spider")
         self._fetching.leases.stop()
 
     # While it runs

@@ -1,6 +1,7 @@
 """Hold the stores of a crawl, and write to them."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from io import BytesIO
@@ -29,6 +30,9 @@ from aahcrawler.refusals import RefusalLog
 from aahcrawler.scores import ScoreLog
 from aahcrawler.webobject import Container, WebObject
 from aahcrawler.wire.errors import WireError
+
+ObjectWatcher = Callable[[CaptureDescription, Sequence[WebObject]], Awaitable[Mapping[str, float]]]
+"""Is given the web objects of each page that was kept, and returns what became of them, as counts of the crawl."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -93,6 +97,7 @@ class StoreWriter:
         self.server_outage = ServerOutage(stores.reconnect, stores.disconnect)
         self.executor = FrontierExecutor(disk_space, self.server_outage)
         self.stats = SharedStats(stores.frontier.stats())
+        self.object_watchers: list[ObjectWatcher] = []
         self._archiver = Archiver(stores.archive, stores.history, stores.folder.run.number, redaction)
 
     @property
@@ -125,6 +130,13 @@ class StoreWriter:
     ) -> None:
         """Write the triples of a capture, as soon as the disk has space for them."""
         await self.write(self.stores.objects.write, capture, tuple(objects), tuple(containers))
+
+    async def hand_on(self, capture: CaptureDescription, objects: Sequence[WebObject]) -> Mapping[str, float]:
+        """Give the web objects of a page that was kept to all who watch; return their counts."""
+        counts = Counter[str]()
+        for watcher in self.object_watchers:
+            counts.update(await watcher(capture, objects))
+        return counts
 
     async def archive_remains(self, error: WireError) -> None:
         """Archive what came of an answer whose head never ended, as much of it as all readers take."""

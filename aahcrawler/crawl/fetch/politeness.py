@@ -11,7 +11,7 @@ from time import monotonic
 from urllib.parse import urlsplit
 
 from aahcrawler.urls import queue_of
-from online_analysis.icd import DomainPoliteness, Politeness
+from online_analysis.icd import Politeness
 
 MOST_QUEUES = 10_000
 """How many queues are remembered; what is forgotten of others comes back with their next lease."""
@@ -29,8 +29,6 @@ SHORTEST = 0.1
 """Seconds below which a pause that was learned is forgotten."""
 OVERLOADED = frozenset({429, 503})
 """Answers of a site that has too much to do."""
-
-_AS_ALL = DomainPoliteness()
 
 
 class StoppedError(Exception):
@@ -73,7 +71,7 @@ class PolitenessTracker:
 
     def connections_of(self, queue: str) -> int:
         """Return how many connections a queue may have at once."""
-        own = self._own(queue.partition(":")[0]) if self._politeness.domains else _AS_ALL
+        own = self._politeness.of(queue.partition(":")[0])[1]
         return self._politeness.connections if own.connections is None else own.connections
 
     def delay_of(self, url: str) -> float:
@@ -157,19 +155,10 @@ class PolitenessTracker:
 
     def _bounds(self, url: str) -> tuple[float, float]:
         """Return the least delay, and the most that a site can ask for."""
-        own = self._own(urlsplit(url).hostname or "") if self._politeness.domains else _AS_ALL
+        own = self._politeness.of(urlsplit(url).hostname or "")[1]
         least = self._politeness.delay if own.delay is None else own.delay
         most = self._politeness.max_delay if own.max_delay is None else own.max_delay
         return least.total_seconds(), most.total_seconds()
-
-    def _own(self, host: str) -> DomainPoliteness:
-        name = host.rstrip(".")
-        while name:
-            found = self._politeness.domains.get(name)
-            if found is not None:
-                return found
-            name = name.partition(".")[2]
-        return _AS_ALL
 
     def _of(self, url: str) -> _Known:
         queue = queue_of(url)

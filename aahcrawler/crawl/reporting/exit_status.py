@@ -44,6 +44,14 @@ def tell_undelivered(console: Console, folder: Path, delivery: Delivery | None) 
         say(console, f"files still to be delivered to {left.target}: {left.waiting}; aah archive deliver {folder}")
 
 
+def tell_items(console: Console, crawl: Countable) -> None:
+    """Say how many web objects Scrapy's item pipelines did not take, where there are any."""
+    failed, dropped = (int(crawl.stats[name]) for name in ("items_failed", "items_dropped"))
+    if failed or dropped:
+        said = f"item pipelines failed on {failed:,} web objects and dropped {dropped:,}"
+        say(console, f"{said}; the archive has them all, and the log says why")
+
+
 def say(console: Console, text: str) -> None:
     """Write a line as it is, without secrets."""
     console.print(concealed(text), markup=False, highlight=False, soft_wrap=True)
@@ -60,7 +68,7 @@ def _of_seeds(crawl: Countable) -> str:
 def _ending(reason: str) -> str:
     if reason == FINISHED:
         return reason
-    if reason.startswith("limits."):
+    if reason.startswith(("limits.", "closespider_")):
         return f"stopped, {reason}"
     return "stopped; the same command goes on from here"
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from time import time
+from typing import Final
 
 from aahcrawler.archive.writer import Capture
 from aahcrawler.crawl.capture.archiver import Annotations, identified
@@ -24,6 +25,7 @@ from aahcrawler.crawl.capture.recrawl import (
     UnreadableCaptureError,
 )
 from aahcrawler.crawl.core.context import CurrentContext
+from aahcrawler.crawl.core.domain_budgets import DomainBudgetError, DomainBudgets
 from aahcrawler.crawl.core.fetch_control import FetchControl
 from aahcrawler.crawl.core.form_login import LoginFailedError
 from aahcrawler.crawl.core.lifecycle import Lifecycle
@@ -81,13 +83,23 @@ class RequestReplacedError(Exception):
     """A middleware gave another request in place of an answer."""
 
 
-_ENDS: Mapping[type[Exception], tuple[State, str]] = {
-    RequisiteBudgetError: (State.BLOCKED, "requisite_bytes"),
-    RequestReplacedError: (State.FAILED, "replaced"),
-    EndsSessionError: (State.BLOCKED, "logout"),
+class RequestIgnoredError(Exception):
+    """A middleware does not want the URL to be fetched, or its answer to be handled."""
+
+
+class UncapturedError(Exception):
+    """A middleware made an answer up, of which nothing came over the wire: there is nothing to archive."""
+
+
+_ENDINGS: Final[Mapping[type[Exception], tuple[State, str]]] = {
     RobotsDeniedError: (State.BLOCKED, "robots"),
+    EndsSessionError: (State.BLOCKED, "logout"),
+    RequisiteBudgetError: (State.BLOCKED, "requisite_bytes"),
+    RequestIgnoredError: (State.BLOCKED, "ignored"),
+    RequestReplacedError: (State.FAILED, "replaced"),
+    UncapturedError: (State.FAILED, "uncaptured"),
 }
-"""How a URL ends, and for which reason, where an error says all there is to say."""
+"""What becomes of a URL, for an error that says all there is to say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +117,7 @@ class ResponseSteps:
     batch_scoring: BatchScoring
     seed_trail: SeedTrail
     sessions: SiteSessions
+    budgets: DomainBudgets
     peer_export: PeerExport | None = None
     rereading: Rereading | None = None
 
@@ -212,14 +225,14 @@ class ResponseHandler:
                 await self._give_back(lease)
             case IpAddressBusyError():
                 await self._let_others_go_first(lease, error)
-            case TrapError(trap=trap):
-                await self._end(lease, State.BLOCKED, trap)
-            case RequisiteBudgetError() | RequestReplacedError() | RobotsDeniedError() | EndsSessionError():
-                await self._end(lease, *_ENDS[type(error)])
+            case TrapError(trap=reason) | DomainBudgetError(reason=reason):
+                await self._end(lease, State.BLOCKED, reason)
             case LoginFailedError(may_pass=may_pass):
                 await (self._retry(lease, "login") if may_pass else self._end(lease, State.FAILED, "login"))
             case RobotsUnreachableError(cause=cause):
                 await self._retry(lease, "robots.txt", cause=cause)
+            case _ if type(error) in _ENDINGS:
+                await self._end(lease, *_ENDINGS[type(error)])
             case _:
                 logger.error("%s: unforeseen error", lease.url, exc_info=error)
                 await self._end(lease, State.FAILED, type(error).__name__)
@@ -273,7 +286,8 @@ class ResponseHandler:
 
     async def _try_again(self, lease: Lease, response: CapturedResponse) -> None:
         await self._writer.archive(response.exchange)
-        await self._writer.count({"requests": 1, "bytes": response.exchange.response_size})
+        counts = {"requests": 1.0, "bytes": float(response.exchange.response_size)}
+        await self._writer.count({**counts, **self._steps.budgets.used(lease.url, counts)})
         self._lifecycle.check_limits()
         is_cut = response.exchange.truncated is Truncation.DISCONNECT and response.status not in AGAIN
         reason = "disconnect" if is_cut else f"status {response.status}"
@@ -332,6 +346,7 @@ class ResponseHandler:
         if found is not None and (lease.kind == "page" or found.metadata.objects):
             stated = await self._describe(lease, comparison, found, capture, page.status)
             self._count(lease, comparison, found, stated, stats)
+            stats.merge(await self._writer.hand_on(stated, found.metadata.objects))
         stats.merge(self._steps.seed_trail.answered(lease, page, found, discovered))
         logger.info("%s %d %s", lease.url, page.status, comparison.change or lease.kind)
         discovered = await self._listed(lease, page.status, found, discovered)
@@ -483,7 +498,8 @@ class ResponseHandler:
         delay = max(rest, politeness.delay_of(lease.url))
         if state is State.BLOCKED:  # Nothing was asked for, robots.txt perhaps.
             delay = politeness.rest_left(lease.url)
-        outcome = replace(outcome, delay=delay, learned=politeness.learned(lease.url))
+        stats = {**outcome.stats, **self._steps.budgets.used(lease.url, outcome.stats)}
+        outcome = replace(outcome, stats=stats, delay=delay, learned=politeness.learned(lease.url))
         held = await self._writer.call(self._frontier.finish, lease, state, outcome, links)
         if held:
             if state is State.DONE:

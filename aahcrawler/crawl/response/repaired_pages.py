@@ -139,7 +139,8 @@ class Rereading:
         difference = Counter(page_counts(said))
         difference.subtract(page_counts(first))
         changed = {name: float(number) for name, number in difference.items() if number}
-        await self._writer.count({**changed, "reread": 1})
+        handed_on = await self._writer.hand_on(described, said.objects)
+        await self._writer.count({**changed, **handed_on, "reread": 1})
         logger.info("%s read again: %d objects, %d before", page.lease.url, len(said.objects), len(first.objects))
 
 

@@ -1,1 +1,1 @@
-"""Everything that Scrapy calls: spider, scheduler, middleware, add-on, settings, commands."""
+"""Everything that Scrapy calls: spider, scheduler, middleware, items, settings, commands."""

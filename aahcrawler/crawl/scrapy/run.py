@@ -1,6 +1,7 @@
 """Running a crawl from start to end, as ``aah crawl FILE`` and ``scrapy crawl aah -a icd=FILE`` do."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from time import sleep
 
@@ -19,11 +20,13 @@ from aahcrawler.crawl.reporting.exit_status import (
     ended_well,
     outcome,
     say,
+    tell_items,
     tell_seeds,
     tell_undelivered,
 )
-from aahcrawler.crawl.reporting.live_display import display
-from aahcrawler.crawl.scrapy.addon import adapts, knowledge_folders
+from aahcrawler.crawl.reporting.live_display import Show, display
+from aahcrawler.crawl.scrapy.crawl_settings import adapts, knowledge_folders, turn_log_on
+from aahcrawler.crawl.scrapy.setting_support import without_effect
 from aahcrawler.crawl.scrapy.spider import AahSpider
 from aahcrawler.crawl.startup.factory import open_job
 from aahcrawler.crawl.startup.job import Job
@@ -31,6 +34,8 @@ from aahcrawler.frontier.protocol import FrontierUnavailableError
 from aahcrawler.segments import SegmentError
 from knowledge_base.loader import LoadError
 from online_analysis.icd import IcdError
+
+Showing = AbstractContextManager[Show | None]
 
 
 def project_settings() -> Settings:
@@ -40,13 +45,14 @@ def project_settings() -> Settings:
     return settings
 
 
-def run(icd: Path, settings: Settings, *, accept_changes: bool = False) -> int:
+def run(icd: Path, settings: Settings, *, accept_changes: bool = False, spider: type[AahSpider] = AahSpider) -> int:
     """Run the crawl of a definition in this process until it ends, and return an exit code.
 
     Ctrl-C ends it in good order: what is being fetched is handled, what is leased goes back. Whatever went wrong is
     said on standard error, one line for each mistake.
     """
     console = Console(stderr=True)
+    turn_log_on(settings)
     process = AsyncCrawlerProcess(settings)  # Sets up logging, so it comes before the crawl's own log.
     try:
         folders, adapt = knowledge_folders(settings), adapts(settings)
@@ -60,9 +66,12 @@ def run(icd: Path, settings: Settings, *, accept_changes: bool = False) -> int:
         say(console, f"{icd}: interrupted before the crawl began")
         return DONE
     say(console, f"{job.writer.stores.folder.root}: {job.lifecycle.started_as}")
+    for line in without_effect(settings):
+        say(console, line)
     with job.writer.stores.closing, seldom_collected():
-        _crawl(process, job, console)
+        _crawl(process, spider, job, nullcontext() if _logs_to_terminal(settings) else display(console))
     tell_seeds(console, job.lifecycle)
+    tell_items(console, job.lifecycle)
     tell_undelivered(console, job.writer.stores.folder.root, job.lifecycle.delivery)
     say(console, outcome(job.writer.stores.folder.root, job.lifecycle, job.lifecycle.failure))
     return FAILED if job.lifecycle.failure else ended_well(job.lifecycle)
@@ -83,9 +92,13 @@ def _as_soon_as_there_is_room(opening: Callable[[], Job], console: Console) -> J
             sleep(LOOK_EVERY)
 
 
-def _crawl(process: AsyncCrawlerProcess, job: Job, console: Console) -> None:
-    with display(console) as show:
-        process.crawl(AahSpider, job=job, show=show)
+def _crawl(process: AsyncCrawlerProcess, spider: type[AahSpider], job: Job, showing: Showing) -> None:
+    with showing as show:
+        process.crawl(spider, job=job, show=show)
         process.start()
     if process.bootstrap_failed:
         job.lifecycle.fail(CrawlRefusedError(f"the spider could not be started, see {job.writer.stores.folder.log}"))
+
+
+def _logs_to_terminal(settings: Settings) -> bool:
+    return settings.getbool("LOG_ENABLED") and not settings.get("LOG_FILE")

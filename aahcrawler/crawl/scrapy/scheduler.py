@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 class OfferingScheduler(BaseScheduler):
-    """Offers what an add-on asks for to the frontier, where it is known, scored and kept polite like any other URL.
+    """Offers what an extension asks for to the frontier, where it is known, scored and kept polite like any other URL.
 
     It never has anything to be fetched: that is leased by the spider.
     """
@@ -51,7 +51,7 @@ class OfferingScheduler(BaseScheduler):
         return None
 
     def _offer(self, url: str, priority: int) -> bool:
-        """Have a URL offered that an add-on asks for, with a score from its priority; False when scope refuses it."""
+        """Offer a URL that an extension asks for, with a score from its priority; False where it is refused."""
         scope = self._context.now.scope
         canonical = scope.spelling.url(url)
         if canonical is None:

@@ -1,9 +1,8 @@
-"""The Scrapy project that ``scrapy crawl aah -a icd=FILE`` runs: the add-on, and where spiders and commands are."""
+"""The Scrapy project that ``scrapy crawl aah -a icd=FILE`` runs: where spiders and commands are."""
 
 BOT_NAME = "aahcrawler"
 SPIDER_MODULES = ["aahcrawler.crawl.scrapy.spider"]
 COMMANDS_MODULE = "aahcrawler.crawl.scrapy.commands"
-ADDONS = {"aahcrawler.crawl.scrapy.addon.AahAddon": 0}
 
 # The crawl keeps its own log, crawl.log in its folder; the terminal belongs to the progress display.
 LOG_ENABLED = False

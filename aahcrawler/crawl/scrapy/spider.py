@@ -2,26 +2,42 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
 from scrapy import Request, Spider, signals
 from scrapy.core.engine import ExecutionEngine
 from scrapy.crawler import Crawler
+from scrapy.exceptions import IgnoreRequest, UsageError
+from scrapy.http import Response
+from scrapy.settings import BaseSettings
 from scrapy.utils.defer import maybe_deferred_to_future
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
 
 from aahcrawler.crawl.capture.recrawl import UNCONDITIONAL
 from aahcrawler.crawl.core.context import CrawlContext
+from aahcrawler.crawl.core.domain_budgets import DomainBudgetError
 from aahcrawler.crawl.core.lifecycle import Lifecycle
 from aahcrawler.crawl.core.limits import is_too_large
 from aahcrawler.crawl.fetch.download_handler import MOST_BYTES, WANTED, WIRE_SETTINGS, CapturedResponse
+from aahcrawler.crawl.fetch.robots_txt import RobotsDeniedError, RobotsUnreachableError
 from aahcrawler.crawl.lease.lease_source import LEASE
 from aahcrawler.crawl.reporting.live_display import Show
-from aahcrawler.crawl.response.handler import EndsSessionError, RequestReplacedError, RequisiteBudgetError
+from aahcrawler.crawl.response.handler import (
+    EndsSessionError,
+    RequestIgnoredError,
+    RequestReplacedError,
+    RequisiteBudgetError,
+    UncapturedError,
+)
 from aahcrawler.crawl.response.trap_detection import TrapError
 from aahcrawler.crawl.response.url_lists import list_kind
-from aahcrawler.crawl.scrapy.addon import adapts, knowledge_folders
+from aahcrawler.crawl.scrapy.crawl_settings import SAID, adapts, apply, knowledge_folders
+from aahcrawler.crawl.scrapy.item_delivery import ItemDelivery
+from aahcrawler.crawl.scrapy.items import WebObjectItem
 from aahcrawler.crawl.scrapy.request_building import build_request
 from aahcrawler.crawl.startup.factory import open_job
 from aahcrawler.crawl.startup.job import Job
@@ -33,9 +49,8 @@ logger = logging.getLogger(__name__)
 ASKED = "aah_asked"
 """The key of ``Request.meta`` that holds what was known of the URL when it was asked for."""
 
-
-MOST_HELD = 5_000_000
-"""Bytes of bodies that wait to be handled from which on nothing more is fetched, as in Scrapy's own engine."""
+STAT = "aah/{}"
+"""The names of the crawl's counts among Scrapy's statistics."""
 
 
 class AahSpider(Spider):
@@ -43,8 +58,9 @@ class AahSpider(Spider):
 
     Each lease of the frontier becomes one request, and each request is handled exactly once, however it ends. Requests
     go to the downloader and its middlewares, and from there straight to the response handler: what Scrapy has for
-    callbacks, items and spider middlewares would cost as much again, and there are none. It runs the ``job`` as a
-    whole; the scheduler and the middleware, which Scrapy builds, take from it what they use.
+    callbacks, items and spider middlewares would cost as much again. Only where somebody wants items do the web objects
+    of a page go that way, once they are kept, and the page waits for them. It runs the ``job`` as a whole; the
+    scheduler and the middleware, which Scrapy builds, take from it what they use.
     """
 
     name = "aah"
@@ -56,6 +72,14 @@ class AahSpider(Spider):
         self._fetching: set[asyncio.Task[None]] = set()
         self._ended = asyncio.Event()
         self._held = 0
+        self._has_leased_all = asyncio.Event()
+        self._is_settled = False
+
+    @classmethod
+    def update_settings(cls, settings: BaseSettings) -> None:
+        """Set what the crawl needs, for this spider alone."""
+        super().update_settings(settings)
+        apply(settings)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, icd: str = "", job: Job | None = None, **kwargs: Any) -> Self:
@@ -64,22 +88,37 @@ class AahSpider(Spider):
         Raise ``IcdError`` for a definition with mistakes and ``CrawlRefusedError`` for a folder that cannot be used.
         """
         settings = crawler.settings
+        if job is None and not icd:
+            raise UsageError("name the definition to crawl: -a icd=FILE", print_help=False)
         job = job or open_job(Path(icd), knowledge_folders(settings), adapt=adapts(settings))
         crawler.settings.set(WIRE_SETTINGS, job.wire_settings, priority="spider")
-        return super().from_crawler(crawler, *args, job=job, **kwargs)
+        for line in settings.get(SAID, ()):
+            logger.warning("%s", line)
+        spider = super().from_crawler(crawler, *args, job=job, **kwargs)
+        spider.job.writer.object_watchers.append(spider.items.deliver)
+        return spider
+
+    @cached_property
+    def items(self) -> ItemDelivery:
+        """The way of web objects to Scrapy's pipelines, feeds and listeners."""
+        return ItemDelivery(self.crawler)
+
+    def parse(self, response: Response, items: Sequence[WebObjectItem] = ()) -> Iterator[Any]:  # noqa: ARG002
+        """Yield what goes to item pipelines and feeds, of the web objects of a page; called where there are any."""
+        yield from items
 
     async def start(self) -> AsyncIterator[Request]:
         """Fetch and handle what is leased until the crawl is over; Scrapy is given nothing to do."""
+        settled = self._hold_open()
         try:
-            async with self.job.lifecycle.running(self.job.background, self._watchers):
+            async with self.job.lifecycle.running(self.job.background, (*self._watchers, self._look_for_the_end)):
                 async for lease in self.job.fetching.leases:
+                    self._look_for_the_end(self.job.lifecycle)
                     self.job.fetching.politeness.restore(lease.url, lease.learned)
-                    if _is_spent(self.job.lifecycle, lease):
-                        await self.job.handler.on_error(lease, RequisiteBudgetError())
-                    elif (trap := self.job.handler.trap(lease)) is not None:
-                        await self.job.handler.on_error(lease, TrapError(trap))
-                    elif self.job.handler.ends_session(lease):
-                        await self.job.handler.on_error(lease, EndsSessionError())
+                    try:
+                        self._check(lease)
+                    except (RequisiteBudgetError, DomainBudgetError, TrapError, EndsSessionError) as refusal:
+                        await self.job.handler.on_error(lease, refusal)
                     else:
                         await self._until_there_is_capacity()
                         self._begin(lease)
@@ -89,9 +128,48 @@ class AahSpider(Spider):
             raise
         except Exception as error:  # Scrapy would take the end of this generator for the end of the crawl.
             self.job.lifecycle.fail(error)
+        finally:
+            self._has_leased_all.set()
+        await maybe_deferred_to_future(settled)
         nothing: tuple[Request, ...] = ()
         for request in nothing:
             yield request
+
+    def _check(self, lease: Lease) -> None:
+        """Raise why a leased URL is not to be fetched any more, where there is a reason."""
+        if _is_spent(self.job.lifecycle, lease):
+            raise RequisiteBudgetError
+        self.job.budgets.check(lease)
+        if (trap := self.job.handler.trap(lease)) is not None:
+            raise TrapError(trap)
+        if self.job.handler.ends_session(lease):
+            raise EndsSessionError
+
+    def _hold_open(self) -> Deferred[None]:
+        """Keep item pipelines and feeds open until the last page was handled; the result fires then.
+
+        Scrapy closes them when nothing is being scraped, and knows nothing of requests that the spider makes by itself.
+        """
+        until_settled = Request("aah://leases", errback=self._settle, dont_filter=True)
+        return self._engine.scraper.enqueue_scrape(Failure(IgnoreRequest()), until_settled)  # type: ignore[no-untyped-call]
+
+    async def _settle(self, _: Failure | None = None) -> tuple[()]:
+        """Wait for the last answer, and end what handles them."""
+        await self._has_leased_all.wait()
+        await self._until_all_have_ended()
+        if not self._is_settled:
+            self._is_settled = True
+            try:
+                await self.job.handler.close()
+            except Exception as error:
+                self.job.lifecycle.fail(error)
+        return ()
+
+    def _look_for_the_end(self, lifecycle: Lifecycle) -> None:
+        """Lease no more once Scrapy closes the spider, as its extensions may ask it to; it tells the reason later."""
+        slot = self._engine.scraper.slot
+        if slot is not None and slot.closing is not None and not lifecycle.is_ending:
+            lifecycle.stop("")
 
     def _begin(self, lease: Lease) -> None:
         fetching = asyncio.ensure_future(self._fetched(lease, self._request(lease)))
@@ -105,7 +183,8 @@ class AahSpider(Spider):
             logger.error("a lease could not be ended; it runs out", exc_info=error)
 
     async def _until_there_is_capacity(self) -> None:
-        while self._fetching and (self._held > MOST_HELD or self._engine.downloader.needs_backout()):
+        most = self.settings.getint("SCRAPER_SLOT_MAX_ACTIVE_SIZE")
+        while self._fetching and (self._held > most or self._engine.downloader.needs_backout()):
             self._ended.clear()
             await self._ended.wait()
 
@@ -118,12 +197,14 @@ class AahSpider(Spider):
         try:
             response = await self._answer(request)
         except Exception as error:
-            await self.job.handler.on_error(lease, error)
+            await self.job.handler.on_error(lease, _told(error))
             return
         self._held += len(response.body)
+        self.items.begin(lease.url, response)
         try:
             await self.job.handler.on_response(lease, response, request.meta[ASKED])
         finally:
+            self.items.end(lease.url)
             self._held -= len(response.body)
 
     async def _answer(self, request: Request) -> CapturedResponse:
@@ -136,7 +217,9 @@ class AahSpider(Spider):
         if isinstance(answer, Request):
             self._engine.crawl(answer)
             raise RequestReplacedError
-        assert isinstance(answer, CapturedResponse)  # noqa: S101  # no other handler is configured
+        if not isinstance(answer, CapturedResponse):
+            logger.error("%s: a middleware gave another response than came; only response.replace can", request.url)
+            raise UncapturedError
         answer.request = request
         self.crawler.signals.send_catch_log(signals.response_received, response=answer, request=request, spider=self)
         return answer
@@ -160,12 +243,29 @@ class AahSpider(Spider):
     async def closed(self, reason: str) -> None:
         """Close the crawl after the last request was handled; what waits for its batch is scored first."""
         try:
-            await self._until_all_have_ended()
-            await self.job.handler.close()
+            self._has_leased_all.set()
+            await self._settle()
             if self.job.lifecycle.peer_export is not None:
                 await self.job.lifecycle.peer_export.close()
         finally:
             await self.job.lifecycle.close(reason)
+            self._tell_stats()
+
+    def _tell_stats(self) -> None:
+        """Add the crawl's counts to Scrapy's statistics, which are told once this signal is over."""
+        assert self.crawler.stats is not None  # noqa: S101
+        for name, value in self.job.writer.stats.summary().items():
+            of_words = value.items() if isinstance(value, dict) else [("", value)]
+            for word, number in of_words:
+                self.crawler.stats.set_value(STAT.format(f"{name}/{word}" if word else name), number)
+        self.crawler.stats.set_value(STAT.format("reason"), self.job.lifecycle.reason)
+
+
+def _told(error: Exception) -> Exception:
+    """Return an error as the response handler knows it: what middlewares say by Scrapy's exceptions, in our own."""
+    if isinstance(error, IgnoreRequest) and not isinstance(error, RobotsDeniedError | RobotsUnreachableError):
+        return RequestIgnoredError(str(error))
+    return error
 
 
 def _wanted(context: CrawlContext, lease: Lease) -> Callable[[int, Sequence[tuple[str, str]]], bool] | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from aahcrawler.crawl.capture.recrawl import Recrawl
 from aahcrawler.crawl.capture.redaction import Redaction
 from aahcrawler.crawl.core.context import CrawlContext, CurrentContext
+from aahcrawler.crawl.core.domain_budgets import DomainBudgets
 from aahcrawler.crawl.core.fetch_control import FetchControl
 from aahcrawler.crawl.core.lifecycle import Background, Lifecycle, Reporting, WorkerRole
 from aahcrawler.crawl.core.site_sessions import SiteSessions
@@ -43,6 +44,7 @@ class Job:
     handler: ResponseHandler
     rereading: Rereading
     sessions: SiteSessions
+    budgets: DomainBudgets
     background: Sequence[Background] = ()
 
     @property
@@ -84,6 +86,7 @@ def assemble(
     ranking = LinkRanking(current, writer, reporting.peer_export, lifecycle.fail)
     analyser = PageAnalyser(current, recrawl, trap_detection)
     rereading = Rereading(current, writer, recrawl, analyser)
+    budgets = DomainBudgets(current, writer.stats)
     steps = ResponseSteps(
         recrawl,
         trap_detection,
@@ -96,8 +99,9 @@ def assemble(
         batch_scoring,
         SeedTrail(current, writer.stats),
         sessions,
+        budgets,
         reporting.peer_export,
         rereading,
     )
     handler = ResponseHandler(current, writer, fetching, lifecycle, steps)
-    return Job(current, writer, fetching, lifecycle, recrawl, handler, rereading, sessions, (ranking.run,))
+    return Job(current, writer, fetching, lifecycle, recrawl, handler, rereading, sessions, budgets, (ranking.run,))

@@ -9,6 +9,7 @@ BEGUN = "begun"
 GROUPS: Final = (
     *("application", "level", "object", "status", "type", "refused", "blocked", "error"),
     *("failure", "failed", "mended", "learned", "trap", "listing", "no_object", "avoided", "unverified"),
+    *("domain_pages", "domain_bytes"),
 )
 """Counts that have a second word: ``status:200``, ``refused:login``.
 
@@ -16,7 +17,7 @@ GROUPS: Final = (
 were found all the same, ``learned`` pages by the learned action that found their objects, ``trap`` pages that were
 found to be near duplicates or soft 404s, ``listing`` pages of complete listings by application, listing and what became
 of them, ``no_object`` pages of no known level without an object, by reason, ``avoided`` links by the pattern of their
-URLs, whose pages led to no content,
+URLs, whose pages led to no content, ``domain_pages`` and ``domain_bytes`` what domains with budgets have used of them,
 ``unverified`` answers by what was wrong with a certificate that was accepted all the same.
 """
 SINGLE: Final = (
@@ -49,6 +50,9 @@ SINGLE: Final = (
     "seconds",
     "failed_actions",
     "reread",
+    "items",
+    "items_dropped",
+    "items_failed",
 )
 
 

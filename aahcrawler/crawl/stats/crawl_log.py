@@ -116,21 +116,32 @@ def keep_events(path: Path, crawl: str = "") -> Iterator[None]:
         yield
 
 
+class EventFilter(logging.Filter):
+    """Lets events of severity INFO and above pass; what Scrapy says only from WARNING on."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Say whether something is an event."""
+        return record.levelno >= (logging.WARNING if record.name.startswith("scrapy.") else logging.INFO)
+
+
 @contextmanager
 def listening(handler: logging.Handler) -> Iterator[None]:
     """Give a handler all events of severity INFO and above while the body runs; of Scrapy's only from WARNING on.
 
-    What libraries say of the text that they find on a page, or do not find, is no event. Bodies may begin and end in
-    any order.
+    What libraries say of the text that they find on a page, or do not find, is no event. Other handlers, Scrapy's own
+    log for one, get what they would get without. Bodies may begin and end in any order.
     """
     root = logging.getLogger()
     if not _LISTENING:
         _LEVELS.update({name: logging.getLogger(name).level for name in _LOGGER_LEVELS})
+    is_alone = not set(root.handlers) - _LISTENING
+    handler.addFilter(EventFilter())
     _LISTENING.add(handler)
     handler.addFilter(_CONCEALING)
     root.addHandler(handler)
     for name, level in _LOGGER_LEVELS.items():
-        logging.getLogger(name).setLevel(level)
+        logger = logging.getLogger(name)
+        logger.setLevel(level if is_alone or name == "trafilatura" else min(level, logger.level))
     try:
         yield
     finally:
