@@ -9,7 +9,7 @@ from aahcrawler.adaptation.repair.plausibility import Told, misbehaving
 from aahcrawler.adaptation.repair.validation import denies, loses_nothing, reproduces
 from aahcrawler.adaptation.store.learned import LearnedAction
 from aahcrawler.helper.adaptation_protocol import Question
-from aahcrawler.helper.detection.time_limits import FAILING
+from aahcrawler.helper.detection.attempts import FAILING
 from aahcrawler.helper.extraction.extraction import Extracted
 from aahcrawler.helper.extraction.outcome import Outcome, Runner
 from aahcrawler.helper.site_memory.sites import site_of
