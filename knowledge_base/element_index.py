@@ -8,6 +8,8 @@ from itertools import islice, pairwise
 
 from lxml.html import HtmlElement
 
+from knowledge_base.xpath_limits import Limits
+
 MOST_INDEXED = 50_000
 """Elements of a document beyond which it has no index: hostile or broken, and searched within bounds by others."""
 
@@ -33,9 +35,10 @@ class Elements:
     The document is looked at once, when something is first asked; it must not change after that.
     """
 
-    def __init__(self, root: HtmlElement) -> None:
-        """Take the document element."""
+    def __init__(self, root: HtmlElement, length: int = 0) -> None:
+        """Take the document element, and the length of the page's source in bytes."""
         self._root = root
+        self.limits = Limits(root, length)
         self._spans: dict[HtmlElement, tuple[int, int] | None] = {}
         self._ends: dict[HtmlElement, int] = {}
         self._found: dict[tuple[str, str], Sequence[int]] = {}

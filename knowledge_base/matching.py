@@ -126,7 +126,7 @@ class Sight:
         """Return whether all parts of a level's condition hold."""
         if condition.rule is not None and not condition.rule.matches(self.parsed_url):
             return False
-        return condition.selector is None or condition.selector.holds(self.page.tree)
+        return condition.selector is None or condition.selector.shows(self.page.tree, self.page.elements)
 
 
 def is_on_host(url: str, host: str) -> bool:

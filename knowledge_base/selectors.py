@@ -75,7 +75,8 @@ class Selector:
 
         With the ``elements`` of the document it finds the same, in most cases sooner.
 
-        Raises `lxml.etree.XPathError` for an expression that fails on this page.
+        Raises `lxml.etree.XPathError` for an expression that fails on this page, with ``elements`` also where it would
+        take too much work there (``TooCostlyError``).
         """
         found = self.found(context, elements)
         if not self.attribute:
@@ -85,6 +86,8 @@ class Selector:
 
     def found(self, context: HtmlElement, elements: Elements | None = None) -> list[Node]:
         """Return the nodes of the expression itself, whatever ``attribute`` says."""
+        if elements is not None:
+            elements.limits.check(self.source, context)
         known = look_up(self.source, context, elements) if elements is not None else None
         result = known if known is not None else self.xpath(context)
         return cast("list[Node]", result[:MOST_RESULTS] if isinstance(result, list) else [str(result)])
@@ -93,16 +96,20 @@ class Selector:
         """Return the elements of the result."""
         return [node for node in self.found(context, elements) if isinstance(node, HtmlElement)]
 
-    def holds(self, context: HtmlElement) -> bool:
-        """Return whether the expression finds anything."""
+    def holds(self, context: HtmlElement, elements: Elements | None = None) -> bool:
+        """Return whether the expression finds anything. Raises as `nodes` does."""
+        if elements is not None:
+            elements.limits.check(self.source, context)
         result = self.xpath(context)
         return bool(result)
 
     def shows(self, document: HtmlElement, elements: Elements | None = None) -> bool:
         """Return the same for a whole page, given its document element, but mostly faster.
 
-        Raises `lxml.etree.XPathError` for an expression that fails on this page.
+        Raises as `nodes` does.
         """
+        if elements is not None:
+            elements.limits.check(self.source, document)
         known = look_up(self.source, document, elements) if elements is not None else None
         if known is not None:
             return bool(known)

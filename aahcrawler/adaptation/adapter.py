@@ -35,7 +35,7 @@ from aahcrawler.adaptation.store.lru import LruMapping
 from aahcrawler.helper.adaptation_protocol import Followed, Question, Taken
 from aahcrawler.helper.adaptation_protocol import Kept as KeptApplication
 from aahcrawler.helper.assistance import Failure
-from aahcrawler.helper.detection.time_limits import FAILING
+from aahcrawler.helper.detection.attempts import FAILING
 from aahcrawler.helper.extraction.extraction import BODY
 from aahcrawler.helper.extraction.outcome import Outcome, Runner
 from aahcrawler.helper.links.navigation import Chosen, Links

@@ -9,8 +9,8 @@ from aahcrawler.helper.application.application_reading import Adaptation, Applic
 from aahcrawler.helper.application.completion import Completion
 from aahcrawler.helper.application.scripted import is_empty_shell
 from aahcrawler.helper.assistance import Assistance, FailedAction, Failure
+from aahcrawler.helper.detection.attempts import Attempts, PageGivenUpError, Watchdog
 from aahcrawler.helper.detection.recognition import Recognised, Recogniser
-from aahcrawler.helper.detection.time_limits import Attempts, Stopwatch
 from aahcrawler.helper.generic import generic_reading, sitemap_reading
 from aahcrawler.helper.links.ignored_links import Ignored
 from aahcrawler.helper.links.junk_urls import junk_reason
@@ -36,8 +36,8 @@ class ApplicationAwareHelper:
     """Assists a crawl page by page.
 
     Its only state is a bounded memory of the application of each site, so that the next page of a site is verified
-    instead of searched for, and of the actions that took too long and are switched off. Two helpers that saw the same
-    pages return the same for the next one, except for actions that reached their time limit. ``values`` are lists of
+    instead of searched for. Two helpers that saw the same pages return the same for the next one, on any machine: what
+    an action may cost is counted. ``values`` are lists of
     words by their names in the knowledge base, ``keywords`` and ``entities``, for requests and forms. ``adapter``
     replaces actions that fail; without one they just fail.
     """
@@ -46,7 +46,7 @@ class ApplicationAwareHelper:
         self,
         knowledge_base: KnowledgeBase,
         sites: Sites | None = None,
-        stopwatch: Stopwatch | None = None,
+        watchdog: Watchdog | None = None,
         values: Values | None = None,
         adapter: Adapter | None = None,
     ) -> None:
@@ -54,11 +54,11 @@ class ApplicationAwareHelper:
         self._applications = {application.name: application for application in knowledge_base.applications}
         self._sites = sites or Sites()
         self._sites.hosts = HostIndex(knowledge_base.applications)
-        self._stopwatch = stopwatch or Stopwatch()
+        self._watchdog = watchdog or Watchdog()
         self._values = values if values is not None else no_values()
         self._adapter = adapter
         self._completion = Completion()
-        self._recogniser = Recogniser(knowledge_base, self._sites, self._stopwatch)
+        self._recogniser = Recogniser(knowledge_base, self._sites, self._watchdog)
 
     def application(self, name: str) -> Application | None:
         """Return an application of the knowledge base by its name, None if there is none."""
@@ -97,7 +97,18 @@ class ApplicationAwareHelper:
 
         ``former`` is the metadata of an earlier crawl at the same URL: its objects are looked for again. Of a very
         large page only the beginning is read, and that is among the failed actions; its links are found all the same.
+        A page that takes minutes is given up, without objects and links; that is among them as well.
         """
+        self._watchdog.begin()
+        try:
+            return self._whole(page, former)
+        except PageGivenUpError as error:
+            page.forget()
+            return Assistance(
+                None, _nothing(page), failed_actions=(FailedAction("", "", "read", Failure.SLOW, str(error)),)
+            )
+
+    def _whole(self, page: Page, former: Metadata | None) -> Assistance:
         beginning = page.beginning(READ_BYTES) if page.is_html and 200 <= page.status < 300 else page
         found = self._read(beginning, former)
         return found if beginning is page else with_rest(found, page, Links(page, self._sites, self._values))
@@ -127,7 +138,7 @@ class ApplicationAwareHelper:
             return replace(generic_reading.read_other(page, links), failed_actions=recognised.failures)
         if application is not None:
             adaptation = Adaptation(self._adapter, former) if self._adapter is not None and page.is_html else None
-            attempts = Attempts(page, application.name, self._stopwatch, list(recognised.failures))
+            attempts = Attempts(page, application.name, self._watchdog, list(recognised.failures))
             completion = self._completion if page.is_html else None
             reading = ApplicationReading(page, links, application, recognised.place, attempts, adaptation, completion)
             found = reading.assistance()

@@ -24,7 +24,7 @@ class Failure(StrEnum):
     CONFLICT = "conflict"
     """Two applications claim the page with equal strength; it was treated as one of no known application."""
     SLOW = "slow"
-    """The action took longer than it may; it is switched off for the rest of the crawl."""
+    """An expression of the action may take more work on this page than it may; it was not evaluated there."""
     STOPPED_WORKING = "stopped-working"
     """The action finds nothing any more, although the objects it used to find on this site or page are there."""
     CHANGED_SHAPE = "changed-shape"

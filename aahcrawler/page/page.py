@@ -197,7 +197,7 @@ class Page:
     @cached_property
     def elements(self) -> Elements:
         """The elements of the tree by class and id."""
-        return Elements(self.tree)
+        return Elements(self.tree, len(self.body))
 
     @cached_property
     def base_url(self) -> str:

@@ -13,7 +13,7 @@ _FAILURES: Mapping[str, str] = {
     "changed-shape": "found less than it used to",
     "too-much": "found more than a page can hold",
     "error": "could not be run",
-    "slow": "took too long and was switched off",
+    "slow": "would have taken too much work and was left out",
     "conflict": "two applications claim the page",
     "no-sign": "shows no sign of its software any more, which only a former crawl knew: until a sign is learned or a "
     "pattern is added to the file, new pages of the site are read as those of no known software",

@@ -9,7 +9,6 @@ from time import process_time
 
 from aahcrawler.archive.reader import captures
 from aahcrawler.helper import ApplicationAwareHelper
-from aahcrawler.helper.detection.time_limits import Stopwatch
 from aahcrawler.helper.site_memory.sites import Sites
 from aahcrawler.layout import WARC
 from aahcrawler.page import Page
@@ -33,7 +32,7 @@ def knowledge(folders: tuple[Path, ...]) -> KnowledgeBase:
 def reader(folders: tuple[Path, ...]) -> Callable[[Page], Understood]:
     """Return a reader of pages with a knowledge base: it reads a page the same, whichever page came before."""
     sites, lexicon = Sites(), Lexicon()
-    helper = ApplicationAwareHelper(knowledge(folders), sites, Stopwatch(lambda: 0.0))
+    helper = ApplicationAwareHelper(knowledge(folders), sites)
 
     def read(page: Page) -> Understood:
         sites.forget()

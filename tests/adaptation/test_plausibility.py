@@ -67,3 +67,26 @@ def test_an_author_of_all_posts_is_no_author_but_a_blog_has_one() -> None:
     pages = [[post("Reply", 1, n), post("Reply", 2, n), post("Reply", 3, n)] for n in (1, 2)]
     assert wrong(*pages) == {"author"}
     assert wrong(*pages, many=False) == frozenset()
+
+
+def listed(*days: int) -> Told:
+    """Return a page that lists posts of different people by date, written on some days of a month."""
+    return Told([post(f"{days}{n}", 5, day) for n, day in enumerate(days)], NOW, by_date=True)
+
+
+def test_dates_of_posts_rise_or_fall_down_all_threads() -> None:
+    up, more, down = listed(1, 2, 3, 4, 5), listed(2, 3, 4, 9), listed(9, 8, 7, 7, 3)
+    odd = listed(1, 2, 9, 4, 5)
+    for pages in ([up, more], [down, listed(8, 6, 5, 4)], [up, more, down], [odd, up], [listed(1, 2), up, listed(3)]):
+        assert misbehaving(pages, many=True) == frozenset()
+
+
+def test_dates_that_go_up_and_down_are_not_those_of_posts() -> None:
+    members = (listed(4, 9, 2, 7, 1), listed(8, 3, 6, 1, 5), listed(1, 2, 3))
+    assert misbehaving(members, many=True) == {"date"}
+    assert misbehaving([*members, listed(2, 3, 5), listed(3, 4, 6)], many=True) == frozenset()
+    assert misbehaving([Told(page.objects, NOW) for page in members], many=True) == frozenset()
+
+
+def test_a_few_dates_out_of_order_say_nothing() -> None:
+    assert misbehaving([listed(4, 9, 2), listed(8, 3)], many=True) == frozenset()

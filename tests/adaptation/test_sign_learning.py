@@ -14,7 +14,7 @@ from aahcrawler.wrapper_induction.induce import induce
 from knowledge_base.model import Application, Extract, KnowledgeBase, PageLevel
 from knowledge_base.selectors import compile_selector
 from knowledge_base.url_rules import PathGlob, UrlRule
-from tests.adaptation.redesigned import SITE, Knowing, bodies, forum, new, old, remembered, said, thread
+from tests.adaptation.redesigned import SITE, Knowing, bodies, forum, new, old, posts, remembered, said, thread
 from tests.helper.building import css, sign, text_field, when
 from tests.helper.saved_pages import html_page
 
@@ -129,6 +129,39 @@ def test_a_list_that_holds_no_objects_stays_one_whatever_its_address() -> None:
     crawl = Crawl()
     levels = {crawl.level(replace(board(number), url=f"{SITE}/thread?t=7{number}")) for number in range(1, 30)}
     assert levels == {"board"}
+
+
+def lists_first() -> Application:
+    """Return an application that looks for the signs of lists before those of threads, which are not specific."""
+    threads, boards = forum().levels
+    anything = replace(threads, addresses=(UrlRule(PathGlob("**")),))
+    return replace(forum(), levels=(boards, anything))
+
+
+def signed_like_a_thread(number: int) -> Page:
+    """Return a board that lost its sign and has that of threads, with a post that introduces it."""
+    intro = old(posts(number)[0])
+    return html_page(
+        f"{SITE}/board?b={number}", board(number).text.replace("board ", "topic ").replace("</body>", intro)
+    )
+
+
+def test_a_list_that_lost_its_sign_is_none_of_the_objects_whose_sign_it_has() -> None:
+    crawl = Crawl(lists_first())
+    assert bodies(crawl.read(signed_like_a_thread(1)).objects) == said(1)[:1]
+    bare = html_page(f"{SITE}/board?b=2", board(2).text.replace("board ", ""))
+    assert crawl.level(bare) == "board"
+    assert crawl.level(signed_like_a_thread(3)) == "board"
+    found = crawl.read(signed_like_a_thread(4))
+    assert (found.objects, [link.action for link in found.document.outlinks]) == ((), ["threads"] * 3)
+    assert crawl.level(thread(5, old)) == "thread"
+
+
+def test_signs_are_believed_on_a_site_that_shows_those_of_its_lists() -> None:
+    crawl = Crawl(lists_first())
+    assert [crawl.level(board(1)), crawl.level(html_page(f"{SITE}/board?b=2", "<p>Nothing.</p>"))] == ["board", None]
+    crawl.read(html_page(f"{SITE}/board?b=2", board(2).text.replace("board ", "")))
+    assert crawl.level(signed_like_a_thread(3)) == "thread"
 
 
 def test_a_learned_sign_is_given_up_where_an_address_says_otherwise() -> None:

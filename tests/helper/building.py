@@ -1,7 +1,7 @@
 """Values of the knowledge base made by hand, for tests of what the helper does with them."""
 
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
-from aahcrawler.helper.detection.time_limits import Stopwatch
+from aahcrawler.helper.detection.attempts import Watchdog
 from knowledge_base.model import (
     Action,
     Application,
@@ -77,8 +77,8 @@ def application(name: str, *levels: PageLevel, patterns: tuple[Pattern, ...] = (
     return Application(name, "blog", patterns or (sign(f"#{name}-sign"),), levels)
 
 
-def helper_of(*applications: Application, stopwatch: Stopwatch | None = None) -> ApplicationAwareHelper:
-    return ApplicationAwareHelper(KnowledgeBase(applications), stopwatch=stopwatch)
+def helper_of(*applications: Application, watchdog: Watchdog | None = None) -> ApplicationAwareHelper:
+    return ApplicationAwareHelper(KnowledgeBase(applications), watchdog=watchdog)
 
 
 def assist(application: Application, markup: str, url: str = "http://site.test/page") -> Assistance:

@@ -28,7 +28,7 @@ class _Fallback:
     """The assumed level of the current page, and whether a former crawl knew of it.
 
     ``proposed`` is True if its signs are similar to the page's names, ``of_former`` if a former crawl knew the page's
-    application.
+    application, ``bare`` if the page shows no sign of any level and its URL is specific.
     """
 
     url: str = ""
@@ -37,6 +37,7 @@ class _Fallback:
     remembered: bool = False
     proposed: bool = False
     of_former: bool = False
+    bare: bool = False
 
 
 @dataclass(slots=True)
@@ -60,6 +61,7 @@ class LevelFallback:
         self._misread: LruMapping[tuple[str, str, str], _Row] = LruMapping(MOST_SITES)
         self._backoff: LruMapping[tuple[str, str, str], Backoff] = LruMapping(MOST_SITES)
         self._strangers: LruMapping[str, Backoff] = LruMapping(MOST_SITES)
+        self._bare: LruMapping[tuple[str, str], _Row] = LruMapping(MOST_SITES)
         self._page = _Fallback()
 
     def application(self, page: Page, known: Application | None, former: Metadata | None) -> Kept | None:
@@ -102,7 +104,8 @@ class LevelFallback:
 
         A learned sign counts like one of the file, unless the URL is documented as one of another level. Next come
         a specific URL, signs similar to those of the file, and any documented URL. If page after page shows
-        signs of another level than its URL, the URL is believed.
+        signs of another level than its URL, the URL is believed; so is that of a list whose signs the site never
+        showed, once pages that show no sign of any level turned out to be what their URLs say.
         """
         site = site_of(page.url)
         self._unsigned.forget(site)
@@ -115,6 +118,9 @@ class LevelFallback:
             return Taken(before, shown=learned is before)
         by_address = documented(application, page.url)
         tells = by_address is not None and is_telling(by_address, page.url)
+        if shown is not None and by_address and tells and self._is_lost_list(page, application, shown, by_address):
+            self._sign_learning.note(page, application, by_address)
+            return Taken(by_address, shown=True)
         if shown is not None and not (by_address and tells and self._is_misread(page, application, shown, by_address)):
             self._sign_learning.note(page, application, shown)
             return Taken(shown)
@@ -136,6 +142,7 @@ class LevelFallback:
         # Until its objects are found, it counts as a page without any.
         backoff.failed()
         self._page.level, self._page.proposed = level, proposed is not None
+        self._page.bare = shown is None and tells
         return Taken(level)
 
     def confirm(self, page: Page, application: Application, level: PageLevel) -> None:
@@ -150,6 +157,8 @@ class LevelFallback:
             if fallback.proposed:
                 self._sign_learning.was_right(page, application)
             self._sign_learning.confirm(page, application, level, remembered=fallback.remembered)
+            if fallback.bare:
+                self._bare.get((site_of(page.url), application.name), _Row)
         if fallback.unsigned:
             fallback.unsigned = False
             self._strangers.get(site_of(page.url), Backoff).succeeded()
@@ -171,8 +180,25 @@ class LevelFallback:
         row.pages += 1
         return row.pages >= (UNLIKE if row.worked else ROW)
 
+    def _is_lost_list(self, page: Page, application: Application, shown: PageLevel, by_address: PageLevel) -> bool:
+        """Return whether a page whose URL is a list's looks like an object because the site lost the signs of lists."""
+        if by_address.role == "terminal":
+            return False
+        row = self._misread.get((site_of(page.url), application.name, by_address.name), _Row)
+        row.worked |= shown is by_address
+        lost = (site_of(page.url), application.name) in self._bare
+        return lost and not row.worked and _looks_past(application, page.url, shown, by_address)
+
     def _of(self, page: Page, application: Application, level: PageLevel) -> Backoff:
         return self._backoff.get((site_of(page.url), application.name, level.name), Backoff)
+
+
+def _looks_past(application: Application, url: str, shown: PageLevel, by_address: PageLevel) -> bool:
+    """Return whether a level was only seen because the signs of a list were not, which the file looks for before."""
+    levels = application.levels
+    before = levels.index(by_address) < levels.index(shown)
+    address = application.canonical(ParsedUrl.parse(url))
+    return before and shown.role == "terminal" and not (shown.documents(address) and is_telling(shown, url))
 
 
 def _is_of(former: Metadata | None, application: str | None) -> bool:

@@ -9,7 +9,7 @@ from aahcrawler.adaptation.repair.plausibility import Told, misbehaving
 from aahcrawler.adaptation.repair.validation import denies, loses_nothing, reproduces
 from aahcrawler.adaptation.store.learned import LearnedAction
 from aahcrawler.helper.adaptation_protocol import Question
-from aahcrawler.helper.detection.time_limits import FAILING
+from aahcrawler.helper.detection.attempts import FAILING
 from aahcrawler.helper.extraction.extraction import Extracted
 from aahcrawler.helper.extraction.outcome import Outcome, Runner
 from aahcrawler.helper.site_memory.sites import site_of
@@ -23,6 +23,9 @@ Learner = Callable[[Sequence[LabelledExample], Extract], Wrapper | None]
 
 LEAST_PAGES = 2
 """Pages that must agree before an action is in force."""
+
+LISTED_BY_DATE = frozenset({"web-forum", "blog"})
+"""The kinds of applications whose posts and comments stand below one another by date."""
 
 MOST_LEFT_OUT = 2
 """The most examples that are left aside, one at a time, if no action fits all of them."""
@@ -57,7 +60,7 @@ class Learning:
             return None
         if wrapper is None:
             return None
-        wrapper = _plausible(wrapper, proof)
+        wrapper = _plausible(question, wrapper, proof)
         agreeing: list[tuple[Kept, Outcome]] = []
         for kept in proof:
             outcome = run(kept.runner, wrapper.action)
@@ -98,23 +101,30 @@ class Learning:
         return attempted
 
 
-def _plausible(wrapper: Wrapper, proof: Sequence[Kept]) -> Wrapper:
+def _plausible(question: Question, wrapper: Wrapper, proof: Sequence[Kept]) -> Wrapper:
     """Return a way without the fields whose values are not those of the objects, unless memory confirms some of them.
 
     What cannot be shown to be right stays absent.
     """
     if any(kept.example.method is Method.MEMORY for kept in proof):
         return wrapper
-    pages = [
-        Told.of(kept.example.page, [_values(each) for each in run(kept.runner, wrapper.action).extracted])
-        for kept in proof
-    ]
+    pages = [_told(question, kept, run(kept.runner, wrapper.action).extracted) for kept in proof]
     wrong = misbehaving(pages, many=wrapper.action.many)
     fields = tuple(field for field in wrapper.action.fields if field.name not in wrong)
     if len(fields) == len(wrapper.action.fields):
         return wrapper
     notes = tuple(f"{name}: its values are not those of the objects" for name in sorted(wrong))
     return replace(wrapper, action=replace(wrapper.action, fields=fields), notes=(*wrapper.notes, *notes))
+
+
+def _told(question: Question, kept: Kept, extracted: Sequence[Extracted]) -> Told:
+    by_date = question.application.kind in LISTED_BY_DATE and not _is_nested(extracted)
+    return Told.of(kept.example.page, [_values(each) for each in extracted], by_date=by_date)
+
+
+def _is_nested(extracted: Sequence[Extracted]) -> bool:
+    """Return whether objects lie at different depths: answers are listed below what they answer, at any date."""
+    return len({sum(1 for _ in each.body[0].iterancestors()) for each in extracted if each.body}) > 1
 
 
 def _values(extracted: Extracted) -> Mapping[str, Value]:

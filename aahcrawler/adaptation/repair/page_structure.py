@@ -131,7 +131,7 @@ def left_out(action: Extract, page: Page) -> frozenset[Element]:
     found: set[Element] = set()
     for selector in selectors:
         try:
-            found.update(selector.elements(page.tree))
+            found.update(selector.elements(page.tree, page.elements))
         except XPathError:
             continue
     return frozenset(found)

@@ -1,5 +1,7 @@
 """Tell values that do not behave like what they stand for: a member's date, a site's title, an owner's name.
 
+Dates that go up and down below one another are not those of posts either, which are listed by them.
+
 What a repair finds by likeness alone may be another thing of the same form. It shows on several objects together: when
 somebody joined is the same date on all of that member's posts. Values that memory confirms need no such look.
 """
@@ -9,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
+from itertools import pairwise
 
 from aahcrawler.page import Page
 from aahcrawler.page.text import fold
@@ -23,6 +26,10 @@ FEW_OBJECTS = 6
 """Objects of several pages from which one author of all of them is not theirs."""
 FEW_OF_MEMBERS = 4
 """Objects of authors with several, at least two authors, from which one date for each is the member's."""
+FEW_STEPS = 6
+"""Pairs of neighbouring posts with different dates from which their order tells anything."""
+ASTRAY = 0.25
+"""The share of such pairs of a page against the order of the others from which its dates are in none."""
 CLOCKS = timedelta(days=1)
 """The most by which a site's clock and zone may be ahead."""
 
@@ -32,16 +39,20 @@ Values = Mapping[str, Value]
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """The objects that one page tells of, when it was fetched, and the title that it declares."""
+    """The objects that one page tells of, when it was fetched, and the title that it declares.
+
+    ``by_date`` says that pages list such objects by their dates, one below the other: posts, but no answers to vote on.
+    """
 
     objects: Sequence[Values]
     fetched_at: datetime
     title: str = ""
+    by_date: bool = False
 
     @classmethod
-    def of(cls, page: Page, objects: Sequence[Values]) -> "Told":
+    def of(cls, page: Page, objects: Sequence[Values], *, by_date: bool = False) -> "Told":
         """Return what a page tells of objects."""
-        return cls(objects, page.fetched_at, head_title(page))
+        return cls(objects, page.fetched_at, head_title(page), by_date)
 
 
 def misbehaving(pages: Sequence[Told], *, many: bool) -> frozenset[str]:
@@ -51,7 +62,7 @@ def misbehaving(pages: Sequence[Told], *, many: bool) -> frozenset[str]:
     """
     objects = [each for page in pages for each in page.objects]
     checks = {
-        DATE: any(_is_ahead(page) for page in pages) or _is_of_members(objects) or _is_of_months(objects),
+        DATE: any(map(_is_ahead, pages)) or _is_of_members(objects) or _is_of_months(objects) or _is_astray(pages),
         TITLE: _is_of_site(pages),
         AUTHOR: (many and len(pages) > 1 and _is_of_owner(objects)) or _is_of_threads(pages),
     }
@@ -81,6 +92,23 @@ def _is_of_months(objects: Sequence[Values]) -> bool:
     if len(dates) < FEW_OBJECTS or len(set(dates)) < FEW_PAGES:
         return False
     return all(date.day == 1 and date.time() == time.min for date in dates)
+
+
+def _is_astray(pages: Sequence[Told]) -> bool:
+    """Return whether on most pages the dates of posts are in no order, or in another than on the others."""
+    steps = [_steps(page) for page in pages if page.by_date]
+    steps = [(rising, falling) for rising, falling in steps if rising + falling > 1]
+    if sum(map(sum, steps)) < FEW_STEPS:
+        return False
+    oldest_first = sum(falling <= ASTRAY * (rising + falling) for rising, falling in steps)
+    newest_first = sum(rising <= ASTRAY * (rising + falling) for rising, falling in steps)
+    return 2 * max(oldest_first, newest_first) < len(steps)
+
+
+def _steps(page: Told) -> tuple[int, int]:
+    """Return how often a date is later, and how often it is earlier, than that of the post before."""
+    dates = [date for each in page.objects if isinstance(date := each.get(DATE), datetime)]
+    return sum(a < b for a, b in pairwise(dates)), sum(a > b for a, b in pairwise(dates))
 
 
 def _is_of_site(pages: Sequence[Told]) -> bool:

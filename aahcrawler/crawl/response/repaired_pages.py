@@ -6,7 +6,6 @@ from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from time import monotonic
 
 from aahcrawler.archive.history import Former, History
 from aahcrawler.crawl.capture.description import page_counts
@@ -26,8 +25,6 @@ MOST_PAGES = 2_000
 """Pages with failed actions that are remembered, the last ones, and as many that wait to be read again."""
 PAUSE = 0.2
 """Seconds between two pages, while the crawl has others to handle."""
-LONGEST_END = 60.0
-"""Seconds for which a crawl that ends goes on reading."""
 
 logger = logging.getLogger(__name__)
 
@@ -48,8 +45,9 @@ class Rereading:
     """Remembers pages on which an action failed, and reads them again once it is repaired on their site.
 
     As a repair counts that a learned action finds objects on a later page of the same level of the site. A later
-    reading is written where it finds something else and nothing fails any more. Bounded in pages and, at the end of the
-    crawl, in time; what is left then is said in the log. A kill forgets what waits: ``aah reread`` reads it as well.
+    reading is written where it finds something else and nothing fails any more. Bounded in pages, not in time: a slow
+    machine mends the same pages. What is left when the disk takes no more is said in the log. A kill forgets what
+    waits: ``aah reread`` reads it as well.
     """
 
     def __init__(self, context: CurrentContext, writer: StoreWriter, recrawl: Recrawl, analyser: PageAnalyser) -> None:
@@ -90,9 +88,8 @@ class Rereading:
                 await self._read(self._waiting.popleft())
 
     async def close(self) -> None:
-        """Read what still waits, for a bounded time."""
-        end = monotonic() + LONGEST_END
-        while self._waiting and not self._writer.hindrance and monotonic() < end:
+        """Read what still waits, unless the archive takes no more."""
+        while self._waiting and not self._writer.hindrance:
             await self._read(self._waiting.popleft())
             await asyncio.sleep(0)
         if self._waiting:

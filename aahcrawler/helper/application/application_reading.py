@@ -11,8 +11,8 @@ from aahcrawler.helper.application.containers import answering_within, forum_of,
 from aahcrawler.helper.application.scripted import is_empty_shell
 from aahcrawler.helper.application.title_and_date import corrected
 from aahcrawler.helper.assistance import Assistance, Failure
+from aahcrawler.helper.detection.attempts import FAILING, Attempts
 from aahcrawler.helper.detection.recognition import Place
-from aahcrawler.helper.detection.time_limits import FAILING, Attempts
 from aahcrawler.helper.extraction.extraction import Extracted
 from aahcrawler.helper.extraction.outcome import Outcome, Runner
 from aahcrawler.helper.extraction.page_location import PageLocation, named_address
@@ -131,7 +131,7 @@ class ApplicationReading:
                 (part for each in selectors for part in each.elements(self.page.tree, self.page.elements)),
             )
 
-        found = self.attempts.attempt(selectors, find, action="ignore") if selectors else None
+        found = self.attempts.attempt(find, action="ignore") if selectors else None
         return found or Ignored()
 
     def _extract(self, place: Place) -> tuple[Extracted, ...]:
@@ -152,21 +152,19 @@ class ApplicationReading:
         answering = answering_within(place, runner, tuple(found.values()))
         objects = References(self.links, location.own.url, self.application, level).added(answering)
         work = partial(thread_of, place, runner, objects)
-        self._thread = self.attempts.attempt((level, "thread"), work, level=level.name, action="thread")
+        self._thread = self.attempts.attempt(work, level=level.name, action="thread")
         return objects
 
     def _outcome(self, place: Place, action: Extract, runner: Runner) -> Outcome:
         """Run an action, or its replacement by adaptation, and let adaptation check the outcome."""
         level = place.level.name
         if self.adaptation is None:
-            return (
-                self.attempts.attempt(action, partial(runner.run, action), level=level, action=action.name) or Outcome()
-            )
+            return self.attempts.attempt(partial(runner.run, action), level=level, action=action.name) or Outcome()
         adapter, former = self.adaptation.adapter, self.adaptation.former
         asked = Question(self.page, self.application, place.level, action, former, place.shown)
         preferred = adapter.preferred(asked)
         work = partial(runner.run, preferred)
-        outcome = self.attempts.attempt(preferred, work, level=level, action=action.name) or Outcome()
+        outcome = self.attempts.attempt(work, level=level, action=action.name) or Outcome()
         try:
             found, outcome = outcome.extracted, adapter.check_outcome(asked, outcome, runner)
             self._proposed |= not action.many and former is None and outcome.extracted != found
@@ -188,14 +186,14 @@ class ApplicationReading:
 
     def _named_address(self, level: PageLevel) -> ParsedUrl | None:
         work = partial(named_address, self.page, self.application, level)
-        return self.attempts.attempt(level.own, work, level=level.name, action="own") if level.own else None
+        return self.attempts.attempt(work, level=level.name, action="own") if level.own else None
 
     def _navigation(self, place: Place) -> Navigation:
         return Navigation(self.links, self.application, place.actions)
 
     def _guard(self, action: Navigate, work: Callable[[], list[Chosen]]) -> list[Chosen] | None:
         level = self.place.level.name if self.place is not None else ""
-        return self.attempts.attempt(action, work, level=level, action=action.name)
+        return self.attempts.attempt(work, level=level, action=action.name)
 
     def _look_for_scripts(self) -> None:
         """Report a page without objects whose content is put there by scripts: the template has not changed."""
@@ -203,7 +201,7 @@ class ApplicationReading:
         signs = self.application.needs_browser
         meets = Sight(self.page).meets
         work = partial(next, (sign.cite or "a sign of it" for sign in signs if meets(sign)), "")
-        detail = self.attempts.attempt(signs, work, level=level, action="needs-browser") if signs else ""
+        detail = self.attempts.attempt(work, level=level, action="needs-browser") if signs else ""
         if not detail and is_empty_shell(self.page):
             detail = "a page with scripts and no content"
         if detail:

@@ -5,8 +5,8 @@ from functools import cached_property, partial
 
 from aahcrawler.helper.adaptation_protocol import Taken
 from aahcrawler.helper.assistance import FailedAction, Failure
+from aahcrawler.helper.detection.attempts import Attempts, Watchdog
 from aahcrawler.helper.detection.nesting_limit import is_too_deep
-from aahcrawler.helper.detection.time_limits import Attempts, Stopwatch
 from aahcrawler.helper.extraction.page_literals import literals_on
 from aahcrawler.helper.site_memory.sites import Sites
 from aahcrawler.page import Page
@@ -39,7 +39,7 @@ class Recognised:
     """The result of recognising a page.
 
     Without ``application``, the page is of no known one, or of several in ``rivals``. ``failures`` are the conditions
-    that could not be evaluated or took too long.
+    that could not be evaluated or would have taken too much work.
     """
 
     application: Application | None = None
@@ -56,11 +56,11 @@ class Recogniser:
     the one remembered for the site, if that has whole hosts and one of its levels fits.
     """
 
-    def __init__(self, knowledge_base: KnowledgeBase, sites: Sites, stopwatch: Stopwatch) -> None:
+    def __init__(self, knowledge_base: KnowledgeBase, sites: Sites, watchdog: Watchdog) -> None:
         self._detector = Detector(knowledge_base)
         self._hosts = sites.hosts
         self._sites = sites
-        self._stopwatch = stopwatch
+        self._watchdog = watchdog
 
     def application(self, page: Page) -> Application | None:
         """Return the application of a page that is not read any further, such as an error page."""
@@ -68,7 +68,7 @@ class Recogniser:
 
     def recognise(self, page: Page) -> Recognised:
         """Find the application and the level of a page of HTML or JSON. Never raises, whatever the page contains."""
-        look = _Look(page, self._stopwatch)
+        look = _Look(page, self._watchdog)
         if page.is_json:
             return self._recognise_answer(page, look)
         for application in self._hosts.of(page.url):
@@ -87,13 +87,13 @@ class Recogniser:
 
     def as_page_of(self, application: Application, page: Page) -> Recognised:
         """Find the level of a page whose application is known from elsewhere."""
-        look = _Look(page, self._stopwatch)
+        look = _Look(page, self._watchdog)
         return look.as_page_of(application, look.place(application))
 
     def assumed(self, page: Page, application: Application, taken: Taken, otherwise: Place | None = None) -> Place:
         """Take a page for one of a level, in the variant that it shows signs of."""
-        attempts = Attempts(page, application.name, self._stopwatch)
-        variant = _Look(page, self._stopwatch).variant(taken.level, attempts)
+        attempts = Attempts(page, application.name, self._watchdog)
+        variant = _Look(page, self._watchdog).variant(taken.level, attempts)
         return Place(taken.level, variant, shown=taken.shown, otherwise=otherwise)
 
     def _recognise_answer(self, page: Page, look: "_Look") -> Recognised:
@@ -124,7 +124,7 @@ class _Look:
     """One page in the process of recognition."""
 
     page: Page
-    stopwatch: Stopwatch
+    watchdog: Watchdog
     failures: list[FailedAction] = field(default_factory=list)
 
     @cached_property
@@ -141,12 +141,12 @@ class _Look:
 
     def place(self, application: Application) -> Place | None:
         """Return the first level, in the order of the file, whose conditions hold, with its first such variant."""
-        attempts = Attempts(self.page, application.name, self.stopwatch, self.failures)
+        attempts = Attempts(self.page, application.name, self.watchdog, self.failures)
         if self.is_too_deep:
             attempts.fail("", "level", Failure.TOO_MUCH, "elements lie too deep within one another")
             return None
         for level in application.levels:
-            if attempts.attempt(level, partial(self._fits, level), level=level.name, action="level"):
+            if attempts.attempt(partial(self._fits, level), level=level.name, action="level"):
                 return Place(level, self.variant(level, attempts))
         return None
 
@@ -166,7 +166,7 @@ class _Look:
         """Return the first variant of a level whose conditions hold, None if its own actions are to run."""
         for variant in level.variants:
             holds = partial(any, map(self._meets, variant.when))
-            if attempts.attempt(variant, holds, level=level.name, action=f"variant {variant.name}"):
+            if attempts.attempt(holds, level=level.name, action=f"variant {variant.name}"):
                 return variant
         return None
 

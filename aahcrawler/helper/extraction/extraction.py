@@ -82,12 +82,13 @@ class Extraction:
             self.failure = Failure.INCOMPLETE
 
     def _find_items(self) -> list[HtmlElement]:
+        page = self.location.page
         for selector in self.reader.narrowed(self.action.items):
-            items = selector.elements(self.location.page.tree, self.location.page.elements)
+            items = selector.elements(page.tree, page.elements)
             if items:
                 items = items if self.action.many else items[:1]
                 if self.action.run is not None:
-                    items = run_items(items, self.action.run, self.location.page.fetched_at)
+                    items = run_items(items, self.action.run, page.fetched_at, page.elements)
                     self.reader.keep_whole(self.action.fields)
                 self._owners = nesting(items)
                 return items

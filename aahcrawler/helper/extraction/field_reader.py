@@ -53,17 +53,25 @@ class FieldReader:
         self.budget = budget
         self._location = location
         self._plans: dict[Field, _Plan] = {}
+        self._on_page: dict[Field, Found] = {}
 
     def read(self, wanted: Field, item: HtmlElement, owners: Owners | None) -> Found:
         """Return the result of the first selector that yields anything, within an item or on the page.
 
         With ``owners``, the content of objects within the item is not read as the item's own.
         """
+        if not wanted.page:
+            return self._read(wanted, item, owners)
+        found = self._on_page.get(wanted)
+        if found is None:
+            found = self._on_page[wanted] = self._read(wanted, self._location.page.tree, None)
+        return found
+
+    def _read(self, wanted: Field, context: HtmlElement, owners: Owners | None) -> Found:
         plan = self._plans.get(wanted) or self._plan(wanted)
-        context = self._location.page.tree if wanted.page else item
         blank, elements = Found(), self._location.page.elements
         for selector in plan.selectors:
-            nodes = _located(wanted, selector, context, None if wanted.page else owners, elements)
+            nodes = _located(wanted, selector, context, owners, elements)
             found = self._joined(wanted, plan, _outermost(nodes)) if wanted.join else self._singly(wanted, plan, nodes)
             if found.values:
                 return found

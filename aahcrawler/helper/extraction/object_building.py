@@ -12,6 +12,7 @@ from aahcrawler.helper.extraction.extraction import BODY, Extracted
 from aahcrawler.helper.extraction.fragments import Composed
 from aahcrawler.helper.extraction.page_location import PageLocation
 from aahcrawler.webobject import Reference, Value, WebObject
+from knowledge_base.element_index import Elements
 from knowledge_base.model import Extract, Identity
 
 _BY_WHOM_AND_WHEN = Identity((), fields=("author", "date"))
@@ -51,16 +52,17 @@ def sketched(
         names = {wanted.name for wanted in action.fields if first or not wanted.first_only}
         values = {name: given for name, given in sketch.properties.items() if name in names and given}
         properties = {**page_fields(action, sketch.elements[0], first=first), **values}
-        fragment = _fragment(action, sketch, properties, composed) if action.identity is not None else None
+        elements = location.page.elements
+        fragment = _fragment(action, sketch, properties, composed, elements) if action.identity is not None else None
         extracted = _object(action, location, sketch, properties, fragment, first=first)
         found.setdefault(extracted.object.iri, extracted)
     return tuple(found.values())
 
 
 def _fragment(
-    action: Extract, sketch: Sketch, properties: Mapping[str, tuple[Value, ...]], composed: Composed
+    action: Extract, sketch: Sketch, properties: Mapping[str, tuple[Value, ...]], composed: Composed, elements: Elements
 ) -> str | None:
-    known = sketch.fragment or _numbered(action.identity, sketch)
+    known = sketch.fragment or _numbered(action.identity, sketch, elements)
     if known is not None:
         return known
     identity = action.identity if action.identity is not None and action.identity.fields else _BY_WHOM_AND_WHEN
@@ -70,10 +72,10 @@ def _fragment(
     return fragments.COMPOSED + sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def _numbered(identity: Identity | None, sketch: Sketch) -> str | None:
+def _numbered(identity: Identity | None, sketch: Sketch, elements: Elements) -> str | None:
     if identity is None:
         return None
-    numbers = (fragments.found(identity, identity.selectors, element) for element in sketch.elements)
+    numbers = (fragments.found(identity, identity.selectors, element, elements) for element in sketch.elements)
     return next((number for number in numbers if number is not None), None)
 
 
@@ -89,7 +91,7 @@ def _object(
     own = location.own.url
     given = dict(properties)
     given["url"] = (Reference(f"{location.url}#{fragment}" if fragment else own),)
-    parent = _numbered(action.parent, sketch)
+    parent = _numbered(action.parent, sketch, location.page.elements)
     if parent is not None:
         given["parent"] = (Reference(f"{own}#{parent}"),)
     iri = f"{own}#{fragment}" if fragment else own
@@ -98,4 +100,6 @@ def _object(
 
 
 def _type(action: Extract, location: PageLocation) -> str:
-    return next((name for name, sign in action.instead if sign.holds(location.page.tree)), action.type)
+    return next(
+        (name for name, sign in action.instead if sign.shows(location.page.tree, location.page.elements)), action.type
+    )

@@ -15,6 +15,7 @@ from lxml.html import HtmlElement, html_parser
 
 from aahcrawler.helper.extraction.signatures import Line, Signature, Signatures, measure
 from aahcrawler.page import text
+from knowledge_base.element_index import Elements
 from knowledge_base.model import Run
 
 MOST_RUNS = 2_500
@@ -28,7 +29,9 @@ _WORDS = re.compile(r"\w")
 _QUOTES = frozenset({"blockquote", "q"})
 
 
-def run_items(containers: list[HtmlElement], run: Run, now: datetime) -> list[HtmlElement]:
+def run_items(
+    containers: list[HtmlElement], run: Run, now: datetime, elements: Elements | None = None
+) -> list[HtmlElement]:
     """Return each run of the containers as a detached element, in document order.
 
     A run consists of the innermost blocks since the last signature or stop; of a block that contains other blocks only
@@ -52,7 +55,7 @@ def run_items(containers: list[HtmlElement], run: Run, now: datetime) -> list[Ht
     for container in containers:
         if seen.isdisjoint(container.iterancestors()):
             seen.add(container)
-            found.read(_Walk.of(container, run))
+            found.read(_Walk.of(container, run, elements))
     return found.items
 
 
@@ -104,10 +107,10 @@ class _Walk:
     signing: set[HtmlElement] = field(default_factory=set)
 
     @classmethod
-    def of(cls, container: HtmlElement, run: Run) -> "_Walk":
+    def of(cls, container: HtmlElement, run: Run, elements: Elements | None) -> "_Walk":
         """Run the selectors, and find the ancestors of their results."""
         blocks, signed, stops, headings = (
-            frozenset(element for selector in selectors for element in selector.elements(container))
+            frozenset(element for selector in selectors for element in selector.elements(container, elements))
             for selectors in (run.blocks, run.signature, run.stops, run.headings)
         )
         walk = cls(container, blocks, signed, stops | headings, headings)

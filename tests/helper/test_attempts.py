@@ -1,15 +1,15 @@
-"""What takes too long is switched off and reported once; regular documents never trip the limit."""
+"""What would take too much work is left out and reported, on any machine; regular documents never trip a limit."""
 
 import re
-from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import replace
+from itertools import chain, count, repeat
 
 import pytest
 from lxml.html import document_fromstring, tostring
 
 from aahcrawler.helper import ApplicationAwareHelper, Failure
-from aahcrawler.helper.detection.time_limits import REGULAR_BYTES, Attempts, Stopwatch
+from aahcrawler.helper.detection.attempts import Attempts, PageGivenUpError, Watchdog
 from knowledge_base.model import Application, Condition, LinkSource, Navigate, PageLevel, Variant
 from tests.helper.building import application, article, helper_of, level, links, text_field, xpath
 from tests.helper.saved_pages import html_page, saved_pages
@@ -20,10 +20,9 @@ SLOW = xpath("//i[count(//i[count(//i) > 1]) > 1]")
 
 MARKUP = (
     '<b id="press-sign"></b><article><p class="body">words</p></article><a href="/2">2</a><p>'
-    + "<i></i>" * 320
+    + "<i></i>" * 1200
     + "</p>"
 )
-QUICK = 0.05
 QUICK_ONES = (article(), links("more", "page", "a"))
 SLOW_FIELD = replace(text_field("title"), selectors=(SLOW,))
 
@@ -51,52 +50,59 @@ SLOW_PARTS = {
 
 
 @pytest.mark.parametrize(("name", "slow"), SLOW_PARTS.items(), ids=SLOW_PARTS.keys())
-def test_a_slow_part_is_reported_once_and_the_others_go_on(name: str, slow: Application) -> None:
-    helper = helper_of(slow, stopwatch=Stopwatch(seconds=QUICK))
-    first, second = (helper.assist(html_page(f"http://{host}.test/1", MARKUP)) for host in "ab")
-    slow_ones = [failure for failure in first.failed_actions if failure.failure is Failure.SLOW]
-    assert [failure.action for failure in slow_ones] == [name]
-    assert slow_ones[0].detail.endswith(" seconds")
-    assert second.failed_actions == ()
-    for found in (first, second):
-        assert [item.first("body") for item in found.objects if item.first("body")] == ["words"]
+def test_a_costly_part_is_left_out_and_the_others_go_on(name: str, slow: Application) -> None:
+    helper = helper_of(slow)
+    for host in "ab":
+        found = helper.assist(html_page(f"http://{host}.test/1", MARKUP))
+        assert [(failure.action, failure.failure) for failure in found.failed_actions] == [(name, Failure.SLOW)]
+        assert SLOW.source in found.failed_actions[0].detail
+        if name not in ("titles", "posts"):
+            assert [item.first("body") for item in found.objects if item.first("body")] == ["words"]
         assert [link.action for link in found.document.outlinks] == ["more"]
 
 
-def test_a_slow_sign_of_scripts_is_switched_off_too() -> None:
+def test_a_costly_part_does_its_work_on_smaller_pages() -> None:
+    helper = helper_of(SLOW_PARTS["next"])
+    helper.assist(html_page("http://a.test/1", MARKUP))
+    small = helper.assist(html_page("http://a.test/2", MARKUP.replace("<i></i>" * 1200, "<i></i>" * 2)))
+    assert small.failed_actions == ()
+    assert small.objects
+
+
+def test_a_costly_sign_of_scripts_is_left_out_too() -> None:
     empty = replace(application("press", level("page", "article")), needs_browser=(Condition(SLOW),))
-    helper = helper_of(empty, stopwatch=Stopwatch(seconds=QUICK))
-    found = [helper.assist(html_page(f"http://a.test/{page}", MARKUP)).failed_actions for page in (1, 2)]
-    assert [[failure.failure for failure in failures] for failures in found] == [
-        [Failure.SLOW, Failure.NEEDS_BROWSER],
-        [],
-    ]
+    found = helper_of(empty).assist(html_page("http://a.test/", MARKUP)).failed_actions
+    assert [failure.failure for failure in found] == [Failure.SLOW]
 
 
-def clock(*steps: float) -> Iterator[float]:
-    now = 0.0
-    for step in steps:
-        yield now
-        now += step
-        yield now
+@pytest.mark.parametrize("seconds", [0.0, 7.0])
+def test_what_is_read_does_not_depend_on_the_clock(seconds: float) -> None:
+    now, application = count(0.0, seconds), press()
+    slow, quick = helper_of(application, watchdog=Watchdog(lambda: next(now))), helper_of(application)
+    for number in range(3):
+        page = html_page(f"http://a.test/{number}", MARKUP)
+        late, early = slow.assist(page), quick.assist(html_page(page.url, MARKUP))
+        assert early.objects
+        assert replace(late, match=None) == replace(early, match=None)
 
 
-def test_large_pages_are_given_more_time() -> None:
-    page = html_page("http://a.test/", b" " * 3 * REGULAR_BYTES)
-    ticks = clock(5.9, 6.1, 0.1)
-    attempts = Attempts(page, "press", Stopwatch(lambda: next(ticks)))
-    assert attempts.attempt("part", lambda: 1, action="quick enough") == 1
-    assert attempts.attempt("part", lambda: 2, action="too slow") == 2
-    assert attempts.attempt("part", lambda: 3, action="off") is None
-    assert attempts.attempt("other", lambda: 4, action="another") == 4
-    assert [(failure.action, failure.detail) for failure in attempts.failures] == [("too slow", "6.1 seconds")]
+def test_a_page_that_takes_minutes_is_given_up_and_the_next_one_is_read() -> None:
+    ticks = chain((0.0, 0.0, 301.0), repeat(302.0))
+    helper = helper_of(press(), watchdog=Watchdog(lambda: next(ticks)))
+    given_up, read = (helper.assist(html_page(f"http://a.test/{number}", MARKUP)) for number in (1, 2))
+    assert [(failure.action, failure.failure) for failure in given_up.failed_actions] == [("read", Failure.SLOW)]
+    assert (given_up.objects, given_up.document.outlinks) == ((), ())
+    assert read.failed_actions == ()
+    assert read.objects
 
 
-def test_what_fails_late_is_reported_for_both() -> None:
-    ticks = clock(9)
-    attempts = Attempts(html_page("http://a.test/", ""), "press", Stopwatch(lambda: next(ticks)))
-    assert attempts.attempt("part", lambda: int("x"), level="page", action="posts") is None
-    assert [failure.failure for failure in attempts.failures] == [Failure.ERROR, Failure.SLOW]
+def test_what_fails_is_reported_and_a_page_given_up_is_not_a_failure_of_a_part() -> None:
+    ticks = iter((0.0, 1.0, 400.0))
+    attempts = Attempts(html_page("http://a.test/", ""), "press", Watchdog(lambda: next(ticks)))
+    assert attempts.attempt(lambda: int("x"), level="page", action="posts") is None
+    with pytest.raises(PageGivenUpError, match="300 seconds"):
+        attempts.attempt(lambda: 1, action="more")
+    assert [failure.failure for failure in attempts.failures] == [Failure.ERROR]
 
 
 def enlarged(markup: str, item: str, size: int) -> bytes:

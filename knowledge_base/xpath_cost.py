@@ -1,0 +1,284 @@
+"""Bound the work of XPath expressions by their form and by the shape of a page: the same on every machine.
+
+An engine cannot be interrupted, and a clock tells other things on a busy machine than on an idle one. So what an
+expression may cost is worked out before it is evaluated: how many nodes its steps look at, those of its conditions
+included, and how many comparisons it takes to make sets of them. That is an upper bound, not a forecast.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final
+
+from knowledge_base.literals import MOST_REMEMBERED
+from knowledge_base.xpath_syntax import Call, Expression, Number, Operation, Path, Step, parse
+
+MOST_WORK: Final = 200_000_000
+"""Nodes that one evaluation may look at: two to four seconds on a common machine."""
+
+DEEP: Final = 50
+"""The depth of elements beyond which a page is deep."""
+
+COMPARISONS: Final = 16
+"""Comparisons of nodes that take as long as one look at a node."""
+
+_SIZES: Final = tuple(round(500 * 1.5**power) for power in range(20))
+"""The sizes of pages for which an expression's worst case is worked out; the smallest is that of few elements."""
+
+_VALUES: Final = frozenset({"attribute", "namespace"})
+_DISTINCT: Final = _VALUES | {"self", "child"}
+"""The axes whose nodes are different ones for different context nodes."""
+
+_DOWNWARD: Final = _DISTINCT | {"descendant", "descendant-or-self"}
+
+_OF_TEXTS: Final = frozenset(
+    (
+        *("string", "concat", "starts-with", "contains", "substring-before", "substring-after", "substring", "number"),
+        *("string-length", "normalize-space", "translate", "sum", "floor", "ceiling", "round"),
+    )
+)
+"""Functions that read the whole text of the nodes they are given."""
+_OF_CONTEXT: Final = frozenset({"string", "string-length", "normalize-space", "number"})
+"""Functions that read the context node's text if they are given nothing."""
+_COMPARED: Final = frozenset({"=", "!=", "<", "<=", ">", ">="})
+
+
+def _unknown(_: Step) -> int | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What the cost of expressions depends on in a page, or in the part of it below an element.
+
+    ``size`` is the number of nodes, ``depth`` the greatest depth, ``siblings`` the most children of a node; ``depths``
+    is the sum of the depths of all nodes, ``beside`` that of the numbers of their siblings. ``count`` returns how many
+    nodes on the page a step can find at most, None where that is not known.
+    """
+
+    size: int
+    depth: int
+    siblings: int
+    depths: int
+    beside: int
+    count: Callable[[Step], int | None] = field(default=_unknown)
+
+    @classmethod
+    def worst(cls, size: int, depth: int) -> "Shape":
+        """Return the shape of a page of which no more is known than size and depth."""
+        return cls(size, depth, size, size * depth, size * size)
+
+    def part(self, size: int) -> "Shape":
+        """Return the shape of a part of the page with so many nodes."""
+        size = min(size, self.size)
+        depth, siblings = min(size, self.depth), min(size, self.siblings)
+        depths, beside = min(self.depths, size * depth), min(self.beside, size * siblings)
+        return Shape(size, depth, siblings, depths, beside, self.count)
+
+
+@dataclass(frozen=True, slots=True)
+class _Nodes:
+    """Nodes that an expression gives for all of its contexts together.
+
+    ``number`` counts a node once for each context that it is given for, at most ``times``. Only of ``values`` the text
+    is at hand.
+    """
+
+    number: int
+    times: int
+    values: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Contexts:
+    """The nodes that an expression is evaluated at; none of them comes more than ``times``."""
+
+    number: int
+    times: int
+
+
+class _Meter:
+    """Adds up the work of an expression on a page of some shape."""
+
+    def __init__(self, shape: Shape) -> None:
+        self._shape = shape
+        self.work = 0
+
+    def read(self, expression: Expression, at: _Contexts) -> _Nodes | None:
+        """Add the work of an expression; return its nodes, None where its value is no set of nodes."""
+        match expression:
+            case Path():
+                return self._path(expression, at)
+            case Operation():
+                return self._operation(expression, at)
+            case Call():
+                return self._call(expression, at)
+        return None
+
+    def _path(self, path: Path, at: _Contexts) -> _Nodes:
+        nodes = _Nodes(at.number, at.number if path.absolute else at.times)
+        if path.base is not None:
+            nodes = self.read(path.base, at) or nodes
+            for predicate in path.chosen:
+                nodes = self._filtered(nodes, predicate, at.number)
+        steps = path.steps
+        if path.absolute and steps and steps[0].axis == "child":
+            nodes, steps = self._root(steps[0], nodes), steps[1:]
+        for step in steps:
+            nodes = self._step(step, nodes, at.number)
+        return nodes
+
+    def _root(self, step: Step, nodes: _Nodes) -> _Nodes:
+        """Add the work of a first step to the document element, of which there is one."""
+        self.work += nodes.number
+        for predicate in step.predicates:
+            nodes = self._filtered(nodes, predicate, nodes.number)
+        return nodes
+
+    def _step(self, step: Step, nodes: _Nodes, contexts: int) -> _Nodes:
+        shape = self._shape
+        looked, times = self._axis(step.axis, nodes)
+        self.work += looked
+        known = shape.count(step) if step.axis not in _VALUES else None
+        size = shape.size if known is None else known
+        found = _Nodes(min(looked, nodes.number * size, times * size), times, step.axis in _VALUES)
+        if step.axis in _VALUES and step.test != "*":
+            found = _Nodes(nodes.number, nodes.times, values=True)
+        for predicate in step.predicates:
+            found = self._filtered(found, predicate, nodes.number)
+        if nodes.number <= contexts or step.axis in _DISTINCT:
+            return found
+        united = min(found.number, contexts * size)
+        self.work += found.number * min(united, size) // COMPARISONS
+        return _Nodes(united, min(found.times, contexts), found.values)
+
+    def _axis(self, axis: str, nodes: _Nodes) -> tuple[int, int]:
+        """Return how many nodes are looked at from some, and how often one of them at most."""
+        shape, number, times = self._shape, nodes.number, nodes.times
+        match axis:
+            case "self" | "parent":
+                return number, min(number, times if axis == "self" else times * shape.siblings)
+            case "attribute" | "namespace":
+                return 8 * number, 8 * times
+            case "child":
+                return min(number * shape.siblings, times * shape.size), times
+            case "descendant" | "descendant-or-self":
+                return number + min(number * shape.size, times * shape.depths), min(number, times * shape.depth)
+            case "ancestor" | "ancestor-or-self":
+                return number + min(number * shape.depth, times * shape.depths), number
+            case "following-sibling" | "preceding-sibling":
+                looked = min(number * shape.siblings, times * shape.beside)
+                return looked, min(number, times * shape.siblings)
+        return number * shape.size, number
+
+    def _filtered(self, nodes: _Nodes, predicate: Expression, sources: int) -> _Nodes:
+        """Add the work of a predicate at nodes that were found from ``sources`` others; return those it leaves."""
+        if isinstance(predicate, Number) or (isinstance(predicate, Call) and predicate.name == "last"):
+            return _Nodes(min(nodes.number, sources), min(nodes.times, sources), nodes.values)
+        self.work += nodes.number
+        self.read(predicate, _Contexts(nodes.number, nodes.times))
+        return nodes
+
+    def _operation(self, operation: Operation, at: _Contexts) -> _Nodes | None:
+        left, right = self.read(operation.left, at), self.read(operation.right, at)
+        if operation.operator in _COMPARED:
+            self._texts(left)
+            self._texts(right)
+        if left is None or right is None or not at.number:
+            return None
+        if operation.operator == "|":
+            self.work += left.number * right.number // at.number // COMPARISONS
+            number, times = left.number + right.number, left.times + right.times
+            return _Nodes(number, min(times, at.number), left.values and right.values)
+        if operation.operator in _COMPARED:
+            self.work += left.number * right.number // at.number
+        return None
+
+    def _call(self, call: Call, at: _Contexts) -> _Nodes | None:
+        for argument in call.arguments:
+            nodes = self.read(argument, at)
+            if call.name in _OF_TEXTS:
+                first = nodes if nodes is None or call.name == "sum" else _first(nodes, at)
+                self._texts(first)
+        if call.name in _OF_CONTEXT and not call.arguments:
+            self._texts(_Nodes(at.number, at.times))
+        return _Nodes(at.number, at.number) if call.name == "id" else None
+
+    def _texts(self, nodes: _Nodes | None) -> None:
+        """Add the work of reading the texts of nodes."""
+        if nodes is None:
+            return
+        below = 0 if nodes.values else min(nodes.number * self._shape.size, nodes.times * self._shape.depths)
+        self.work += nodes.number + below
+
+
+def _first(nodes: _Nodes, at: _Contexts) -> _Nodes:
+    return _Nodes(min(nodes.number, at.number), min(nodes.times, at.number), nodes.values)
+
+
+def work(expression: Expression, shape: Shape) -> int:
+    """Return how many nodes the evaluation of an expression at one node of a page looks at, at the most."""
+    meter = _Meter(shape)
+    meter.read(expression, _Contexts(1, 1))
+    return meter.work
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What an expression's form alone tells of its cost: ``expression`` is None where it cannot be told.
+
+    ``least`` is a size of pages of any shape up to which it may be evaluated, ``shallow`` that of pages that are not
+    deep.
+    """
+
+    expression: Expression | None
+    least: int
+    shallow: int
+
+    @property
+    def is_downward(self) -> bool:
+        """Return whether nothing outside of the context node is looked at."""
+        return self.expression is not None and _is_downward(self.expression)
+
+    def work(self, shape: Shape) -> int:
+        """Return how many nodes the expression looks at on a page, at the most."""
+        return shape.size**2 if self.expression is None else work(self.expression, shape)
+
+
+def _is_downward(expression: Expression) -> bool:
+    match expression:
+        case Path(steps, absolute, base, chosen):
+            inner = (*chosen, *(each for step in steps for each in step.predicates), base)
+            down = not absolute and all(step.axis in _DOWNWARD for step in steps)
+            return down and all(each is None or _is_downward(each) for each in inner)
+        case Operation(_, left, right):
+            return _is_downward(left) and _is_downward(right)
+        case Call(name, arguments):
+            return name != "id" and all(map(_is_downward, arguments))
+    return True
+
+
+@lru_cache(MOST_REMEMBERED)
+def form_of(source: str) -> Form:
+    """Return the form of an expression.
+
+    >>> [form_of(source).least for source in ("//a[@href]", "//a//b", "//a[count(//b[//c]) > 1]")]
+    [1108419, 1125, 500]
+    """
+    try:
+        expression = parse(source)
+    except ValueError:
+        expression = None
+    unlimited = Form(expression, 0, 0)
+    return Form(expression, _largest(unlimited, lambda size: size), _largest(unlimited, lambda _: DEEP))
+
+
+def _largest(form: Form, depth: Callable[[int], int]) -> int:
+    """Return the largest of some sizes of pages up to which an expression may be evaluated, 0 if there is none."""
+
+    def is_too_much(size: int) -> bool:
+        return form.work(Shape.worst(size, min(depth(size), size))) > MOST_WORK
+
+    number = bisect_left(_SIZES, True, key=is_too_much)
+    return _SIZES[number - 1] if number else 0

@@ -1,0 +1,137 @@
+"""Refuse to evaluate expressions where that would take too much work on a page: the same ones on every machine."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from lxml import etree
+from lxml.html import HtmlElement
+
+from knowledge_base.xpath_cost import DEEP, MOST_WORK, Form, Shape, form_of
+from knowledge_base.xpath_syntax import Call, Expression, Literal, Operation, Path, Step
+
+BYTES_OF_NODE = 64
+"""Bytes of a page's source that count as one more node: long texts take time as well."""
+
+FEW_NODES = 300
+"""Nodes of a page on which anything may be evaluated."""
+
+_size = etree.XPath("count(descendant-or-self::*)")
+_part = etree.XPath(f"count(descendant-or-self::*) + string-length() div {BYTES_OF_NODE}")
+_deep = etree.XPath("boolean(self::*" + DEEP * "/*" + ")")
+
+
+class TooCostlyError(etree.XPathError):
+    """Raised where the evaluation of an expression would take too much work on a page; it was not begun."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """A page that was looked at: its shape, and its elements by their names, by words of classes and by ids."""
+
+    shape: Shape
+    names: Counter[str]
+    classes: Counter[str]
+    ids: Counter[str]
+
+    def most(self, step: Step) -> int | None:
+        """Return how many elements a step can find, None where neither a name nor a condition tells it."""
+        known = [] if step.test.endswith(("*", "()")) else [self.names[step.test]]
+        for predicate in step.predicates:
+            known += self._asked(predicate)
+        return min(known, default=None)
+
+    def _asked(self, predicate: Expression) -> Iterable[int]:
+        """Yield how many elements have a class or an id that a condition asks for."""
+        match predicate:
+            case Operation("and", left, right):
+                yield from self._asked(left)
+                yield from self._asked(right)
+            case Operation("=", Path((Step("attribute", "id", ()),), False, None), Literal(value)):
+                yield self.ids[value]
+            case Call("contains", (Call("concat", (Literal(" "), _, Literal(" "))), Literal(word))) if _is_word(word):
+                if _reads_class(predicate):
+                    yield self.classes[word[1:-1]]
+
+
+def _is_word(text: str) -> bool:
+    return len(text) > 2 and text[0] == text[-1] == " " and " " not in text[1:-1]
+
+
+def _reads_class(test: Call) -> bool:
+    """Return whether a test for a word is one of the words of the context node's class."""
+    match test.arguments[0]:
+        case Call("concat", (_, Call("normalize-space", (read,)), _)) | Call("concat", (_, read, _)):
+            return read == Path((Step("attribute", "class"),))
+    return False
+
+
+class Limits:
+    """Tells whether expressions may be evaluated on one page. The page is looked at when that is first in doubt."""
+
+    def __init__(self, root: HtmlElement, length: int = 0) -> None:
+        """Take the document element, and the length of the page's source in bytes."""
+        self._root = root
+        self._length = length
+        self._size = 0
+        self._is_deep = False
+        self._measured: _Measured | None = None
+        self._worked: dict[tuple[str, int], int] = {}
+
+    def check(self, source: str, context: HtmlElement) -> None:
+        """Raise ``TooCostlyError`` where an expression must not be evaluated at an element of the page."""
+        size = self._size or self._sized()
+        if size <= FEW_NODES:
+            return
+        form = form_of(source)
+        if size <= form.least or (size <= form.shallow and not self._is_deep):
+            return
+        within = self._within(form, context)
+        if (source, within) not in self._worked:
+            self._worked[source, within] = form.work(self._shape(within))
+        work = self._worked[source, within]
+        if work > MOST_WORK:
+            raise TooCostlyError(f"may look at {work:,} nodes, of {MOST_WORK:,}: {source[:200]}")
+
+    def _sized(self) -> int:
+        self._size = int(_size(self._root)) + self._length // BYTES_OF_NODE
+        self._is_deep = bool(_deep(self._root))
+        return self._size
+
+    def _within(self, form: Form, context: HtmlElement) -> int:
+        """Return the number of nodes that can be reached from a context, rounded up; 0 for all of the page."""
+        if context is self._root or not form.is_downward:
+            return 0
+        return 1 << int(_part(context)).bit_length()
+
+    def _shape(self, within: int) -> Shape:
+        self._measured = self._measured or _measured(self._root, self._length // BYTES_OF_NODE)
+        shape = replace(self._measured.shape, count=self._measured.most)
+        return shape.part(within) if within else shape
+
+
+def _measured(root: HtmlElement, texts: int) -> _Measured:
+    """Look at all elements of a page; ``texts`` are the nodes that its text counts for."""
+    names, classes, ids = Counter[str](), Counter[str](), Counter[str]()
+    children = [0]
+    depths = beside = deepest = siblings = 0
+    for event, element in etree.iterwalk(root, events=("start", "end")):
+        if event == "end":
+            number = children.pop()
+            beside, siblings = beside + number * number, max(siblings, number)
+            continue
+        if not isinstance(element.tag, str):
+            children.append(0)
+            continue
+        names[element.tag] += 1
+        classes.update(set((element.get("class") or "").split()))
+        ids[element.get("id") or ""] += 1
+        children[-1] += 1
+        depths += len(children)
+        deepest = max(deepest, len(children))
+        children.append(0)
+    size = names.total()
+    shape = Shape(
+        size + texts, deepest, siblings, depths + texts * depths // max(1, size), beside + texts * max(1, siblings)
+    )
+    return _Measured(shape, names, classes, ids)
