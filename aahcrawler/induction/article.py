@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from lxml.etree import _Element as Element
 
-from aahcrawler.induction.article_text import ArticleText, article_text, letters
+from aahcrawler.induction.article_text import ArticleText, apart_from, article_text, letters
+from aahcrawler.induction.comment_sections import Section
 from aahcrawler.induction.headings import heading_target
 from aahcrawler.induction.main_part import MainPart, main_part
 from aahcrawler.induction.prepared_page import PreparedPage
@@ -27,6 +28,9 @@ LEAST_TITLED = 250
 
 LEAST_DATED = 120
 """The weight of text from which the main part is an article if it has a heading, and a date or an author."""
+
+LEAST_COMMENTED = 20
+"""The letters of text below the page's heading that make an article where readers comment on it."""
 
 LEAST_LETTERS = 40
 """The letters of text that a page has at least that calls itself an article."""
@@ -77,7 +81,9 @@ def judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given
     if not says and _is_withheld(page, prepared):
         return Judged(sets, None, (), NoObject.WITHHELD)
     part, text = None, None
-    loose = [each for each in sets if each.nature is Nature.POSTS and _is_loose(each)]
+    loose = [
+        each for each in sets if each.nature is Nature.POSTS and _is_loose(each) and _section(prepared, each) is None
+    ]
     if loose:
         kept = tuple(each for each in sets if each not in loose)
         part = main_part(prepared.outline, prepared.shown, kept, prepared.names)
@@ -89,8 +95,7 @@ def judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given
     reason = NoObject.NO_TEXT if part is None else NoObject.LIST
     if part is not None and not _holds_posts(prepared, part, posts) and not _lies_in(part, teasers_of(page, given)):
         read = text or article_text(page, prepared, part)
-        proven = (each for each in posts if _is_thread(prepared, each))
-        text = read.apart_from(record.body.plain() for each in proven for record in each.records if record.body)
+        text = apart_from(read, prepared.outline, _taken(prepared, sets))
         least_sentences = says and text is read
         objection = (
             _objection_to_said(prepared, part, text)
@@ -120,6 +125,25 @@ def _is_thread(prepared: PreparedPage, each: RecordSet) -> bool:
     return len(each.records) > 1 and each.confidence >= SURE and addressed >= MOSTLY_ADDRESSED * len(each.records)
 
 
+def _section(prepared: PreparedPage, each: RecordSet) -> Section | None:
+    """Return the section of comments that records lie in."""
+    return prepared.section_of(element for record in each.records for element in record.elements)
+
+
+def _taken(prepared: PreparedPage, sets: Sequence[RecordSet]) -> Sequence[tuple[int, int]]:
+    """Return the places of what is no text of an article: comments, posts beyond doubt, entries of lists."""
+    outline = prepared.outline
+    proven = [each for each in sets if each.nature is Nature.TEASERS or _is_thread(prepared, each)]
+    elements = (element for each in proven for record in each.records for element in record.elements)
+    places = [(outline.places[element], outline.ends[outline.places[element]]) for element in elements]
+    return (*places, *((each.first, each.end) for each in prepared.sections if _is_told(prepared, each, sets)))
+
+
+def _is_told(prepared: PreparedPage, section: Section, sets: Sequence[RecordSet]) -> bool:
+    """Return whether records were found in a section of comments."""
+    return any(_section(prepared, each) == section for each in sets if each.nature is Nature.POSTS)
+
+
 def _is_of_text(loose: Sequence[RecordSet], text: ArticleText) -> bool:
     """Return whether the text of an article is that of records and more."""
     bodies = [record.body.plain() for each in loose for record in each.records if record.body is not None]
@@ -146,7 +170,7 @@ def _lies_in(article: MainPart, teasers: frozenset[Element]) -> bool:
 
 def _holds_posts(prepared: PreparedPage, part: MainPart, posts: Sequence[RecordSet]) -> bool:
     """Return whether a page is about the posts, not about an article that they may be comments on."""
-    rivals = [each for each in posts if not _are_comments(each)]
+    rivals = [each for each in posts if not _are_comments(each) and _section(prepared, each) is None]
     if not rivals or (part.title and part.running > OUTWEIGHS * _running(prepared, rivals)):
         return False
     return not _is_signed(part) or min(prepared.outline.places[each.records[0].element] for each in rivals) < part.place
@@ -186,6 +210,8 @@ def _objection(
 ) -> NoObject | None:
     """Return why the main part of a page is no article but stands around a list or a form; None where it is one."""
     running = max(part.running, text.running)
+    if part.title and _is_commented(prepared, part, sets):
+        return None if text.letters >= LEAST_COMMENTED else NoObject.LITTLE_TEXT
     least = LEAST_RUNNING if not part.title else LEAST_DATED if _is_signed(part) else LEAST_TITLED
     least_sentences = least / 2 if _is_signed(part) and not part.title else least
     if running < least or text.linked > running or text.sentences < least_sentences:
@@ -201,6 +227,12 @@ def _objection(
     if claims.is_front_page(page) and (running < LEAST_RUNNING or sets or claims.heads_teasers(page)):
         return NoObject.FRONT_PAGE
     return None
+
+
+def _is_commented(prepared: PreparedPage, part: MainPart, sets: Sequence[RecordSet]) -> bool:
+    """Return whether readers comment on a text: a section of comments below it has some."""
+    told = [each for each in prepared.sections if _is_told(prepared, each, sets)]
+    return bool(told) and part.place < told[0].first
 
 
 def _is_of_teasers(prepared: PreparedPage, part: MainPart, text: ArticleText) -> bool:

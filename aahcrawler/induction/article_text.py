@@ -7,6 +7,8 @@ out; the standfirst between heading and text is included.
 
 import logging
 import re
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from copy import deepcopy
@@ -82,17 +84,6 @@ class ArticleText:
         long = [key for text in texts for line in text.split("\n") if len(key := _key(line)) >= RUNNING]
         return bool(long) and sum(len(key) for key in long if key in own) >= MISSED * sum(map(len, long))
 
-    def apart_from(self, texts: Iterable[str]) -> "ArticleText":
-        """Return the text without the lines of others if it mostly consists of these, else as it is."""
-        others = {_key(line) for text in texts for line in text.split("\n")}
-        own = [line for line in self.lines if _key(line) not in others]
-        if 2 * letters("\n".join(own)) >= self.letters:
-            return self
-        lead = sum(line in own for line in self.lines[: self.lead])
-        running = sum(len(key) for key in map(_key, own) if len(key) >= RUNNING)
-        whole = tuple(line for line in self.whole if _key(line) not in others)
-        return replace(self, lines=tuple(own), lead=lead, running=running, whole=whole)
-
     @property
     def sentences(self) -> int:
         """Return the number of letters in lines that hold a sentence."""
@@ -150,6 +141,54 @@ def article_text(page: Page, prepared: PreparedPage, part: MainPart | None) -> A
     found = _Lines((*lead, *(line for line in whole if _key(line) not in shown.linked)), shown.linked)
     running = sum(map(len, shown.keys.intersection(found.long)))
     return ArticleText(tuple(found.lines), len(lead), running, (*lead, *whole), agreed)
+
+
+def apart_from(text: ArticleText, outline: Outline, taken: Sequence[tuple[int, int]]) -> ArticleText:
+    """Return the text without the lines that the page shows in some extents alone, given by their first place and end.
+
+    A line that it shows elsewhere as well, such as one that a comment quotes, is kept as often as it stands there.
+    """
+    if not taken:
+        return text
+    blocks = _Shown(outline).blocks
+    reach = _Extents(taken)
+    lead = [*_outside(text.lines[: text.lead], blocks, reach)]
+    lines = (*lead, *_outside(text.lines[text.lead :], blocks, reach))
+    if lines == text.lines:
+        return text
+    running = sum(len(key) for key in map(_key, lines) if len(key) >= RUNNING)
+    return replace(text, lines=lines, lead=len(lead), running=running, whole=(*_outside(text.whole, blocks, reach),))
+
+
+def _outside(lines: Iterable[str], blocks: Sequence["_Block"], taken: "_Extents") -> Iterator[str]:
+    """Yield lines but those that only some extents show; one that is shown nowhere goes with the line before."""
+    within = {each.key for each in blocks if taken.cover(each.pieces[0].owner)}
+    free = Counter(each.key for each in blocks if not taken.cover(each.pieces[0].owner))
+    kept = True
+    for line in lines:
+        key = _key(line)
+        if free[key] > 0 or key in within:
+            kept = free[key] > 0
+            free[key] -= kept
+        if kept:
+            yield line
+
+
+class _Extents:
+    """Extents of places, which may overlap."""
+
+    def __init__(self, extents: Iterable[tuple[int, int]]) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        for start, end in sorted(extents):
+            if not self._ends or start >= self._ends[-1]:
+                self._starts.append(start)
+                self._ends.append(end)
+            self._ends[-1] = max(self._ends[-1], end)
+
+    def cover(self, place: int) -> bool:
+        number = bisect_right(self._starts, place) - 1
+        return number >= 0 and place < self._ends[number]
 
 
 def _agreed(page: Page, read: "_Lines", structure: "_Lines", shown: "_Shown") -> tuple[Sequence[str], bool]:
