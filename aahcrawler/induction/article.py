@@ -13,7 +13,7 @@ from aahcrawler.induction.headings import heading_target
 from aahcrawler.induction.main_part import MainPart, main_part
 from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.induction.record_identity import is_front
-from aahcrawler.induction.record_sets import Nature, NoObject, RecordSet
+from aahcrawler.induction.record_sets import Nature, NoObject, Record, RecordSet
 from aahcrawler.induction.record_shapes import is_of
 from aahcrawler.page import Page, claims
 from aahcrawler.page.schemaorg import Item
@@ -31,6 +31,9 @@ LEAST_DATED = 120
 
 LEAST_COMMENTED = 20
 """The letters of text below the page's heading that make an article where readers comment on it."""
+
+MOSTLY_LISTED, MOST_OF_ONE = 0.5, 0.75
+"""The share of a text that entries of a list have where the page is a list, and the most of that for one of them."""
 
 LEAST_LETTERS = 40
 """The letters of text that a page has at least that calls itself an article."""
@@ -131,12 +134,16 @@ def _section(prepared: PreparedPage, each: RecordSet) -> Section | None:
 
 
 def _taken(prepared: PreparedPage, sets: Sequence[RecordSet]) -> Sequence[tuple[int, int]]:
-    """Return the places of what is no text of an article: comments, posts beyond doubt, entries of lists."""
-    outline = prepared.outline
-    proven = [each for each in sets if each.nature is Nature.TEASERS or _is_thread(prepared, each)]
-    elements = (element for each in proven for record in each.records for element in record.elements)
-    places = [(outline.places[element], outline.ends[outline.places[element]]) for element in elements]
+    """Return the places of what is no text of an article: comments, and posts beyond doubt."""
+    proven = [each for each in sets if each.nature is Nature.POSTS and _is_thread(prepared, each)]
+    places = [extent for each in proven for record in each.records for extent in _extents(prepared, record)]
     return (*places, *((each.first, each.end) for each in prepared.sections if _is_told(prepared, each, sets)))
+
+
+def _extents(prepared: PreparedPage, record: Record) -> Sequence[tuple[int, int]]:
+    """Return the first place and the end of each element of a record."""
+    places = [prepared.outline.places[element] for element in record.elements]
+    return [(place, prepared.outline.ends[place]) for place in places]
 
 
 def _is_told(prepared: PreparedPage, section: Section, sets: Sequence[RecordSet]) -> bool:
@@ -220,6 +227,8 @@ def _objection(
     led = [record for each in sets if not each.aside for record in each.records if record.target is not None]
     if sum(outline.running(outline.places[record.element]) for record in led) > running:
         return NoObject.LIST
+    if _is_of_entries(prepared, text, sets):
+        return NoObject.LIST
     if prepared.writing is not None and prepared.writing < part.place:
         return NoObject.FORM
     if claims.is_row_of_teasers(page, text.whole) or _leads_away(prepared, part):
@@ -233,6 +242,17 @@ def _is_commented(prepared: PreparedPage, part: MainPart, sets: Sequence[RecordS
     """Return whether readers comment on a text: a section of comments below it has some."""
     told = [each for each in prepared.sections if _is_told(prepared, each, sets)]
     return bool(told) and part.place < told[0].first
+
+
+def _is_of_entries(prepared: PreparedPage, text: ArticleText, sets: Sequence[RecordSet]) -> bool:
+    """Return whether a text is that of the entries of a list, none of which has most of it."""
+    listed = [each for each in sets if each.nature is Nature.TEASERS and not each.aside]
+    entries = [_extents(prepared, record) for each in listed for record in each.records]
+    left = apart_from(text, prepared.outline, [extent for entry in entries for extent in entry])
+    taken = text.letters - left.letters
+    if taken < MOSTLY_LISTED * text.letters:
+        return False
+    return all(text.letters - apart_from(text, prepared.outline, entry).letters <= MOST_OF_ONE * taken for entry in entries)
 
 
 def _is_of_teasers(prepared: PreparedPage, part: MainPart, text: ArticleText) -> bool:

@@ -2,7 +2,6 @@
 
 import re
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -16,7 +15,7 @@ MOST_SECTIONS = 20
 LONGEST_HEADING = 80
 
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
-_COUNTING = _HEADINGS | {"p", "div", "legend", "summary", "strong", "span"}
+_COUNTING = _HEADINGS | {"p", "div", "legend", "summary"}
 _HIGHEST = 2
 _COMMENTS = (
     r"(?:web)?mentions|(?:user)?comments|replies|responses|reactions|remarks|discussion|guestbook|kommentare|"
@@ -105,15 +104,23 @@ def _section(outline: Outline, place: int, dated: Sequence[int]) -> Section | No
     is_heading = outline.tags[place] in _HEADINGS
     section = _below(outline, place, dated)
     told = int(counted[1] or counted[2]) if counted is not None else None
-    if told is not None and told > 0 and told == _alike(outline, section, dated):
+    alike = _alike(outline, section, dated)
+    if told is not None and told == len(alike) and 2 * sum(map(outline.running, alike)) >= _running(outline, section):
         return Section(section.first, section.end, told) if told > 1 or is_heading or known is not None else None
     return Section(section.first, section.end, told) if known is not None and is_heading else None
+
+
+def _running(outline: Outline, section: Section) -> int:
+    tops = (each for each in outline.children(max(outline.parents[section.first], 0)) if section.covers(each))
+    return sum(map(outline.running, tops))
 
 
 def _is_short(outline: Outline, place: int) -> bool:
     shown = outline.free(place) + outline.linked(place)
     inner = range(place + 1, outline.ends[place])
-    return 2 <= shown <= LONGEST_HEADING and not any(outline.tags[each] in BLOCKS for each in inner)
+    if not 2 <= shown <= LONGEST_HEADING or any(outline.tags[each] in BLOCKS for each in inner):
+        return False
+    return outline.tags[place] in _HEADINGS or not outline.linked(place)
 
 
 def _below(outline: Outline, place: int, dated: Sequence[int]) -> Section:
@@ -131,14 +138,17 @@ def _below(outline: Outline, place: int, dated: Sequence[int]) -> Section:
     return Section(place, next(same, end))
 
 
-def _alike(outline: Outline, section: Section, dated: Sequence[int]) -> int:
-    """Return how many elements of one shape with a date there are, of the outermost shape that repeats."""
+def _alike(outline: Outline, section: Section, dated: Sequence[int]) -> Sequence[int]:
+    """Return the elements of one shape with a date, of the outermost shape that repeats; the only one if none does."""
     dates = _dates_in(dated, section)
     if not dates:
-        return 0
+        return ()
     above = [each for each in (dates[0], *outline.ancestors(dates[0])) if section.covers(each)]
-    counts = Counter(_shape(outline, each) for each in _around(outline, dates, section))
-    return next((counts[_shape(outline, each)] for each in reversed(above) if counts[_shape(outline, each)] > 1), 1)
+    by_shape: dict[object, list[int]] = {}
+    for each in _around(outline, dates, section):
+        by_shape.setdefault(_shape(outline, each), []).append(each)
+    repeated = (alike for each in reversed(above) if len(alike := by_shape[_shape(outline, each)]) > 1)
+    return next(repeated, above[-1:])
 
 
 def _around(outline: Outline, dates: Sequence[int], section: Section) -> Iterator[int]:
@@ -160,7 +170,7 @@ def lone_comment(outline: Outline, section: Section, shown: Sequence[Shown]) -> 
     """Return the place of the only comment of a section, None where there are several or none can be told."""
     dated = [each.place for each in shown]
     dates = _dates_in(dated, section)
-    if not dates or len(dates) > 3 or section.told not in (None, 1) or _alike(outline, section, dated) > 1:
+    if not dates or len(dates) > 3 or section.told not in (None, 1) or len(_alike(outline, section, dated)) > 1:
         return None
     root = dates[0]
     while outline.parents[root] > section.first and section.covers(outline.parents[root]):
