@@ -227,7 +227,7 @@ def _objection(
     led = [record for each in sets if not each.aside for record in each.records if record.target is not None]
     if sum(outline.running(outline.places[record.element]) for record in led) > running:
         return NoObject.LIST
-    if _is_of_entries(prepared, text, sets):
+    if _is_of_entries(prepared, text, sets) or _is_below_others(prepared, part, text):
         return NoObject.LIST
     if prepared.writing is not None and prepared.writing < part.place:
         return NoObject.FORM
@@ -253,6 +253,22 @@ def _is_of_entries(prepared: PreparedPage, text: ArticleText, sets: Sequence[Rec
     if taken < MOSTLY_LISTED * text.letters:
         return False
     return all(text.letters - apart_from(text, prepared.outline, entry).letters <= MOST_OF_ONE * taken for entry in entries)
+
+
+def _is_below_others(prepared: PreparedPage, part: MainPart, text: ArticleText) -> bool:
+    """Return whether most of a text stands below headings that lead to other pages of the site, as teasers do."""
+    outline, title = prepared.outline, fold(prepared.names.title).casefold()
+    headings = [place for place, tag in enumerate(outline.tags) if tag in _HEADINGS]
+    led = {
+        place
+        for place, target in _led(prepared, 0, len(outline.tags))
+        if queue_of(target) == prepared.names.queue and _heading_text(prepared, place).casefold() not in title
+    }
+    if not led:
+        return False
+    ends = (*headings[1:], len(outline.tags))
+    extents = [(place, end) for place, end in zip(headings, ends, strict=True) if place in led]
+    return apart_from(text, outline, extents).letters < (1 - MOSTLY_LISTED) * text.letters
 
 
 def _is_of_teasers(prepared: PreparedPage, part: MainPart, text: ArticleText) -> bool:

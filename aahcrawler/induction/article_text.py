@@ -136,7 +136,8 @@ def article_text(page: Page, prepared: PreparedPage, part: MainPart | None) -> A
     structure = _Lines(part.body.plain().split("\n") if part is not None else (), shown.linked)
     lines, agreed = _agreed(page, read, structure, shown)
     title = shown.headings | {_key(prepared.names.title)}
-    whole = tuple(_without_byline(_without_title(lines, title), part))
+    begun = _below_heading(shown, lines, part)
+    whole = tuple(_without_byline(_without_title(begun, title), part))
     lead = tuple(_lead(shown, part, whole))
     found = _Lines((*lead, *(line for line in whole if _key(line) not in shown.linked)), shown.linked)
     running = sum(map(len, shown.keys.intersection(found.long)))
@@ -189,6 +190,17 @@ class _Extents:
     def cover(self, place: int) -> bool:
         number = bisect_right(self._starts, place) - 1
         return number >= 0 and place < self._ends[number]
+
+
+def _below_heading(shown: "_Shown", lines: Sequence[str], part: MainPart | None) -> Sequence[str]:
+    """Return lines without the first ones if the page shows these above the heading of its text alone."""
+    heading = part.heading if part is not None else None
+    if heading is None or part is None or heading > part.place:
+        return lines
+    above = {each.key for each in shown.blocks if each.pieces[0].owner < heading}
+    below = {each.key for each in shown.blocks if each.pieces[0].owner >= heading}
+    first = takewhile(lambda line: _key(line) in above and _key(line) not in below, lines)
+    return lines[len(tuple(first)) :]
 
 
 def _agreed(page: Page, read: "_Lines", structure: "_Lines", shown: "_Shown") -> tuple[Sequence[str], bool]:
@@ -286,7 +298,7 @@ class _Block:
     @property
     def linked(self) -> float:
         """The share of its text that is links, of all but the words before a headline ("Read more:") that is one."""
-        whole = sum(piece.weight for piece in self.pieces)
+        whole = sum(piece.weight for piece in self.pieces if piece.linked or _key(piece.text))
         linked = sum(piece.weight for piece in self.pieces if piece.linked)
         if linked >= RUNNING and self.pieces[0].text.endswith(":"):
             whole -= self.pieces[0].weight
