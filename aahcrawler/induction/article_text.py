@@ -193,18 +193,21 @@ class _Extents:
 
 
 def _below_heading(shown: "_Shown", lines: Sequence[str], part: MainPart | None) -> Sequence[str]:
-    """Return lines without the first ones if the page shows these above the heading of its text alone."""
+    """Return lines without the first short ones that the page shows above the heading of its text alone."""
     heading = part.heading if part is not None else None
     if heading is None or part is None or heading > part.place:
         return lines
     above = {each.key for each in shown.blocks if each.pieces[0].owner < heading}
     below = {each.key for each in shown.blocks if each.pieces[0].owner >= heading}
-    first = takewhile(lambda line: _key(line) in above and _key(line) not in below, lines)
+    alone = above - below
+    first = takewhile(lambda line: len(line) < LONG_LINE and _key(line) in alone, lines)
     return lines[len(tuple(first)) :]
 
 
 def _agreed(page: Page, read: "_Lines", structure: "_Lines", shown: "_Shown") -> tuple[Sequence[str], bool]:
     """Return the lines that most readings agree on, and whether they are those of the structure."""
+    if read.is_dump_of(structure):
+        return structure.lines, True
     if read.agrees_with(structure, AGREED):
         return read.without_end(structure), False
     if read.agrees_with(structure, MISSED):
@@ -264,6 +267,10 @@ class _Lines:
     def is_shown_in(self, shown: AbstractSet[str]) -> bool:
         """Return whether the page shows any running line, and the text is neither all of its text nor a script's."""
         return not shown.isdisjoint(self.long)
+
+    def is_dump_of(self, other: "_Lines") -> bool:
+        """Return whether these are several lines of a page in one, all those of another reading among them."""
+        return len(self.lines) == 1 and bool(other._keys) and all(key in self._keys[0] for key in other._keys)
 
     def without_end(self, other: "_Lines") -> Sequence[str]:
         """Return the lines without the short ones behind the last one that another reading has as well."""
