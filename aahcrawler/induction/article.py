@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from lxml.etree import _Element as Element
 
-from aahcrawler.induction.article_text import ArticleText, apart_from, article_text, letters
+from aahcrawler.induction.article_text import ArticleText, apart_from, article_text, entries_of, letters
 from aahcrawler.induction.comment_sections import Section
 from aahcrawler.induction.headings import heading_target
 from aahcrawler.induction.main_part import MainPart, main_part
@@ -34,6 +34,9 @@ LEAST_COMMENTED = 20
 
 MOSTLY_LISTED, MOST_OF_ONE = 0.5, 0.75
 """The share of a text that entries of a list have where the page is a list, and the most of that for one of them."""
+
+FEWEST_LINKS = 5
+"""The fewest lines of links that make a list of a text."""
 
 LEAST_LETTERS = 40
 """The letters of text that a page has at least that calls itself an article."""
@@ -227,7 +230,7 @@ def _objection(
     led = [record for each in sets if not each.aside for record in each.records if record.target is not None]
     if sum(outline.running(outline.places[record.element]) for record in led) > running:
         return NoObject.LIST
-    if _is_of_entries(prepared, text, sets) or _is_below_others(prepared, part, text):
+    if _is_of_links(prepared, text) or _is_of_entries(prepared, text, sets) or _is_below_others(prepared, part, text):
         return NoObject.LIST
     if prepared.writing is not None and prepared.writing < part.place:
         return NoObject.FORM
@@ -253,6 +256,12 @@ def _is_of_entries(prepared: PreparedPage, text: ArticleText, sets: Sequence[Rec
     if taken < MOSTLY_LISTED * text.letters:
         return False
     return all(text.letters - apart_from(text, prepared.outline, entry).letters <= MOST_OF_ONE * taken for entry in entries)
+
+
+def _is_of_links(prepared: PreparedPage, text: ArticleText) -> bool:
+    """Return whether most lines of a text are links with a few words beside them, such as a date."""
+    lines, held = entries_of(text, prepared.outline)
+    return lines >= FEWEST_LINKS and held >= MOSTLY_LISTED * text.letters
 
 
 def _is_below_others(prepared: PreparedPage, part: MainPart, text: ArticleText) -> bool:

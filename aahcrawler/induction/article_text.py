@@ -175,6 +175,13 @@ def _outside(lines: Iterable[str], blocks: Sequence["_Block"], taken: "_Extents"
             yield line
 
 
+def entries_of(text: ArticleText, outline: Outline) -> tuple[int, int]:
+    """Return how many lines of a text are the most part of a link with a few words, and their letters."""
+    linked = {each.key for each in _Shown(outline).blocks if each.linked >= _FREE and not each.says}
+    found = [len(key) for key in map(_key, text.lines) if key in linked]
+    return len(found), sum(found)
+
+
 class _Extents:
     """Extents of places, which may overlap."""
 
@@ -301,6 +308,11 @@ class _Block:
 
     pieces: tuple[Piece, ...]
     key: str
+
+    @property
+    def says(self) -> bool:
+        """Whether it has running text besides its links."""
+        return any(piece.weight >= RUNNING for piece in self.pieces if not piece.linked)
 
     @property
     def linked(self) -> float:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from aahcrawler.induction.byline_words import names_nobody
 from aahcrawler.induction.outline import CONTROLS, Outline, Piece
+from aahcrawler.page.text import excerpt
 
 Slot = tuple[str, ...]
 
@@ -28,6 +29,7 @@ _ROWS = frozenset({"table", "tbody", "tr"})
 _CELLS = frozenset({"tr", "td", "th", "dt", "dd", "div"})
 _BREAKS = frozenset({"br", "hr", "wbr", "img"})
 _SHORT = 25
+_LONGEST_CONTROL = 40
 MOST_A_RECORD = 1_500
 """The most text of one record that counts, so that one long post does not decide alone."""
 
@@ -263,6 +265,8 @@ class _Descent:
         linked = sum(outline.linked(place) for _, place in places)
         if tags <= _HEADINGS:
             return False
+        if tags == {"a"} and not held and len(places) > 2:
+            return len({excerpt(outline.elements[place], _LONGEST_CONTROL) for _, place in places}) == 1
         return (
             linked > 2 * free
             and linked > 0

@@ -62,6 +62,10 @@ _USER_ADDRESS = re.compile(
 )
 _FILED = frozenset({"tag", "category", "bookmark"})
 _FILED_WORD = re.compile(r"(?:^|[-_])(?:tag|category|categories)(?:$|[-_])", re.IGNORECASE)
+_FILED_UNDER = frozenset(
+    "in under unter dans sous en onder i w v category categories categoría kategorie rubrik rubrique tag tags tagged".split()
+)
+"""Words before the name of a category."""
 _FILED_ADDRESS = re.compile(r"/(?:tags?|category|categories|kategorie|kategorien|rubrik|rubrique)/", re.IGNORECASE)
 _NOWHERE = ("#", "javascript:")
 _BUTTON_WORD = re.compile(r"(?:^|[-_])(?:btns?|buttons?)(?:$|[-_])", re.IGNORECASE)
@@ -376,6 +380,8 @@ def _is_filed(outline: Outline, place: int) -> bool:
     rels = {word for each in links for word in (outline.elements[each].get("rel") or "").lower().split()}
     if not links or "author" in rels:
         return False
+    if outline.leading_word(links[0]) in _FILED_UNDER:
+        return True
     return not _FILED.isdisjoint(rels) or any(
         any(map(_FILED_WORD.search, outline.tokens[each]))
         or _FILED_ADDRESS.search((outline.elements[each].get("href") or "")[:500])
