@@ -35,8 +35,8 @@ LEAST_COMMENTED = 20
 MOSTLY_LISTED, MOST_OF_ONE = 0.5, 0.75
 """The share of a text that entries of a list have where the page is a list, and the most of that for one of them."""
 
-FEWEST_LINKS = 5
-"""The fewest lines of links that make a list of a text."""
+FEWEST_LINKS, ALL_LINKS = 5, 0.9
+"""The fewest lines of links that make a list of a text, and the share of it that they have."""
 
 LEAST_LETTERS = 40
 """The letters of text that a page has at least that calls itself an article."""
@@ -230,7 +230,7 @@ def _objection(
     led = [record for each in sets if not each.aside for record in each.records if record.target is not None]
     if sum(outline.running(outline.places[record.element]) for record in led) > running:
         return NoObject.LIST
-    if _is_of_links(prepared, text) or _is_of_entries(prepared, text, sets) or _is_below_others(prepared, part, text):
+    if _is_of_links(prepared, text) or _is_of_entries(prepared, text, sets) or _is_below_others(prepared, text):
         return NoObject.LIST
     if prepared.writing is not None and prepared.writing < part.place:
         return NoObject.FORM
@@ -255,16 +255,18 @@ def _is_of_entries(prepared: PreparedPage, text: ArticleText, sets: Sequence[Rec
     taken = text.letters - left.letters
     if taken < MOSTLY_LISTED * text.letters:
         return False
-    return all(text.letters - apart_from(text, prepared.outline, entry).letters <= MOST_OF_ONE * taken for entry in entries)
+    return all(
+        text.letters - apart_from(text, prepared.outline, entry).letters <= MOST_OF_ONE * taken for entry in entries
+    )
 
 
 def _is_of_links(prepared: PreparedPage, text: ArticleText) -> bool:
     """Return whether most lines of a text are links with a few words beside them, such as a date."""
     lines, held = entries_of(text, prepared.outline)
-    return lines >= FEWEST_LINKS and held >= MOSTLY_LISTED * text.letters
+    return lines >= FEWEST_LINKS and held >= ALL_LINKS * text.letters
 
 
-def _is_below_others(prepared: PreparedPage, part: MainPart, text: ArticleText) -> bool:
+def _is_below_others(prepared: PreparedPage, text: ArticleText) -> bool:
     """Return whether most of a text stands below headings that lead to other pages of the site, as teasers do."""
     outline, title = prepared.outline, fold(prepared.names.title).casefold()
     headings = [place for place, tag in enumerate(outline.tags) if tag in _HEADINGS]

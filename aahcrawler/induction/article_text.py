@@ -153,26 +153,29 @@ def apart_from(text: ArticleText, outline: Outline, taken: Sequence[tuple[int, i
         return text
     blocks = _Shown(outline).blocks
     reach = _Extents(taken)
-    lead = [*_outside(text.lines[: text.lead], blocks, reach)]
-    lines = (*lead, *_outside(text.lines[text.lead :], blocks, reach))
+    kept = _outside(text.lines, blocks, reach)
+    lines, lead = tuple(text.lines[number] for number in kept), sum(number < text.lead for number in kept)
     if lines == text.lines:
         return text
     running = sum(len(key) for key in map(_key, lines) if len(key) >= RUNNING)
-    return replace(text, lines=lines, lead=len(lead), running=running, whole=(*_outside(text.whole, blocks, reach),))
+    whole = tuple(text.whole[number] for number in _outside(text.whole, blocks, reach))
+    return replace(text, lines=lines, lead=lead, running=running, whole=whole)
 
 
-def _outside(lines: Iterable[str], blocks: Sequence["_Block"], taken: "_Extents") -> Iterator[str]:
-    """Yield lines but those that only some extents show; one that is shown nowhere goes with the line before."""
+def _outside(lines: Iterable[str], blocks: Sequence["_Block"], taken: "_Extents") -> list[int]:
+    """Return the numbers of lines but those that only some extents show; one shown nowhere goes with the one before."""
     within = {each.key for each in blocks if taken.cover(each.pieces[0].owner)}
     free = Counter(each.key for each in blocks if not taken.cover(each.pieces[0].owner))
+    found: list[int] = []
     kept = True
-    for line in lines:
+    for number, line in enumerate(lines):
         key = _key(line)
         if free[key] > 0 or key in within:
             kept = free[key] > 0
             free[key] -= kept
         if kept:
-            yield line
+            found.append(number)
+    return found
 
 
 def entries_of(text: ArticleText, outline: Outline) -> tuple[int, int]:
@@ -254,8 +257,8 @@ class _Lines:
 
     def __init__(self, lines: Iterable[str], linked: Collection[str]) -> None:
         self.lines = [line for line in lines if line]
-        self._keys = [_key(line) for line in self.lines]
-        self.long = [key for key in self._keys if len(key) >= RUNNING and key not in linked]
+        self.letters = [_key(line) for line in self.lines]
+        self.long = [key for key in self.letters if len(key) >= RUNNING and key not in linked]
 
     @cached_property
     def running(self) -> int:
@@ -265,7 +268,7 @@ class _Lines:
     @cached_property
     def keys(self) -> str:
         """The letters of all lines, each between line feeds."""
-        return "\n".join(("", *self._keys, ""))
+        return "\n".join(("", *self.letters, ""))
 
     def agrees_with(self, other: "_Lines", least: float) -> bool:
         """Return whether of the running text of each a share of at least ``least`` is in the other."""
@@ -277,7 +280,7 @@ class _Lines:
 
     def is_dump_of(self, other: "_Lines") -> bool:
         """Return whether these are several lines of a page in one, all those of another reading among them."""
-        return len(self.lines) == 1 and bool(other._keys) and all(key in self._keys[0] for key in other._keys)
+        return len(self.lines) == 1 and bool(other.letters) and all(key in self.letters[0] for key in other.letters)
 
     def without_end(self, other: "_Lines") -> Sequence[str]:
         """Return the lines without the short ones behind the last one that another reading has as well."""
@@ -298,7 +301,7 @@ class _Lines:
 
     def lines_of(self, others: Iterable["_Lines"]) -> list[str]:
         """Return the lines from the first one that one of others has as well to the last such line."""
-        has = [number for number, key in enumerate(self._keys) if any(f"\n{key}\n" in each.keys for each in others)]
+        has = [number for number, key in enumerate(self.letters) if any(f"\n{key}\n" in each.keys for each in others)]
         return self.lines[has[0] : has[-1] + 1] if has else []
 
 
@@ -312,7 +315,7 @@ class _Block:
     @property
     def says(self) -> bool:
         """Whether it has running text besides its links."""
-        return any(piece.weight >= RUNNING for piece in self.pieces if not piece.linked)
+        return sum(piece.weight for piece in self.pieces if not piece.linked) >= RUNNING
 
     @property
     def linked(self) -> float:

@@ -43,7 +43,7 @@ class Candidate:
 
 
 def candidates(outline: Outline, shown: Sequence[Shown], sections: Sequence[Section] = ()) -> tuple[Candidate, ...]:
-    """Return the sets worth a closer look, the one with most text first; comments are sought in ``sections`` as well."""
+    """Return the sets worth a closer look, the one with most text first; comments are sought in ``sections``."""
     found: dict[tuple[tuple[int, ...], ...], Candidate] = {}
     clusters = [("date", places) for places in _date_clusters(outline, shown)]
     for section in sections:

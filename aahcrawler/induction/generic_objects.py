@@ -31,7 +31,9 @@ _AUTHOR = re.compile(
     r"(?:^|\s)(?:by|submitted)(?:\s|$)",
     re.IGNORECASE,
 )
-_BY = re.compile(r"\W*(?:submitted by|by|von|por|par|di|door|av|af|przez|autor|author|posted by|written by)\b\W", re.IGNORECASE)
+_BY = re.compile(
+    r"\W*(?:submitted by|by|von|por|par|di|door|av|af|przez|autor|author|posted by|written by)\b\W", re.IGNORECASE
+)
 _NO_NAME = re.compile(r"[*@?!:/\d]|…|\.\.\.")
 
 

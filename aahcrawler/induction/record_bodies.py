@@ -266,7 +266,8 @@ class _Descent:
         if tags <= _HEADINGS:
             return False
         if tags == {"a"} and not held and len(places) > 2:
-            return len({excerpt(outline.elements[place], _LONGEST_CONTROL) for _, place in places}) == 1
+            beside_text = all(outline.elements[outline.parents[place]].find("p") is not None for _, place in places)
+            return beside_text and len({excerpt(outline.elements[place], _LONGEST_CONTROL) for _, place in places}) == 1
         return (
             linked > 2 * free
             and linked > 0

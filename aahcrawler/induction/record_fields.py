@@ -62,9 +62,10 @@ _USER_ADDRESS = re.compile(
 )
 _FILED = frozenset({"tag", "category", "bookmark"})
 _FILED_WORD = re.compile(r"(?:^|[-_])(?:tag|category|categories)(?:$|[-_])", re.IGNORECASE)
-_FILED_UNDER = frozenset(
-    "in under unter dans sous en onder i w v category categories categoría kategorie rubrik rubrique tag tags tagged".split()
-)
+_FILED_WORDS = """
+in under unter dans sous en onder i w v category categories categoría kategorie rubrik rubrique tag tags tagged
+"""
+_FILED_UNDER = frozenset(_FILED_WORDS.split())
 """Words before the name of a category."""
 _FILED_ADDRESS = re.compile(r"/(?:tags?|category|categories|kategorie|kategorien|rubrik|rubrique)/", re.IGNORECASE)
 _NOWHERE = ("#", "javascript:")

@@ -19,7 +19,7 @@ Order = Literal["dmy", "mdy", "ymd"]
 TOLERANCE = timedelta(days=1)
 """The time by which a date may lie after the capture, since its zone may not be known."""
 
-_WEEK, _MONTH = 604_800, 2_629_746
+_MINUTE, _HOUR, _DAY, _WEEK, _MONTH = 60, 3_600, 86_400, 604_800, 2_629_746
 
 MAX_LENGTH = 100
 """Text of more characters than this is no date."""
@@ -79,7 +79,9 @@ def parse(
     local = now.astimezone(ZoneInfo(zone) if isinstance(zone, str) else zone or UTC)
     try:
         found = (
-            _read(folded, _Setting(order, local, language, coarse)) if format is None else datetime.strptime(folded, format)  # noqa: DTZ007
+            _read(folded, _Setting(order, local, language, coarse))
+            if format is None
+            else datetime.strptime(folded, format)  # noqa: DTZ007
         )
         return None if found is None else _aware(found, local.tzinfo or UTC)
     except (ValueError, OverflowError):
@@ -406,5 +408,8 @@ def _ago(found: _Found, vocabulary: DateWords, setting: _Setting) -> datetime | 
 
 def _rounded(moment: datetime, unit: int) -> datetime:
     """Return a moment without what is finer than a unit of so many seconds, at most its day."""
-    parts = (("microsecond", 1), ("second", 60), ("minute", 3_600), ("hour", 86_400))
-    return moment.replace(**{name: 0 for name, least in parts if unit >= least})
+    if unit >= _DAY:
+        return moment.replace(hour=0, minute=0, second=0, microsecond=0)
+    if unit >= _HOUR:
+        return moment.replace(minute=0, second=0, microsecond=0)
+    return moment.replace(microsecond=0) if unit < _MINUTE else moment.replace(second=0, microsecond=0)

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - markup is as wide as it is written
 """Three small sites of differing make, with what their pages say: a static blog, a news site, questions and answers."""
 
 from collections.abc import Iterator, Sequence
