@@ -23,8 +23,8 @@ class PreparedPage:
     """The common input of induction: a page's outline, the dates it shows, its names.
 
     ``writing`` is the place of the element that holds the first text area, None if there is none. Text areas that are
-    hidden or in dialogs do not count. ``shapes`` are those of the records of the page's site, ``sections`` the stretches
-    of the page that hold comments.
+    hidden or in dialogs do not count. ``shapes`` are those of the records of the page's site, ``sections`` the
+    stretches of the page that hold comments.
     """
 
     outline: Outline

@@ -57,8 +57,8 @@ class Part:
 class Content:
     """The amount of readable content within each element of a set of parts.
 
-    Short pieces count little; pieces that most parts share, the text of links, dates (the ``dated`` pieces) and words of
-    bylines nothing.
+    Short pieces count little; pieces that most parts share, the text of links, dates (in ``dated`` places) and words
+    of bylines nothing.
     """
 
     outline: Outline

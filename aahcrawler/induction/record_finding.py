@@ -80,7 +80,7 @@ def find_records(prepared: PreparedPage) -> tuple[RecordSet, ...]:
 
 
 def _holds_own_comments(prepared: PreparedPage, candidate: Candidate) -> bool:
-    """Return whether one of several records holds the section of comments that others lie in: it is what they are on."""
+    """Return whether one of several records holds the section of comments that others lie in: its comments."""
     outline = prepared.outline
     held = [each for each in prepared.sections for root in candidate.roots if outline.contains(root, each.first)]
     return any(sum(each.covers(root) for root in candidate.roots) for each in held)
