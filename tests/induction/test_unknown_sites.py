@@ -58,7 +58,8 @@ def test_comments_that_quote_the_text_leave_it_whole() -> None:
         for number, name, answer in ((1, "Ann Boyd", "So it was."), (2, "mo_fi", "I swam."))
     )
     page = page_of(
-        f"<title>Snow</title><h1>Snow</h1><div class=words><p>{LINE}</p></div><div class=talk><h3>2 remarks</h3>{remarks}</div>"
+        f"<title>Snow</title><h1>Snow</h1><div class=words><p>{LINE}</p></div><div class=talk>"
+        f"<h3>2 remarks</h3>{remarks}</div>"
     )
     whole, *others = read(page)
     assert whole.first("body") == LINE
