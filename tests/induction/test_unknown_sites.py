@@ -66,9 +66,7 @@ def test_comments_that_quote_the_text_leave_it_whole() -> None:
     assert [told(each)[:2] for each in others] == [(f"{LINE} So it was.", "Ann Boyd"), (f"{LINE} I swam.", "mo_fi")]
 
 
-@pytest.mark.parametrize(
-    ("ago", "date"), [("2 years, 3 months ago", None), ("3 days ago", "2022-01-12 00:00:00+00:00")]
-)
+@pytest.mark.parametrize(("ago", "date"), [("2 years, 3 months ago", None), ("3 days ago", "2022-01-12")])
 def test_a_comment_has_no_date_that_its_page_does_not_tell(ago: str, date: str | None) -> None:
     comments = "".join(
         f"<div id=comment-{number} class=comment><h4>{name} <small>{ago}</small></h4><p>{LINE} {number}</p></div>"
