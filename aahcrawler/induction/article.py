@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 from lxml.etree import _Element as Element
 
-from aahcrawler.induction.article_text import ArticleText, article_text, letters
+from aahcrawler.induction.article_text import ArticleText, apart_from, article_text, entries_of, letters
+from aahcrawler.induction.comment_sections import Section
 from aahcrawler.induction.headings import heading_target
 from aahcrawler.induction.main_part import MainPart, main_part
 from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.induction.record_identity import is_front
-from aahcrawler.induction.record_sets import Nature, NoObject, RecordSet
+from aahcrawler.induction.record_sets import Nature, NoObject, Record, RecordSet
 from aahcrawler.induction.record_shapes import is_of
 from aahcrawler.page import Page, claims
 from aahcrawler.page.schemaorg import Item
@@ -27,6 +28,15 @@ LEAST_TITLED = 250
 
 LEAST_DATED = 120
 """The weight of text from which the main part is an article if it has a heading, and a date or an author."""
+
+LEAST_COMMENTED = 20
+"""The letters of text below the page's heading that make an article where readers comment on it."""
+
+MOSTLY_LISTED, MOST_OF_ONE = 0.5, 0.75
+"""The share of a text that entries of a list have where the page is a list, and the most of that for one of them."""
+
+FEWEST_LINKS, ALL_LINKS = 5, 0.9
+"""The fewest lines of links that make a list of a text, and the share of it that they have."""
 
 LEAST_LETTERS = 40
 """The letters of text that a page has at least that calls itself an article."""
@@ -77,7 +87,9 @@ def judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given
     if not says and _is_withheld(page, prepared):
         return Judged(sets, None, (), NoObject.WITHHELD)
     part, text = None, None
-    loose = [each for each in sets if each.nature is Nature.POSTS and _is_loose(each)]
+    loose = [
+        each for each in sets if each.nature is Nature.POSTS and _is_loose(each) and _section(prepared, each) is None
+    ]
     if loose:
         kept = tuple(each for each in sets if each not in loose)
         part = main_part(prepared.outline, prepared.shown, kept, prepared.names)
@@ -89,8 +101,7 @@ def judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given
     reason = NoObject.NO_TEXT if part is None else NoObject.LIST
     if part is not None and not _holds_posts(prepared, part, posts) and not _lies_in(part, teasers_of(page, given)):
         read = text or article_text(page, prepared, part)
-        proven = (each for each in posts if _is_thread(prepared, each))
-        text = read.apart_from(record.body.plain() for each in proven for record in each.records if record.body)
+        text = apart_from(read, prepared.outline, _taken(prepared, sets))
         least_sentences = says and text is read
         objection = (
             _objection_to_said(prepared, part, text)
@@ -120,6 +131,29 @@ def _is_thread(prepared: PreparedPage, each: RecordSet) -> bool:
     return len(each.records) > 1 and each.confidence >= SURE and addressed >= MOSTLY_ADDRESSED * len(each.records)
 
 
+def _section(prepared: PreparedPage, each: RecordSet) -> Section | None:
+    """Return the section of comments that records lie in."""
+    return prepared.section_of(element for record in each.records for element in record.elements)
+
+
+def _taken(prepared: PreparedPage, sets: Sequence[RecordSet]) -> Sequence[tuple[int, int]]:
+    """Return the places of what is no text of an article: comments, and posts beyond doubt."""
+    proven = [each for each in sets if each.nature is Nature.POSTS and _is_thread(prepared, each)]
+    places = [extent for each in proven for record in each.records for extent in _extents(prepared, record)]
+    return (*places, *((each.first, each.end) for each in prepared.sections if _is_told(prepared, each, sets)))
+
+
+def _extents(prepared: PreparedPage, record: Record) -> Sequence[tuple[int, int]]:
+    """Return the first place and the end of each element of a record."""
+    places = [prepared.outline.places[element] for element in record.elements]
+    return [(place, prepared.outline.ends[place]) for place in places]
+
+
+def _is_told(prepared: PreparedPage, section: Section, sets: Sequence[RecordSet]) -> bool:
+    """Return whether records were found in a section of comments."""
+    return any(_section(prepared, each) == section for each in sets if each.nature is Nature.POSTS)
+
+
 def _is_of_text(loose: Sequence[RecordSet], text: ArticleText) -> bool:
     """Return whether the text of an article is that of records and more."""
     bodies = [record.body.plain() for each in loose for record in each.records if record.body is not None]
@@ -146,7 +180,7 @@ def _lies_in(article: MainPart, teasers: frozenset[Element]) -> bool:
 
 def _holds_posts(prepared: PreparedPage, part: MainPart, posts: Sequence[RecordSet]) -> bool:
     """Return whether a page is about the posts, not about an article that they may be comments on."""
-    rivals = [each for each in posts if not _are_comments(each)]
+    rivals = [each for each in posts if not _are_comments(each) and _section(prepared, each) is None]
     if not rivals or (part.title and part.running > OUTWEIGHS * _running(prepared, rivals)):
         return False
     return not _is_signed(part) or min(prepared.outline.places[each.records[0].element] for each in rivals) < part.place
@@ -186,6 +220,8 @@ def _objection(
 ) -> NoObject | None:
     """Return why the main part of a page is no article but stands around a list or a form; None where it is one."""
     running = max(part.running, text.running)
+    if part.title and _is_commented(prepared, part, sets):
+        return None if text.letters >= LEAST_COMMENTED else NoObject.LITTLE_TEXT
     least = LEAST_RUNNING if not part.title else LEAST_DATED if _is_signed(part) else LEAST_TITLED
     least_sentences = least / 2 if _is_signed(part) and not part.title else least
     if running < least or text.linked > running or text.sentences < least_sentences:
@@ -194,6 +230,8 @@ def _objection(
     led = [record for each in sets if not each.aside for record in each.records if record.target is not None]
     if sum(outline.running(outline.places[record.element]) for record in led) > running:
         return NoObject.LIST
+    if _is_of_links(prepared, text) or _is_of_entries(prepared, text, sets) or _is_below_others(prepared, text):
+        return NoObject.LIST
     if prepared.writing is not None and prepared.writing < part.place:
         return NoObject.FORM
     if claims.is_row_of_teasers(page, text.whole) or _leads_away(prepared, part):
@@ -201,6 +239,47 @@ def _objection(
     if claims.is_front_page(page) and (running < LEAST_RUNNING or sets or claims.heads_teasers(page)):
         return NoObject.FRONT_PAGE
     return None
+
+
+def _is_commented(prepared: PreparedPage, part: MainPart, sets: Sequence[RecordSet]) -> bool:
+    """Return whether readers comment on a text: a section of comments below it has some."""
+    told = [each for each in prepared.sections if _is_told(prepared, each, sets)]
+    return bool(told) and part.place < told[0].first
+
+
+def _is_of_entries(prepared: PreparedPage, text: ArticleText, sets: Sequence[RecordSet]) -> bool:
+    """Return whether a text is that of the entries of a list, none of which has most of it."""
+    listed = [each for each in sets if each.nature is Nature.TEASERS and not each.aside]
+    entries = [_extents(prepared, record) for each in listed for record in each.records]
+    left = apart_from(text, prepared.outline, [extent for entry in entries for extent in entry])
+    taken = text.letters - left.letters
+    if taken < MOSTLY_LISTED * text.letters:
+        return False
+    return all(
+        text.letters - apart_from(text, prepared.outline, entry).letters <= MOST_OF_ONE * taken for entry in entries
+    )
+
+
+def _is_of_links(prepared: PreparedPage, text: ArticleText) -> bool:
+    """Return whether most lines of a text are links with a few words beside them, such as a date."""
+    lines, held = entries_of(text, prepared.outline)
+    return lines >= FEWEST_LINKS and held >= ALL_LINKS * text.letters
+
+
+def _is_below_others(prepared: PreparedPage, text: ArticleText) -> bool:
+    """Return whether most of a text stands below headings that lead to other pages of the site, as teasers do."""
+    outline, title = prepared.outline, fold(prepared.names.title).casefold()
+    headings = [place for place, tag in enumerate(outline.tags) if tag in _HEADINGS]
+    led = {
+        place
+        for place, target in _led(prepared, 0, len(outline.tags))
+        if queue_of(target) == prepared.names.queue and _heading_text(prepared, place).casefold() not in title
+    }
+    if not led:
+        return False
+    ends = (*headings[1:], len(outline.tags))
+    extents = [(place, end) for place, end in zip(headings, ends, strict=True) if place in led]
+    return apart_from(text, outline, extents).letters < (1 - MOSTLY_LISTED) * text.letters
 
 
 def _is_of_teasers(prepared: PreparedPage, part: MainPart, text: ArticleText) -> bool:

@@ -7,6 +7,8 @@ out; the standfirst between heading and text is included.
 
 import logging
 import re
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from copy import deepcopy
@@ -82,17 +84,6 @@ class ArticleText:
         long = [key for text in texts for line in text.split("\n") if len(key := _key(line)) >= RUNNING]
         return bool(long) and sum(len(key) for key in long if key in own) >= MISSED * sum(map(len, long))
 
-    def apart_from(self, texts: Iterable[str]) -> "ArticleText":
-        """Return the text without the lines of others if it mostly consists of these, else as it is."""
-        others = {_key(line) for text in texts for line in text.split("\n")}
-        own = [line for line in self.lines if _key(line) not in others]
-        if 2 * letters("\n".join(own)) >= self.letters:
-            return self
-        lead = sum(line in own for line in self.lines[: self.lead])
-        running = sum(len(key) for key in map(_key, own) if len(key) >= RUNNING)
-        whole = tuple(line for line in self.whole if _key(line) not in others)
-        return replace(self, lines=tuple(own), lead=lead, running=running, whole=whole)
-
     @property
     def sentences(self) -> int:
         """Return the number of letters in lines that hold a sentence."""
@@ -145,15 +136,88 @@ def article_text(page: Page, prepared: PreparedPage, part: MainPart | None) -> A
     structure = _Lines(part.body.plain().split("\n") if part is not None else (), shown.linked)
     lines, agreed = _agreed(page, read, structure, shown)
     title = shown.headings | {_key(prepared.names.title)}
-    whole = tuple(_without_byline(_without_title(lines, title), part))
+    begun = _below_heading(shown, lines, part)
+    whole = tuple(_without_byline(_without_title(begun, title), part))
     lead = tuple(_lead(shown, part, whole))
     found = _Lines((*lead, *(line for line in whole if _key(line) not in shown.linked)), shown.linked)
     running = sum(map(len, shown.keys.intersection(found.long)))
     return ArticleText(tuple(found.lines), len(lead), running, (*lead, *whole), agreed)
 
 
+def apart_from(text: ArticleText, outline: Outline, taken: Sequence[tuple[int, int]]) -> ArticleText:
+    """Return the text without the lines that the page shows in some extents alone, given by their first place and end.
+
+    A line that it shows elsewhere as well, such as one that a comment quotes, is kept as often as it stands there.
+    """
+    if not taken:
+        return text
+    blocks = _Shown(outline).blocks
+    reach = _Extents(taken)
+    kept = _outside(text.lines, blocks, reach)
+    lines, lead = tuple(text.lines[number] for number in kept), sum(number < text.lead for number in kept)
+    if lines == text.lines:
+        return text
+    running = sum(len(key) for key in map(_key, lines) if len(key) >= RUNNING)
+    whole = tuple(text.whole[number] for number in _outside(text.whole, blocks, reach))
+    return replace(text, lines=lines, lead=lead, running=running, whole=whole)
+
+
+def _outside(lines: Iterable[str], blocks: Sequence["_Block"], taken: "_Extents") -> list[int]:
+    """Return the numbers of lines but those that only some extents show; one shown nowhere goes with the one before."""
+    within = {each.key for each in blocks if taken.cover(each.pieces[0].owner)}
+    free = Counter(each.key for each in blocks if not taken.cover(each.pieces[0].owner))
+    found: list[int] = []
+    kept = True
+    for number, line in enumerate(lines):
+        key = _key(line)
+        if free[key] > 0 or key in within:
+            kept = free[key] > 0
+            free[key] -= kept
+        if kept:
+            found.append(number)
+    return found
+
+
+def entries_of(text: ArticleText, outline: Outline) -> tuple[int, int]:
+    """Return how many lines of a text are the most part of a link with a few words, and their letters."""
+    linked = {each.key for each in _Shown(outline).blocks if each.linked >= _FREE and not each.says}
+    found = [len(key) for key in map(_key, text.lines) if key in linked]
+    return len(found), sum(found)
+
+
+class _Extents:
+    """Extents of places, which may overlap."""
+
+    def __init__(self, extents: Iterable[tuple[int, int]]) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        for start, end in sorted(extents):
+            if not self._ends or start >= self._ends[-1]:
+                self._starts.append(start)
+                self._ends.append(end)
+            self._ends[-1] = max(self._ends[-1], end)
+
+    def cover(self, place: int) -> bool:
+        number = bisect_right(self._starts, place) - 1
+        return number >= 0 and place < self._ends[number]
+
+
+def _below_heading(shown: "_Shown", lines: Sequence[str], part: MainPart | None) -> Sequence[str]:
+    """Return lines without the first short ones that the page shows above the heading of its text alone."""
+    heading = part.heading if part is not None else None
+    if heading is None or part is None or heading > part.place:
+        return lines
+    above = {each.key for each in shown.blocks if each.pieces[0].owner < heading}
+    below = {each.key for each in shown.blocks if each.pieces[0].owner >= heading}
+    alone = above - below
+    first = takewhile(lambda line: len(line) < LONG_LINE and _key(line) in alone, lines)
+    return lines[len(tuple(first)) :]
+
+
 def _agreed(page: Page, read: "_Lines", structure: "_Lines", shown: "_Shown") -> tuple[Sequence[str], bool]:
     """Return the lines that most readings agree on, and whether they are those of the structure."""
+    if read.is_dump_of(structure):
+        return structure.lines, True
     if read.agrees_with(structure, AGREED):
         return read.without_end(structure), False
     if read.agrees_with(structure, MISSED):
@@ -193,8 +257,8 @@ class _Lines:
 
     def __init__(self, lines: Iterable[str], linked: Collection[str]) -> None:
         self.lines = [line for line in lines if line]
-        self._keys = [_key(line) for line in self.lines]
-        self.long = [key for key in self._keys if len(key) >= RUNNING and key not in linked]
+        self.letters = [_key(line) for line in self.lines]
+        self.long = [key for key in self.letters if len(key) >= RUNNING and key not in linked]
 
     @cached_property
     def running(self) -> int:
@@ -204,7 +268,7 @@ class _Lines:
     @cached_property
     def keys(self) -> str:
         """The letters of all lines, each between line feeds."""
-        return "\n".join(("", *self._keys, ""))
+        return "\n".join(("", *self.letters, ""))
 
     def agrees_with(self, other: "_Lines", least: float) -> bool:
         """Return whether of the running text of each a share of at least ``least`` is in the other."""
@@ -213,6 +277,10 @@ class _Lines:
     def is_shown_in(self, shown: AbstractSet[str]) -> bool:
         """Return whether the page shows any running line, and the text is neither all of its text nor a script's."""
         return not shown.isdisjoint(self.long)
+
+    def is_dump_of(self, other: "_Lines") -> bool:
+        """Return whether these are several lines of a page in one, all those of another reading among them."""
+        return len(self.lines) == 1 and bool(other.letters) and all(key in self.letters[0] for key in other.letters)
 
     def without_end(self, other: "_Lines") -> Sequence[str]:
         """Return the lines without the short ones behind the last one that another reading has as well."""
@@ -233,7 +301,7 @@ class _Lines:
 
     def lines_of(self, others: Iterable["_Lines"]) -> list[str]:
         """Return the lines from the first one that one of others has as well to the last such line."""
-        has = [number for number, key in enumerate(self._keys) if any(f"\n{key}\n" in each.keys for each in others)]
+        has = [number for number, key in enumerate(self.letters) if any(f"\n{key}\n" in each.keys for each in others)]
         return self.lines[has[0] : has[-1] + 1] if has else []
 
 
@@ -245,9 +313,14 @@ class _Block:
     key: str
 
     @property
+    def says(self) -> bool:
+        """Whether it has running text besides its links."""
+        return sum(piece.weight for piece in self.pieces if not piece.linked) >= RUNNING
+
+    @property
     def linked(self) -> float:
         """The share of its text that is links, of all but the words before a headline ("Read more:") that is one."""
-        whole = sum(piece.weight for piece in self.pieces)
+        whole = sum(piece.weight for piece in self.pieces if piece.linked or _key(piece.text))
         linked = sum(piece.weight for piece in self.pieces if piece.linked)
         if linked >= RUNNING and self.pieces[0].text.endswith(":"):
             whole -= self.pieces[0].weight

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from aahcrawler.induction.comment_sections import Section, lone_comment
 from aahcrawler.induction.outline import Outline, numbered
 from aahcrawler.induction.shown_dates import Shown
 
@@ -41,10 +42,13 @@ class Candidate:
         return tuple(record[0] for record in self.records)
 
 
-def candidates(outline: Outline, shown: Sequence[Shown]) -> tuple[Candidate, ...]:
-    """Return the sets worth a closer look, the one with most text first."""
+def candidates(outline: Outline, shown: Sequence[Shown], sections: Sequence[Section] = ()) -> tuple[Candidate, ...]:
+    """Return the sets worth a closer look, the one with most text first; comments are sought in ``sections``."""
     found: dict[tuple[tuple[int, ...], ...], Candidate] = {}
     clusters = [("date", places) for places in _date_clusters(outline, shown)]
+    for section in sections:
+        within = [each for each in shown if section.covers(each.place)]
+        clusters += [("comments", places) for places in _date_clusters(outline, within)]
     clusters += [("number", places) for places in _numbered_clusters(outline)]
     clusters += [("shape", places) for places in _shape_clusters(outline)]
     for sign, places in clusters:
@@ -54,7 +58,11 @@ def candidates(outline: Outline, shown: Sequence[Shown]) -> tuple[Candidate, ...
                 found[records] = Candidate(records, text, sign)
     for record in _single(outline, shown):
         found.setdefault((record,), Candidate((record,), own_text(outline, [record]), "single"))
-    ranked = sorted(found.values(), key=lambda each: (-each.text, each.records))
+    for section in sections[:1] if len(sections) == 1 else ():
+        place = lone_comment(outline, section, shown)
+        if place is not None and (text := own_text(outline, [(place,)])):
+            found[((place,),)] = Candidate(((place,),), text, "comments")
+    ranked = sorted(found.values(), key=lambda each: (each.sign != "comments", -each.text, each.records))
     return tuple(ranked[:MOST_CANDIDATES])
 
 

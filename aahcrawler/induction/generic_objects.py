@@ -27,9 +27,13 @@ _NEAR = 4
 _LONGEST_BYLINE = 200
 _MOST_WORDS = 6
 _AUTHOR = re.compile(
-    r"author|autor|byline|writer|verfasser|redakt|journalist|vcard|contributor|posted-?by", re.IGNORECASE
+    r"author|autor|byline|writer|verfasser|redakt|journalist|vcard|contributor|(?:posted|submitted)[-_]?by|"
+    r"(?:^|\s)(?:by|submitted)(?:\s|$)",
+    re.IGNORECASE,
 )
-_BY = re.compile(r"\W*(?:by|von|por|par|di|door|av|af|przez|autor|author|posted by|written by)\b\W", re.IGNORECASE)
+_BY = re.compile(
+    r"\W*(?:submitted by|by|von|por|par|di|door|av|af|przez|autor|author|posted by|written by)\b\W", re.IGNORECASE
+)
 _NO_NAME = re.compile(r"[*@?!:/\d]|…|\.\.\.")
 
 
@@ -142,7 +146,7 @@ def names_year(date: Dated) -> bool:
 def _article_object(page: Page, article: Article) -> WebObject:
     part = article.part
     author = _person(page, part.author) if part.author is not None and is_byline(part.author) else None
-    moment = part.date.moment if part.date is not None and names_year(part.date) else None
+    moment = part.date.told if part.date is not None and names_year(part.date) else None
     title = part.title or generic.title(page)
     return claims.undeclared(page, claims.permalink(page), article.text.plain, title, author, moment)
 
@@ -176,7 +180,7 @@ def _records(
         properties: dict[str, tuple[Value, ...]] = {
             "title": (title,) if title else (),
             "author": (author,) if author else (),
-            "date": (record.date.moment,) if record.date else (),
+            "date": (record.date.told,) if record.date and record.date.told else (),
             "body": (body,),
             "url": (Reference(iri),),
             "parent": (Reference(iris[record.parent]),) if record.parent is not None else (),
@@ -196,7 +200,7 @@ def _iri(page_iri: str, record: Record, body: str) -> str:
     joined = "\n".join(
         (
             record.author.name if record.author else "",
-            str(record.date.moment.astimezone(UTC)) if record.date else "",
+            str(record.date.told.astimezone(UTC)) if record.date and record.date.told else "",
             body,
         )
     )

@@ -171,6 +171,17 @@ class Outline:
                 continue
             yield piece
 
+    def leading_word(self, place: int) -> str:
+        """Return the last word of the text before an element in its parent, in lower case; empty if there is none."""
+        number = self._start(place) - 1
+        if (
+            number < 0
+            or self.pieces[number].linked
+            or not self.contains(self.parents[place], self.pieces[number].owner)
+        ):
+            return ""
+        return self.pieces[number].text.split()[-1].strip(":").casefold()
+
     def _start(self, place: int) -> int:
         low, high = 0, len(self.pieces)
         while low < high:

@@ -1,12 +1,14 @@
 """A page prepared for induction."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from lxml.etree import _Element as Element
 
 from aahcrawler.induction.asides import asides_hold_content
-from aahcrawler.induction.headings import Names
+from aahcrawler.induction.comment_sections import Section, comment_sections
+from aahcrawler.induction.headings import Names, headed_places
 from aahcrawler.induction.outline import Outline
 from aahcrawler.induction.shown_dates import Shown, shown_dates
 from aahcrawler.page import Page
@@ -21,7 +23,8 @@ class PreparedPage:
     """The common input of induction: a page's outline, the dates it shows, its names.
 
     ``writing`` is the place of the element that holds the first text area, None if there is none. Text areas that are
-    hidden or in dialogs do not count. ``shapes`` are those of the records of the page's site.
+    hidden or in dialogs do not count. ``shapes`` are those of the records of the page's site, ``sections`` the
+    stretches of the page that hold comments.
     """
 
     outline: Outline
@@ -29,6 +32,7 @@ class PreparedPage:
     names: Names
     writing: int | None
     shapes: tuple[RecordShape, ...] = ()
+    sections: tuple[Section, ...] = ()
 
     @classmethod
     def of(cls, page: Page) -> "PreparedPage":
@@ -38,7 +42,14 @@ class PreparedPage:
         names = Names.of(page)
         if asides_hold_content(outline, names):
             outline.rename("aside", "div")
-        return cls(outline, shown, names, _writing(page, outline), page.record_shapes)
+        sections = comment_sections(outline, shown, headed_places(outline, names))
+        return cls(outline, shown, names, _writing(page, outline), page.record_shapes, sections)
+
+    def section_of(self, elements: Iterable[Element]) -> Section | None:
+        """Return the section of comments that all of some elements lie in, None if there is none."""
+        places = [self.outline.places[each] for each in elements if each in self.outline.places]
+        holding = (each for each in self.sections if places and all(map(each.covers, places)))
+        return next(holding, None)
 
 
 def _writing(page: Page, outline: Outline) -> int | None:

@@ -5,7 +5,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from aahcrawler.induction.outline import CONTROLS, Outline
+from aahcrawler.induction.byline_words import names_nobody
+from aahcrawler.induction.outline import CONTROLS, Outline, Piece
+from aahcrawler.page.text import excerpt
 
 Slot = tuple[str, ...]
 
@@ -27,6 +29,7 @@ _ROWS = frozenset({"table", "tbody", "tr"})
 _CELLS = frozenset({"tr", "td", "th", "dt", "dd", "div"})
 _BREAKS = frozenset({"br", "hr", "wbr", "img"})
 _SHORT = 25
+_LONGEST_CONTROL = 40
 MOST_A_RECORD = 1_500
 """The most text of one record that counts, so that one long post does not decide alone."""
 
@@ -54,11 +57,13 @@ class Part:
 class Content:
     """The amount of readable content within each element of a set of parts.
 
-    Short pieces count little, pieces that most parts share and the text of links nothing.
+    Short pieces count little; pieces that most parts share, the text of links, dates (in ``dated`` places) and words
+    of bylines nothing.
     """
 
     outline: Outline
     parts: Sequence[Part]
+    dated: frozenset[int] = frozenset()
     weights: dict[int, float] = field(default_factory=dict)
     slots: dict[int, Slot] = field(default_factory=dict)
 
@@ -84,13 +89,17 @@ class Content:
         outline = self.outline
         for root in part.roots:
             for piece in outline.pieces_of(root):
-                if piece.linked or piece.text in common:
+                if piece.linked or piece.text in common or (len(self.parts) == 1 and self._is_byline(piece)):
                     continue
                 value = piece.weight if piece.weight >= _SHORT else 0.3 * piece.weight
                 for above in (piece.owner, *outline.ancestors(piece.owner)):
                     self.weights[above] = self.weights.get(above, 0.0) + value
                     if above == root or above in part.holes:
                         break
+
+    def _is_byline(self, piece: Piece) -> bool:
+        """Return whether a piece is a date or the words around it, as only several parts show by having them all."""
+        return piece.weight < _SHORT and (piece.owner in self.dated or names_nobody(piece.text))
 
     def _name(self, part: Part, least: int) -> None:
         """Give each element the trail of names that leads to it from its record."""
@@ -256,6 +265,9 @@ class _Descent:
         linked = sum(outline.linked(place) for _, place in places)
         if tags <= _HEADINGS:
             return False
+        if tags == {"a"} and not held and len(places) > 2:
+            beside_text = all(outline.elements[outline.parents[place]].find("p") is not None for _, place in places)
+            return beside_text and len({excerpt(outline.elements[place], _LONGEST_CONTROL) for _, place in places}) == 1
         return (
             linked > 2 * free
             and linked > 0

@@ -9,12 +9,14 @@ from urllib.parse import urlsplit
 
 from lxml.etree import _Element as Element
 
+from aahcrawler.induction.byline_words import name_in, names_nobody
 from aahcrawler.induction.outline import Outline
 from aahcrawler.induction.record_bodies import Content, Part, Slot
 from aahcrawler.induction.shown_dates import Shown
 from aahcrawler.page.text import excerpt, fold
 
 LONGEST_NAME = 60
+_LONGEST_BYLINE = 150
 MOST_PLACES = 400
 """The most elements of one record that are examined for its author."""
 
@@ -58,14 +60,13 @@ _USER_ADDRESS = re.compile(
     r"authors|autor|auteur|creator|benutzer|mitglied|membre|utilisateur|usuario|utente|account|accounts|channel|@[\w.-]+|~[\w.-]+)(?=[/?&=;:_.@-]|$|\d)",
     re.IGNORECASE,
 )
-_BY_WORDS = """
-by von par de da di por od от автор av af door przez oleh bởi eftir tarafından από του της author posted written wrote
-says said schrieb sagt meint a écrit dit on am le um el il op den dne dnia la at à в на στις στο | - – — · • » : ,
-"""
-_BY = frozenset(_BY_WORDS.split())
-_WORDS = re.compile(r"\S+")
 _FILED = frozenset({"tag", "category", "bookmark"})
 _FILED_WORD = re.compile(r"(?:^|[-_])(?:tag|category|categories)(?:$|[-_])", re.IGNORECASE)
+_FILED_WORDS = """
+in under unter dans sous en onder i w v category categories categoría kategorie rubrik rubrique tag tags tagged
+"""
+_FILED_UNDER = frozenset(_FILED_WORDS.split())
+"""Words before the name of a category."""
 _FILED_ADDRESS = re.compile(r"/(?:tags?|category|categories|kategorie|kategorien|rubrik|rubrique)/", re.IGNORECASE)
 _NOWHERE = ("#", "javascript:")
 _BUTTON_WORD = re.compile(r"(?:^|[-_])(?:btns?|buttons?)(?:$|[-_])", re.IGNORECASE)
@@ -73,14 +74,14 @@ _REPLY = re.compile(
     r"^(?:\s*(?:re|aw|sv|rif|odp|antw|antwort|ref|vs|回复|答复|re\^\d+)\s*(?:\[\d+\])?\s*[:：])+\s*", re.IGNORECASE
 )
 _LETTER = re.compile(r"[^\W\d_]")
-_COUNT = re.compile(r"[^\W\d_]\s*[:\uff1a]\s*\d")
+_COUNT = re.compile(r"[^\W\d_]\s*[:\uff1a]\s*\d|^\W*\d[\d.,]*\+?\s+[^\W\d_]+(?:\s[^\W\d_]+)?\W*$")
 
 
 def may_be_name(text: str) -> bool:
     """Return whether a text could be a person's name, by its letters and length; a text that counts things is not.
 
-    >>> may_be_name("Ann Boyd"), may_be_name("Posts: 22 Joined: Jan 2022"), may_be_name("12")
-    (True, False, False)
+    >>> may_be_name("Ann Boyd"), may_be_name("Posts: 22 Joined: Jan 2022"), may_be_name("12"), may_be_name("3 replies")
+    (True, False, False, False)
     """
     return len(text) <= LONGEST_NAME and bool(_LETTER.search(text)) and not _COUNT.search(text)
 
@@ -165,7 +166,8 @@ def _date_score(found: Mapping[int, Shown], records: int) -> float:
     ordered = max(rising, falling) / len(steps) if steps else 0.5
     timed = sum(each.timed for each in found.values()) / len(found)
     declared = sum(each.declared for each in found.values()) / len(found)
-    return 3 * coverage + differing + 1.5 * ordered + 0.6 * timed + 0.4 * declared
+    vague = sum(each.vague for each in found.values()) / len(found)
+    return 3 * coverage - 2 * vague + differing + 1.5 * ordered + 0.6 * timed + 0.4 * declared
 
 
 def _titles(content: Content, page_title: str) -> dict[int, tuple[str, int]]:
@@ -222,7 +224,7 @@ class _Names:
         outline = self.content.outline
         inner = range(name.place + 1, outline.ends[name.place])
         links = [place for place in inner if outline.tags[place] == "a" and self._names_somebody(place)]
-        texts = {_stripped(excerpt(outline.elements[place], LONGEST_NAME + 1)) for place in links}
+        texts = {name_in(excerpt(outline.elements[place], LONGEST_NAME + 1)) for place in links}
         if len(texts) != 1 or not (text := texts.pop()) or len(text) + 2 > len(name.text) or text not in name.text:
             return name
         return Name(text, links[0], outline.elements[links[0]].get("href"), name.number)
@@ -268,6 +270,7 @@ class _Names:
         score += 0.8 * _share(found, lambda name: name.href is not None and not name.href.startswith("#"))
         score += 1.0 * _share(found, self._is_near_date)
         score += 0.5 if 1 < len(texts) < len(found) else 0.0
+        score += 0.5 * _share(found, self._is_in_byline)
         score -= 2.0 * _share(found, lambda name: name.text.endswith(":") or name.text.startswith("#"))
         score -= 3.0 * _share(found, self._is_title)
         score -= 0.02 * sum(map(len, texts)) / len(texts)
@@ -281,15 +284,31 @@ class _Names:
         above = outline.common(name.place, dated.place)
         return above >= 0 and outline.depths[name.place] - outline.depths[above] <= 3 and outline.free(above) < 200
 
+    def _is_in_byline(self, name: Name) -> bool:
+        """Return whether a name and the date have a line to themselves, but for words such as ``remarked on``."""
+        outline = self.content.outline
+        dated = self.fields.dates.get(name.number)
+        above = outline.common(name.place, dated.place) if dated is not None else -1
+        if above < 0 or dated is None or outline.free(above) + outline.linked(above) > _LONGEST_BYLINE:
+            return False
+        own = (name.place, dated.place)
+        others = [each for each in outline.pieces_of(above) if not any(outline.contains(at, each.owner) for at in own)]
+        return bool(others) and all(names_nobody(each.text.replace(dated.text, " ")) for each in others)
+
     def _is_title(self, name: Name) -> bool:
         outline = self.content.outline
         title = self.fields.titles.get(name.number)
         if title is None or not outline.contains(title[1], name.place):
             return False
-        if _stripped(title[0]) != name.text and len(name.text) < 0.5 * len(title[0]):
+        if name_in(title[0]) != name.text and len(name.text) < 0.5 * len(title[0]):
             return False
         by = "author" in (outline.elements[name.place].get("rel") or "").split()
         return not by and not (name.href and _is_user_address(name.href))
+
+    def _stands_in_line(self, place: int, holder: int) -> bool:
+        """Return whether an element is a word or more of the line that its parent is."""
+        outline = self.content.outline
+        return outline.parents[place] == holder and outline.tags[place] in ("b", "strong", "cite", "em", "i", "bdi")
 
     def _beside_dates(self) -> dict[int, Name]:
         """Read names from the text in one element with the date: ``Ann Boyd on 12 May:``."""
@@ -300,10 +319,11 @@ class _Names:
                 if holder < 0 or number in found:
                     continue
                 for piece in outline.pieces_of(holder):
-                    if piece.owner != holder or (dated.declared and holder == dated.place):
+                    inside = piece.owner == holder or self._stands_in_line(piece.owner, holder)
+                    if not inside or (dated.declared and holder == dated.place) or piece.owner in self.dated - {holder}:
                         continue
                     words = piece.text.replace(dated.text, " ")
-                    text = _stripped(words)
+                    text = name_in(words)
                     if text and _LETTER.search(text) and len(text) <= LONGEST_NAME:
                         found.setdefault(number, Name(text, holder, None, number))
         return _without_common_words(found)
@@ -322,16 +342,6 @@ def _without_common_words(found: Mapping[int, Name]) -> dict[int, Name]:
     return {number: Name(" ".join(words[number]), name.place, name.href, number) for number, name in found.items()}
 
 
-def _stripped(text: str) -> str:
-    """Take words such as ``by`` and marks off both ends of a name."""
-    words = _WORDS.findall(text)
-    while words and words[0].casefold().strip(".,:;|") in _BY | {""}:
-        del words[0]
-    while len(words) > 1 and words[-1].casefold().strip(".,:;|") in _BY | {""}:
-        del words[-1]
-    return " ".join(words).strip(" ,:;|»«·•–—-")
-
-
 def name_at(outline: Outline, place: int, number: int) -> Name | None:
     """Return the name that an element shows for the record of a number, None if it shows none."""
     text = outline.once(place, _name)
@@ -340,7 +350,7 @@ def name_at(outline: Outline, place: int, number: int) -> Name | None:
 
 def _name(outline: Outline, place: int) -> str:
     """Return the text of an element that may be a person's name, empty if it cannot be one."""
-    text = _stripped(excerpt(outline.elements[place], LONGEST_NAME + 1))
+    text = name_in(excerpt(outline.elements[place], LONGEST_NAME + 1))
     return text if may_be_name(text) and not (_is_filed(outline, place) or _is_button(outline, place)) else ""
 
 
@@ -371,6 +381,8 @@ def _is_filed(outline: Outline, place: int) -> bool:
     rels = {word for each in links for word in (outline.elements[each].get("rel") or "").lower().split()}
     if not links or "author" in rels:
         return False
+    if outline.leading_word(links[0]) in _FILED_UNDER:
+        return True
     return not _FILED.isdisjoint(rels) or any(
         any(map(_FILED_WORD.search, outline.tokens[each]))
         or _FILED_ADDRESS.search((outline.elements[each].get("href") or "")[:500])

@@ -5,6 +5,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from lxml.etree import _Element as Element
 
@@ -29,6 +30,12 @@ LEAST_CONFIDENCE = 0.5
 KNOWN = 0.95
 """The confidence of records of a shape that other pages of the site have shown."""
 
+COMMENTS = 0.9
+"""The least confidence of records in a section of comments."""
+
+MOST_DATES = 2.5
+"""The mean number of dates of a record beyond which it is several records."""
+
 LEAST_BODIED = 0.7
 """The share of records that have a text."""
 
@@ -51,7 +58,9 @@ def find_records(prepared: PreparedPage) -> tuple[RecordSet, ...]:
     signed = signed_records(outline, prepared.shown, prepared.names.base)
     judged = [_Judged(each, tuple(_places(outline, each)), signed=True) for each in signed]
     headed = headed_places(outline, prepared.names)
-    for candidate in candidates(outline, prepared.shown):
+    for candidate in candidates(outline, prepared.shown, prepared.sections):
+        if _holds_own_comments(prepared, candidate):
+            continue
         if candidate.sign == "single" and any(outline.contains(candidate.roots[0], place) for place in headed):
             continue
         found = _Reading(prepared, candidate).judge()
@@ -68,6 +77,13 @@ def find_records(prepared: PreparedPage) -> tuple[RecordSet, ...]:
             accepted.append(each)
     accepted.sort(key=lambda each: each.places)
     return tuple(each.set for each in accepted)
+
+
+def _holds_own_comments(prepared: PreparedPage, candidate: Candidate) -> bool:
+    """Return whether one of several records holds the section of comments that others lie in: its comments."""
+    outline = prepared.outline
+    held = [each for each in prepared.sections for root in candidate.roots if outline.contains(root, each.first)]
+    return any(sum(each.covers(root) for root in candidate.roots) for each in held)
 
 
 def _known(prepared: PreparedPage, found: Sequence["_Judged"]) -> Iterator["_Judged"]:
@@ -125,15 +141,21 @@ class _Reading:
     prepared: PreparedPage
     candidate: Candidate
 
-    @property
+    @cached_property
     def _dated(self) -> frozenset[int]:
         return frozenset(each.place for each in self.prepared.shown)
+
+    @cached_property
+    def _are_comments(self) -> bool:
+        """Whether all of the records lie in one section of comments."""
+        roots = (self.prepared.outline.elements[place] for place in self.candidate.roots)
+        return self.prepared.section_of(roots) is not None
 
     def judge(self) -> RecordSet | None:
         outline = self.prepared.outline
         roots = sorted(root for record in self.candidate.records for root in record)
         parts = [Part(record, _holes(outline, record, roots)) for record in self.candidate.records]
-        content = Content(outline, parts)
+        content = Content(outline, parts, self._dated)
         fields = read_unsigned(content, self.prepared.shown, self.prepared.names.title)
         if _bodied(_bodies(content, fields)) < LEAST_BODIED:
             return None
@@ -155,7 +177,7 @@ class _Reading:
         outline = self.prepared.outline
         roots = sorted(root for record in self.candidate.records for root in record)
         parts = [Part(record, _holes(outline, record, roots)) for record in self.candidate.records]
-        content = Content(outline, parts)
+        content = Content(outline, parts, self._dated)
         fields = read_unsigned(content, self.prepared.shown, self.prepared.names.title)
         sign(fields, content, self.prepared.shown)
         self._place_fields(fields, parts, shape)
@@ -211,11 +233,20 @@ class _Reading:
         texts = [region(outline, each).plain()[:500] if each else "" for each in found]
         many = self._dates_apiece(content, fields)
         score = 0.3 * dated + 0.25 * named + 0.1 * keyed + 0.2 * bodied + 0.15 * min(1.0, held / whole)
+        if self._are_comments:
+            told = size > 1 or min(dated, named) == 1
+            score *= 1.0 if self._dated_within(parts) <= MOST_DATES * size else 0.4
+            return round(COMMENTS + (1 - COMMENTS) * min(1.0, score), 4) if told and score >= LEAST_CONFIDENCE else 0.0
         score *= 1.0 if mean >= 25 else 0.4 + 0.6 * mean / 25
         score *= 1.0 if self._telling(found) >= 0.3 else 0.4
-        score *= 1.0 if many <= 2.5 else 0.4
+        score *= 1.0 if many <= MOST_DATES else 0.4
         score *= 1.0 if len({each for each in texts if each}) > 0.5 * bodied * size or size == 1 else 0.4
         return round(min(1.0, score), 4)
+
+    def _dated_within(self, parts: Sequence[Part]) -> int:
+        """Return how many dates records show."""
+        outline = self.prepared.outline
+        return sum(place in self._dated for part in parts for place in part.places(outline))
 
     def _telling(self, found: Sequence[Found | None]) -> float:
         """Return the share of records whose body has a piece of text as long as a sentence."""
@@ -251,7 +282,7 @@ class _Reading:
             elements=tuple(outline.elements[root] for root in part.roots),
             body=region(outline, found) if found else None,
             author=Byline(name.text, outline.elements[name.place], href) if name is not None else None,
-            date=Dated(dated.moment, outline.elements[dated.place], dated.attribute) if dated else None,
+            date=Dated(dated.moment, outline.elements[dated.place], dated.attribute, dated.vague) if dated else None,
             title=title,
             permalink=address.permalink,
             key=address.key,

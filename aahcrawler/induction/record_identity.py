@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from lxml.etree import _Element as Element
+
 from aahcrawler.induction.outline import Outline, numbered
 from aahcrawler.induction.record_bodies import Part
 from aahcrawler.page.text import excerpt
@@ -171,10 +173,21 @@ def _is_here(url: str, own: frozenset[str]) -> bool:
     return not is_front(url) and any(url.partition("?")[0] == page.partition("?")[0] for page in own)
 
 
+def _anchor_before(element: Element) -> str | None:
+    """Return the numbered identifier of an empty anchor right before an element."""
+    anchor = element.getprevious()
+    if anchor is None or anchor.tag != "a" or anchor.get("href") or len(anchor) or (anchor.text or "").strip():
+        return None
+    key = anchor.get("id") or anchor.get("name")
+    return key if key and numbered(key) else None
+
+
 def _keys(outline: Outline, part: Part) -> Iterator[str]:
     """Yield identifiers that end with a number, those of the outermost elements first, then all others."""
     others: list[str] = []
     for root in part.roots:
+        if key := _anchor_before(outline.elements[root]):
+            yield key
         for place in (root, *list(outline.ancestors(root))[:2]):
             key = outline.elements[place].get("id")
             if root > place + 1 and key and outline.free(place) > 1.3 * outline.free(root) + 50:

@@ -44,12 +44,19 @@ class Byline:
 class Dated:
     """The date of a record: the date and time, and the element it was read from.
 
-    ``attribute`` names the attribute of the element that holds it; it is empty if the element shows it.
+    ``attribute`` names the attribute of the element that holds it; it is empty if the element shows it. One that is
+    ``vague`` tells about when it was, but no day.
     """
 
     moment: datetime
     element: Element
     attribute: str = ""
+    vague: bool = False
+
+    @property
+    def told(self) -> datetime | None:
+        """The date and time, None if the page does not tell the day."""
+        return None if self.vague else self.moment
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ _NEAR_NUMBERS = re.compile(r"(?:[^\W\d_]+\W{1,3}){0,2}\d.*\d(?:\s?[apAP]\.?[mM]\
 _NUMBERS = re.compile(r"\d.*\d(?:\s?[apAP]\.?[mM]\b\.?)?")
 _DAY_AND_YEAR = re.compile(r"\d{4}|\d[./-]\d|\d\s?[:h]\s?\d|[年月日]")
 _SLASHED = re.compile(r"(?<!\d)(\d{1,2})[/-](\d{1,2})[/-]\d{2,4}(?!\d)")
+_YEAR = re.compile(r"(?:19|20)\d\d")
 _WORD = re.compile(r"[^\W\d_]+")
 _CLOCK = re.compile(r"\d\s?[:h.]\s?\d\d|\d\s?[ap]\.?m\b|[時时点시]", re.IGNORECASE)
 _SIGNATURE = re.compile(r"^\W{0,3}\(?")
@@ -44,6 +45,8 @@ class Shown:
     piece: int = -1
     declared: bool = False
     attribute: str = ""
+    vague: bool = False
+    """Whether it tells about when something was, but not on which day: ``2 months ago``."""
 
 
 def shown_dates(
@@ -109,7 +112,7 @@ class _Reader:
             if moment is None and _DAY_AND_YEAR.search(text):
                 text, moment = self._within(text)
             if moment is not None:
-                yield Shown(piece.owner, moment, _is_timed(text), text, number)
+                yield Shown(piece.owner, moment, _is_timed(text), text, number, vague=self._is_vague(text))
 
     def _within(self, text: str) -> tuple[str, datetime | None]:
         """Look for a date among other words."""
@@ -126,11 +129,16 @@ class _Reader:
                         break
         return text, None
 
+    def _is_vague(self, text: str) -> bool:
+        if _YEAR.search(text) or ":" in text:
+            return False
+        return dates.parse(text, now=self._now, language=self._language, order=self._order) is None
+
     def _moment(self, text: str) -> datetime | None:
         if text not in self._read:
             if len(self._read) >= MOST_TRIED:
                 return None
-            found = dates.parse(text, now=self._now, language=self._language, order=self._order)
+            found = dates.parse(text, now=self._now, language=self._language, order=self._order, coarse=True)
             plausible = found is not None and found.year >= EARLIEST and found <= self._latest
             self._read[text] = found if plausible else None
         return self._read[text]

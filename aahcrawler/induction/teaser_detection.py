@@ -9,7 +9,7 @@ from aahcrawler.induction.headings import Names
 from aahcrawler.induction.outline import numbered
 from aahcrawler.induction.record_bodies import Content, Found, Part, Slot
 from aahcrawler.induction.record_fields import Fields, Name, subject
-from aahcrawler.induction.record_identity import addresses, is_front
+from aahcrawler.induction.record_identity import RecordIdentity, addresses, is_front
 from aahcrawler.page.text import excerpt, fold
 from aahcrawler.urls import queue_of, resolve
 
@@ -63,10 +63,18 @@ class Leads:
         return fold(self.names.title).casefold()
 
     @cached_property
+    def _given(self) -> list[RecordIdentity]:
+        return addresses(self.content.outline, self.content.parts, self.names.base, self.names.own)
+
+    @cached_property
     def _own(self) -> list[str]:
         """The URLs that the records give for themselves, without fragments; empty for those that give none."""
-        given = addresses(self.content.outline, self.content.parts, self.names.base, self.names.own)
-        return [(each.permalink or "").partition("#")[0] for each in given]
+        return [(each.permalink or "").partition("#")[0] for each in self._given]
+
+    @cached_property
+    def _keys(self) -> list[str | None]:
+        """The fragments by which the page addresses the records."""
+        return [each.key for each in self._given]
 
     def _slot(self, place: int) -> Slot:
         return self.content.slots.get(place, ())
@@ -108,6 +116,8 @@ class Leads:
             if not href or url is None or not self._leads_on(url) or self._is_of(name, place, url):
                 continue
             if any(inner in self.dated for inner in range(place, outline.ends[place])):
+                continue
+            if (fragment := href.partition("#")[2]) and fragment == self._keys[number]:
                 continue
             text = excerpt(element, 300)
             called = subject(text)

@@ -19,6 +19,8 @@ Order = Literal["dmy", "mdy", "ymd"]
 TOLERANCE = timedelta(days=1)
 """The time by which a date may lie after the capture, since its zone may not be known."""
 
+_MINUTE, _HOUR, _DAY, _WEEK, _MONTH = 60, 3_600, 86_400, 604_800, 2_629_746
+
 MAX_LENGTH = 100
 """Text of more characters than this is no date."""
 
@@ -30,6 +32,7 @@ class _Setting:
     order: Order | None
     now: datetime
     language: str | None
+    coarse: bool = False
 
     @property
     def zone(self) -> tzinfo:
@@ -44,6 +47,7 @@ def parse(
     now: datetime,
     language: str | None = None,
     format: str | None = None,  # noqa: A002
+    coarse: bool = False,
 ) -> datetime | None:
     """Return the date and time of a text, aware, or None if the text is not a date.
 
@@ -53,7 +57,9 @@ def parse(
     the month in words, and relative ones (``Yesterday, 10:20 PM``, ``3 hours ago``), the words in some thirty
     languages. Every word has to belong to the date or be one that accompanies dates; if a vertical bar, a guillemet or
     a bullet separates parts, exactly one part may be a date. A date without a time is midnight, one without a year the
-    last such day before ``now``.
+    last such day before ``now``. A relative one is as exact as what it says: ``3 hours ago`` is a full hour, ``3 days
+    ago`` a day, and what is told in weeks, months or years names no day: it is none unless ``coarse`` asks for about
+    when it was.
 
     ``order`` decides how to read 01/02/2022. Without it, 2022 first is year, month, day; with points, the day is first;
     with slashes and hyphens, the month is first in English of no country or of the United States, and if ``language``
@@ -73,7 +79,9 @@ def parse(
     local = now.astimezone(ZoneInfo(zone) if isinstance(zone, str) else zone or UTC)
     try:
         found = (
-            _read(folded, _Setting(order, local, language)) if format is None else datetime.strptime(folded, format)  # noqa: DTZ007
+            _read(folded, _Setting(order, local, language, coarse))
+            if format is None
+            else datetime.strptime(folded, format)  # noqa: DTZ007
         )
         return None if found is None else _aware(found, local.tzinfo or UTC)
     except (ValueError, OverflowError):
@@ -322,7 +330,7 @@ def _interpret(found: _Found, vocabulary: DateWords, setting: _Setting) -> datet
     if bare and found.words in _OTHERWISE and not (setting.language or "").startswith(_OTHERWISE[found.words]):
         return None
     if bare and any(word in vocabulary.now for word in found.words):
-        return setting.now
+        return setting.now.replace(second=0, microsecond=0)
     day = _day(found, vocabulary, setting)
     return None if day is None else datetime.combine(day, found.clock or time())
 
@@ -392,4 +400,16 @@ def _ago(found: _Found, vocabulary: DateWords, setting: _Setting) -> datetime | 
         return None
     months = -sum(number * unit for number, unit in zip(numbers, units, strict=True) if unit < 0)
     seconds = sum(number * unit for number, unit in zip(numbers, units, strict=True) if unit > 0)
-    return setting.now - relativedelta(months=months) - timedelta(seconds=seconds)
+    finest = min(unit if unit > 0 else -unit * _MONTH for unit in units)
+    if finest >= _WEEK and not setting.coarse:
+        return None
+    return _rounded(setting.now - relativedelta(months=months) - timedelta(seconds=seconds), finest)
+
+
+def _rounded(moment: datetime, unit: int) -> datetime:
+    """Return a moment without what is finer than a unit of so many seconds, at most its day."""
+    if unit >= _DAY:
+        return moment.replace(hour=0, minute=0, second=0, microsecond=0)
+    if unit >= _HOUR:
+        return moment.replace(minute=0, second=0, microsecond=0)
+    return moment.replace(microsecond=0) if unit < _MINUTE else moment.replace(second=0, microsecond=0)

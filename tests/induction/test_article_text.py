@@ -2,7 +2,7 @@
 
 import pytest
 
-from aahcrawler.induction.article_text import ArticleText, article_text, letters, merged, share_of
+from aahcrawler.induction.article_text import ArticleText, apart_from, article_text, letters, merged, share_of
 from aahcrawler.induction.generic_objects import read
 from aahcrawler.induction.main_part import main_part
 from aahcrawler.induction.prepared_page import PreparedPage
@@ -156,15 +156,12 @@ def test_a_page_without_an_object_tells_why(body: str, head: str, reason: NoObje
     assert read(article(body, head)).reason == reason
 
 
-def test_a_text_that_is_mostly_that_of_posts_keeps_its_own_lines_alone() -> None:
-    posts = [
-        f"Post {number} says that the harbour was closed for {number} days, until the storm was over."
-        for number in (1, 2, 3)
-    ]
-    own = "An introduction of its own, which is not long."
-    text = ArticleText((own, *posts), 1, 300, (own, *posts))
-    found = text.apart_from(posts)
-    assert (found.lines, found.lead, found.whole) == ((own,), 1, (own,))
-    assert found.running < text.running
-    long = ArticleText((own * 9, posts[0]), 0, 500, (own * 9, posts[0]))
-    assert long.apart_from(posts) is long
+def test_a_text_loses_what_only_comments_say_and_keeps_what_they_quote() -> None:
+    said = "".join(f"<p class=c>{line}</p>" for line in (ICE[0], "Mine was thicker by far, as everybody knew."))
+    where = PreparedPage.of(page_of(f"<title>Ice</title><body><main>{TEXT}</main><section>{said}</section>"))
+    lines = (*ICE, ICE[0], "Mine was thicker by far, as everybody knew.")
+    text = ArticleText(lines, 1, 500, lines)
+    section = where.outline.tags.index("section")
+    found = apart_from(text, where.outline, [(section, where.outline.ends[section])])
+    assert (found.lines, found.lead, found.whole) == (ICE, 1, ICE)
+    assert apart_from(text, where.outline, []) is text

@@ -79,13 +79,10 @@ def test_ways_to_write_one_moment(text: str) -> None:
         ("a few seconds ago", timedelta(seconds=1)),
         ("3 hours ago", timedelta(hours=3)),
         ("1 hour, 5 minutes ago", timedelta(hours=1, minutes=5)),
-        ("2 weeks ago", timedelta(days=14)),
-        ("1 month ago", timedelta(days=31)),
-        ("a year ago", timedelta(days=365)),
         ("vor 3 Stunden", timedelta(hours=3)),
         ("vor einer Minute", timedelta(minutes=1)),
         ("il y a 3 heures", timedelta(hours=3)),
-        ("hace 2 días", timedelta(days=2)),
+        ("hace 2 días", timedelta(days=2, hours=12)),
         ("3 ore fa", timedelta(hours=3)),
         ("há 3 horas", timedelta(hours=3)),
         ("3 uur geleden", timedelta(hours=3)),
@@ -102,6 +99,33 @@ def test_ways_to_write_one_moment(text: str) -> None:
 )
 def test_how_long_ago(text: str, ago: timedelta) -> None:
     assert parse(text, now=NOW) == NOW - ago
+
+
+LATER = datetime(2022, 1, 15, 12, 34, 56, 789_012, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("just now", LATER.replace(second=0, microsecond=0)),
+        ("10 seconds ago", LATER.replace(second=46, microsecond=0)),
+        ("5 minutes ago", LATER.replace(minute=29, second=0, microsecond=0)),
+        ("3 hours ago", datetime(2022, 1, 15, 9, tzinfo=UTC)),
+        ("3 days ago", datetime(2022, 1, 12, tzinfo=UTC)),
+        ("1 month, 2 days ago", datetime(2021, 12, 13, tzinfo=UTC)),
+        ("yesterday", datetime(2022, 1, 14, tzinfo=UTC)),
+    ],
+)
+def test_a_relative_date_is_no_more_exact_than_it_says(text: str, expected: datetime) -> None:
+    assert parse(text, now=LATER) == expected
+
+
+@pytest.mark.parametrize("text", ["2 weeks ago", "1 month ago", "a year ago", "2 years, 3 months ago", "vor 2 Wochen"])
+def test_weeks_months_and_years_name_no_day(text: str) -> None:
+    assert parse(text, now=LATER) is None
+    about = parse(text, now=LATER, coarse=True)
+    assert about is not None
+    assert (about.hour, about.minute, about.microsecond) == (0, 0, 0)
 
 
 @pytest.mark.parametrize(

@@ -259,7 +259,9 @@ def _body_label(own: Mapping[str, HtmlElement]) -> Label:
 def _date_attribute(elements: Sequence[HtmlElement], page: Page) -> str:
     """Return the attribute that gives the date on all of some elements, empty if their text is to be read."""
     values = {name: [element.get(name) or "" for element in elements] for name in _DATE_ATTRIBUTES}
-    dated = (name for name in values if all(dates.parse(value, now=page.fetched_at) for value in values[name]))
+    dated = (
+        name for name in values if all(dates.parse(value, now=page.fetched_at, coarse=True) for value in values[name])
+    )
     return next(dated, "")
 
 
@@ -292,7 +294,7 @@ def _date_in(item: HtmlElement, page: Page) -> HtmlElement | None:
     times = list(_html(item.iter("time")))
     for element in (*times, *(each for each in _html(item.iter()) if _DATE.search(_names(each)) and not len(each))):
         shown = element.get("datetime") or element.get("title") or plain_text(element)
-        if shown and len(shown) <= _LONGEST_DATE and dates.parse(shown, now=page.fetched_at) is not None:
+        if shown and len(shown) <= _LONGEST_DATE and dates.parse(shown, now=page.fetched_at, coarse=True) is not None:
             return element
     return None
 

@@ -1,0 +1,70 @@
+"""The words that stand beside a name and a date: prepositions, verbs of speech, and words such as ``posted``."""
+
+import re
+
+_BESIDE = """
+by von par de da di por od от автор av af door przez oleh bởi eftir tarafından από του της author on am le um el il op
+den dne dnia la at à a в на στις στο in - – — · • » : , | / &
+"""
+_DONE = """
+posted submitted published written added updated created edited started opened reviewed asked answered commented replied
+responded remarked noted observed wrote writes said says told adds asks replies comments stated explained mentioned
+reacted suggested opened comment reply answer response remark review
+schrieb schreibt sagt sagte meint meinte kommentierte kommentiert antwortete antwortet bemerkte bemerkt fragte fragt
+ergänzte verfasst geschrieben veröffentlicht erstellt kommentar antwort uhr
+écrit écrivit dit répond répondu commenté demandé ajouté publié posté réponse commentaire
+escribió escribe dijo dice comentó comenta respondió responde preguntó pregunta publicado escrito comentario respuesta
+scrisse scrive scritto disse dice commentato commenta rispose risponde chiesto pubblicato inserito commento risposta
+escreveu escreve disse diz comentou comenta respondeu perguntou postado comentário resposta
+schreef schrijft zei zegt reageerde reageert antwoordde vroeg geplaatst geschreven reactie
+skrev skriver sade säger sagde siger svarade svarar svarede svarte kommenterade kommenterede kommenterte frågade
+spurgte spurte kommentar svar
+kirjoitti kirjoittaa sanoi sanoo vastasi kommentoi kysyi
+napisał napisała pisze powiedział powiedziała odpowiedział odpowiedziała skomentował skomentowała dodał dodała zapytał
+napsal napsala odpověděl odpověděla komentoval komentovala
+написал написала пишет сказал сказала говорит ответил ответила комментирует прокомментировал прокомментировала спросил
+έγραψε είπε λέει απάντησε σχολίασε ρώτησε
+yazdı yazmış dedi diyor yanıtladı cevapladı sordu
+"""
+BESIDE = frozenset(_BESIDE.split())
+"""Words that lead to a name or a date."""
+
+WORDS = BESIDE | frozenset(_DONE.split())
+"""Words of bylines that are part of no name at their beginning or end."""
+
+_AUXILIARY = frozenset({"ha", "hat", "has", "have", "heeft", "har", "on"})
+_MARKS = ".,:;|()[]"
+_LETTER = re.compile(r"[^\W\d_]")
+
+
+def is_byline_word(word: str) -> bool:
+    """Return whether a word of a byline belongs to no name.
+
+    >>> is_byline_word("remarked:"), is_byline_word("Boyd")
+    (True, False)
+    """
+    return word.casefold().strip(_MARKS) in WORDS or not word.strip(_MARKS)
+
+
+def name_in(text: str) -> str:
+    """Return a text without the words and marks of bylines at both of its ends.
+
+    >>> name_in("Posted by Ann Boyd on"), name_in("Carla remarked"), name_in("said")
+    ('Ann Boyd', 'Carla', '')
+    """
+    words = text.split()
+    while words and is_byline_word(words[0]):
+        del words[0]
+    said = False
+    while words and (is_byline_word(words[-1]) or (said and words[-1].casefold() in _AUXILIARY)):
+        said = words.pop().casefold().strip(_MARKS) not in BESIDE
+    return " ".join(words).strip(" ,:;|»«·•–—-")
+
+
+def names_nobody(text: str) -> bool:
+    """Return whether a text has only words of bylines: ``Submitted by``, ``on``.
+
+    >>> names_nobody("Submitted by"), names_nobody("Submitted by Ann")
+    (True, False)
+    """
+    return all(is_byline_word(word) or not _LETTER.search(word) for word in text.split())
