@@ -51,4 +51,4 @@ def problem_of(error: ssl.SSLError) -> str:
     """
     if isinstance(error, ssl.SSLCertVerificationError):
         return error.verify_message.partition(",")[0].strip().rstrip(".").lower() or "certificate does not verify"
-    return (error.reason or "handshake failed").replace("_", " ").lower()
+    return (getattr(error, "reason", None) or "handshake failed").replace("_", " ").lower()

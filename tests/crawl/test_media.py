@@ -61,5 +61,5 @@ def test_the_file_of_an_object_is_an_object_and_no_page(tmp_path: Path) -> None:
         assert_whole(folder)
         again = crawl(tmp_path, [f"{HOST}/", f"{HOST}/photo", f"{HOST}/news"], network=hosts)
         assert again.summary["pages"] == crawled.summary["pages"]
-        assert object_counts(folder, 2) == counted
+        assert object_counts(folder, 2).types == counted
         assert_whole(folder)

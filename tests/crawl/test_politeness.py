@@ -111,12 +111,22 @@ def test_the_user_agent_says_who_crawls_and_how_to_reach_them(site: Site) -> Non
 
 
 @pytest.mark.usefixtures("crawled")
-def test_nothing_but_plain_gets_without_cookies_and_fragments(site: Site) -> None:
+def test_nothing_but_plain_gets_without_fragments(site: Site) -> None:
     assert {asked.method for asked in site.asked} == {"GET"}
     assert not [asked for asked in site.asked if "#" in asked.path]
     names = {name.lower() for asked in site.asked for name, _ in asked.headers}
-    assert names == {"host", "connection", "user-agent", "accept", "accept-encoding"}
-    assert len(site.of("fast.test")) > 4  # Cookies had been set by then.
+    assert names == {"host", "connection", "user-agent", "accept", "accept-encoding", "cookie"}
+
+
+@pytest.mark.usefixtures("crawled")
+def test_cookies_are_those_that_pages_and_images_of_the_host_set(site: Site) -> None:
+    sent = {value for asked in site.asked for name, value in asked.headers if name.lower() == "cookie"}
+    assert "visitor=7" in sent
+    assert {frozenset(value.split("; ")) for value in sent} <= {
+        frozenset({"visitor=7"}),
+        frozenset({"visitor=7", "image=1"}),
+    }
+    assert not [asked for asked in site.asked if asked.path == "/robots.txt" and dict(asked.headers).get("Cookie")]
 
 
 @pytest.mark.usefixtures("crawled")

@@ -15,7 +15,9 @@ LINES = [line for block in re.findall(r"```sh\n(.*?)```", DOCS, re.DOTALL) for l
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_it_is_understood(line: str) -> None:
+def test_it_is_understood(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("crawls", "floods").mkdir(parents=True)
     name, *arguments = shlex.split(line)
     assert name == "aah"
     command = typer.main.get_command(app)
@@ -29,5 +31,5 @@ def test_every_command_is_shown() -> None:
     assert isinstance(group, TyperGroup)
     frontier = group.commands["frontier"]
     assert isinstance(frontier, TyperGroup)
-    assert {line.split()[2] for line in LINES} == set(frontier.commands)
+    assert {words[2] for words in map(str.split, LINES) if words[1] == "frontier"} == set(frontier.commands)
     assert all(command.help for command in frontier.commands.values())

@@ -10,6 +10,7 @@ from typing import Final, Self, cast
 from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
+from scrapy.http import Response
 
 from aahcrawler import urls
 from aahcrawler.crawl.capture.archiver import Annotations, identified
@@ -78,8 +79,13 @@ class SessionMiddleware:
             request.headers[name] = value.encode("latin-1")
         request.meta[_ANSWERED] = "Authorization" in fields
 
-    async def process_response(self, request: Request, response: CapturedResponse) -> CapturedResponse:
-        """Take the cookies of an answer; return the answer that came at last. Raise ``LoginFailedError``."""
+    async def process_response(self, request: Request, response: Response) -> Response:
+        """Take the cookies of an answer; return the answer that came at last. Raise ``LoginFailedError``.
+
+        What another middleware made up is returned as it is.
+        """
+        if not isinstance(response, CapturedResponse):
+            return response
         session = await self._sessions.of(request.url)
         fields = set_cookies(response.wire_headers) if self._sessions.given.keeps_cookies else ()
         has_news = bool(fields) and session.cookies.take(request.url, fields)
