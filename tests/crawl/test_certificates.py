@@ -46,4 +46,4 @@ def test_others_must_not_read_the_key(tmp_path: Path) -> None:
         checked = aah("icd", "check", "--offline", definition)
         assert checked.code == 2
         assert "client_certificate: names a file with a key, which others may read" in checked.err
-        assert f"run: chmod 600 {tmp_path / 'server.pem'}" in checked.err
+        assert f"chmod 600 {tmp_path / 'server.pem'}" in checked.err

@@ -77,7 +77,8 @@ def _tls_problems(host: str, own: HostConnection) -> Iterator[tuple[tuple[str, .
             private_content(key)
         except PrivateFileError as error:
             field = "client_key" if own.client_key else "client_certificate"
-            yield ("hosts", host, field), f"names a file with a key, which {error}", f"run: chmod 600 {key}"
+            advice = f"put it there, and keep it to yourself: chmod 600 {key}"
+            yield ("hosts", host, field), f"names a file with a key, which {error}", advice
             return
     try:
         tls_context(_tls(own), verify=True)
