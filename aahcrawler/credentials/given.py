@@ -1,27 +1,30 @@
 """What an ICD gives a crawl to be known by, its secrets read from where they are kept on this machine."""
 
 import hashlib
-import os
-import stat
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from http.cookiejar import Cookie
-from pathlib import Path
 from typing import Final
 from urllib.parse import quote, quote_plus, urlsplit
 
 from aahcrawler.credentials.site_cookies import CookiesFileError, cookies_of_file
 from aahcrawler.urls import queue_of
-from online_analysis.icd import Icd, IcdError, Mistake, Value
+from online_analysis.icd import Icd, IcdError, Mistake, SessionNetwork, Value
+from online_analysis.icd.connections import ProxySection
+from online_analysis.icd.secrets import LARGEST_SECRET, PrivateFileError, SecretError, private_content
 
-LARGEST_SECRET: Final = 100_000
-"""Bytes of a file that are taken for a secret; one of cookies may be ten times as long."""
+_LARGEST_COOKIES: Final = 10 * LARGEST_SECRET
+"""Bytes that a file of cookies may have."""
 _LEAST_MASKED: Final = 4
 """Characters that a secret has at least to be looked for in texts: shorter ones are in every word."""
 _LEAST_OF_A_COOKIE: Final = 12
 """Characters of a cookie's value from which on somebody may be known by it: settings are shorter."""
+
+
+_Path = tuple[str | int, ...]
+"""The path of a field below ``network``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,8 @@ class Credentials:
     """All that a crawl is given to be known by; by default nothing, and cookies are kept.
 
     ``logins`` and ``cookies`` are by site (``urls.queue_of``), passwords and headers by host. ``cookies_version``
-    tells one file of cookies from another.
+    tells one file of cookies from another. ``secrets`` are all that must not be told, those of proxies and client
+    certificates among them.
     """
 
     keeps_cookies: bool = True
@@ -96,7 +100,7 @@ def read_credentials(icd: Icd) -> Credentials:
     logins = {
         queue_of(login.url): GivenLogin(
             login.url,
-            reading.texts(f"network.logins[{place}].fields", login.fields),
+            reading.texts(("logins", place, "fields"), login.fields),
             frozenset(name for name, value in login.fields.items() if value.is_secret),
             login.logged_in,
             login.page or "",
@@ -105,14 +109,15 @@ def read_credentials(icd: Icd) -> Credentials:
         for place, login in enumerate(network.logins)
     }
     passwords = {
-        host: Password(account.user, reading.text(f"network.accounts.{host}.password", account.password))
+        host: Password(account.user, reading.text(("accounts", host, "password"), account.password))
         for host, account in network.accounts.items()
     }
     reading.secrets.update(f"{known.user}:{known.word}" for known in passwords.values())
     headers = {host: reading.headers(host, given) for host, given in network.headers.items()}
     cookies, version = reading.cookies(network.cookies_file)
+    reading.connections(network)
     if reading.problems:
-        raise IcdError(Mistake(icd.id, 1, name, problem, advice) for name, problem, advice in reading.problems)
+        raise IcdError(icd.network_mistake(*problem) for problem in reading.problems)
     return Credentials(
         network.cookies == "keep",
         logins,
@@ -123,6 +128,15 @@ def read_credentials(icd: Icd) -> Credentials:
         frozenset(network.secrets_over_http),
         frozenset(reading.secrets),
     )
+
+
+def credential_mistakes(icd: Icd) -> tuple[Mistake, ...]:
+    """Return what of the secrets that an ICD names cannot be read on this machine."""
+    try:
+        read_credentials(icd)
+    except IcdError as error:
+        return error.mistakes
+    return ()
 
 
 def spellings(secret: str) -> frozenset[str]:
@@ -138,86 +152,61 @@ class _Reading:
     """Reads secrets, and notes which cannot be read."""
 
     def __init__(self) -> None:
-        self.problems: list[tuple[str, str, str]] = []
+        self.problems: list[tuple[_Path, str, str]] = []
         self.secrets: set[str] = set()
 
-    def text(self, name: str, value: Value) -> str:
+    def text(self, path: _Path, value: Value) -> str:
         """Return a value; empty, with a note, where it cannot be had."""
-        if value.text is not None:
-            return value.text
-        found = self._variable(name, value.env) if value.env is not None else self._file(name, value.file or "")
-        if found:
+        try:
+            found = value.reveal()
+        except SecretError as error:
+            self._note(path, error.problem, error.advice)
+            return ""
+        if value.is_secret:
             self.secrets.add(found)
         return found
 
-    def texts(self, name: str, values: Mapping[str, Value]) -> Mapping[str, str]:
-        return {field: self.text(f"{name}.{field}", value) for field, value in values.items()}
+    def texts(self, path: _Path, values: Mapping[str, Value]) -> Mapping[str, str]:
+        return {field: self.text((*path, field), value) for field, value in values.items()}
 
     def headers(self, host: str, given: Mapping[str, Value]) -> Sequence[GivenHeader]:
         found = []
         for name, value in given.items():
-            text = self.text(f"network.headers.{host}.{name}", value)
+            text = self.text(("headers", host, name), value)
             if any(character in text for character in "\r\n\x00") or not _is_latin(text):
-                self._note(f"network.headers.{host}.{name}", "is no value for a header", "keep one line of Latin-1")
+                self._note(("headers", host, name), "is no value for a header", "keep one line of Latin-1")
             found.append(GivenHeader(name, text, value.is_secret))
         return tuple(found)
 
     def cookies(self, name: str | None) -> tuple[Mapping[str, Sequence[Cookie]], str]:
         if name is None:
             return {}, ""
-        path = Path(name).expanduser()
         try:
-            content = _private(path, 10 * LARGEST_SECRET)
+            content = private_content(name, _LARGEST_COOKIES)
             found = cookies_of_file(content.decode("utf-8", "replace"))
-        except (_SecretError, CookiesFileError) as error:
-            self._note("network.cookies_file", f"{name} {error}", "export the cookies anew, and `chmod 600` the file")
+        except (PrivateFileError, CookiesFileError) as error:
+            self._note(("cookies_file",), f"{name} {error}", "export the cookies anew, and `chmod 600` the file")
             return {}, ""
         values = (cookie.value or "" for each in found.values() for cookie in each)
         self.secrets.update(value for value in values if len(value) >= _LEAST_OF_A_COOKIE)
         return found, hashlib.sha256(content).hexdigest()[:32]
 
-    def _variable(self, name: str, variable: str) -> str:
-        found = os.environ.get(variable, "")
-        if not found:
-            advice = f"set {variable} for the process that crawls, on each machine with a worker"
-            self._note(name, f"is in the variable {variable}, which is not set here", advice)
-        return found
+    def connections(self, network: SessionNetwork) -> None:
+        """Read the secrets of proxies and client certificates, which the wire client is given by itself."""
+        for path, proxy in _proxies(network):
+            if proxy is not None and proxy.password is not None:
+                self.secrets.add(f"{proxy.user}:{self.text((*path, 'password'), proxy.password)}")
+        for host, own in network.hosts.items():
+            if own.client_passphrase is not None:
+                self.text(("hosts", host, "client_passphrase"), own.client_passphrase)
 
-    def _file(self, name: str, file: str) -> str:
-        try:
-            found = _private(Path(file).expanduser(), LARGEST_SECRET).decode("utf-8").rstrip("\r\n")
-        except (_SecretError, UnicodeDecodeError) as error:
-            problem = str(error) if isinstance(error, _SecretError) else "is no text in UTF-8"
-            advice = "make the file on each machine with a worker, and keep it to yourself: chmod 600"
-            self._note(name, f"is in the file {file}, which {problem}", advice)
-            return ""
-        if not found:
-            self._note(name, f"is in the file {file}, which is empty", "write the secret into it")
-        return found
-
-    def _note(self, name: str, problem: str, advice: str) -> None:
-        self.problems.append((name, problem, advice))
+    def _note(self, path: _Path, problem: str, advice: str) -> None:
+        self.problems.append((path, problem, advice))
 
 
-class _SecretError(Exception):
-    """A file is not fit for a secret; the message completes "the file ..."."""
-
-
-def _private(path: Path, most: int) -> bytes:
-    """Return what a file holds that nobody else may read."""
-    try:
-        with path.open("rb") as file:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                raise _SecretError("is no file")
-            if status.st_mode & 0o077:
-                raise _SecretError(f"others may read (its mode is {stat.S_IMODE(status.st_mode):04o}, not 0600)")
-            found = file.read(most + 1)
-    except OSError as error:
-        raise _SecretError(f"cannot be read here ({error.strerror})") from None
-    if len(found) > most:
-        raise _SecretError("is too large for a secret")
-    return found
+def _proxies(network: SessionNetwork) -> Iterator[tuple[_Path, ProxySection | None]]:
+    yield ("proxy",), network.proxy
+    yield from ((("hosts", host, "proxy"), own.proxy) for host, own in network.hosts.items())
 
 
 def _is_latin(text: str) -> bool:

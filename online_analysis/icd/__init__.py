@@ -8,6 +8,7 @@ from online_analysis.icd.redefinition import Part, Redefinition, parts, redefine
 from online_analysis.icd.reference_files import plain_text
 from online_analysis.icd.scoping import Scope
 from online_analysis.icd.scoring import ANALYSERS, DEFAULT_WEIGHTS, PostTo, Scoring
+from online_analysis.icd.secrets import Value
 from online_analysis.icd.sections import (
     WHERE_SECRETS_ARE,
     Archive,
@@ -21,7 +22,7 @@ from online_analysis.icd.sections import (
     Traps,
     secret_in,
 )
-from online_analysis.icd.session_fields import Account, Login, SessionNetwork, Value, names_a_secret
+from online_analysis.icd.session_fields import Account, Login, SessionNetwork, names_a_secret
 
 __all__ = [
     "ANALYSERS",

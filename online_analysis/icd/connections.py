@@ -4,10 +4,10 @@ import re
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import Field, field_validator, model_validator
 
-from online_analysis.icd.secrets import Secret
+from online_analysis.icd.secrets import Secret, WholePath
+from online_analysis.icd.section import Section, refuse
 
 DIRECT = "direct"
 """In place of a proxy's URL: none."""
@@ -15,15 +15,7 @@ _PORTS = {"http": 8080, "socks5": 1080, "socks5h": 1080}
 _FORMS = "write http://proxy.example.org:3128, socks5h://127.0.0.1:9050 or socks5://127.0.0.1:1080"
 
 
-def _refuse(problem: str, advice: str) -> PydanticCustomError:
-    return PydanticCustomError("icd", "{problem}", {"problem": problem, "advice": advice})
-
-
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
-
-
-class ProxySection(_Part):
+class ProxySection(Section):
     """A proxy; with a ``url`` of ``socks5`` names are resolved here, else by the proxy.
 
     ``plain`` says how http (not https) goes through an HTTP proxy: through a tunnel as well, or handed to the proxy.
@@ -49,13 +41,13 @@ class ProxySection(_Part):
             parts = urlsplit(text)
             host, port = parts.hostname, parts.port
         except ValueError:
-            raise _refuse("is no URL of a proxy", _FORMS) from None
+            raise refuse("is no URL of a proxy", _FORMS) from None
         if "@" in parts.netloc:
-            raise _refuse("holds a user name", "write user: NAME and password: {env: VARIABLE} beside url")
+            raise refuse("holds a user name", "write user: NAME and password: {env: VARIABLE} beside url")
         if parts.scheme not in _PORTS or not host or not re.fullmatch(r"[a-z0-9._:-]+", host):
-            raise _refuse("is no URL of a proxy that the crawler can use", _FORMS)
+            raise refuse("is no URL of a proxy that the crawler can use", _FORMS)
         if parts.path.strip("/") or parts.query or parts.fragment or port == 0:
-            raise _refuse("has more than a host and a port", _FORMS)
+            raise refuse("has more than a host and a port", _FORMS)
         shown = f"[{host}]" if ":" in host else host
         return f"{parts.scheme}://{shown}:{port or _PORTS[parts.scheme]}"
 
@@ -65,7 +57,7 @@ class ProxySection(_Part):
         return self.url == DIRECT
 
 
-class HostConnection(_Part):
+class HostConnection(Section):
     """How a host, and all hosts below it, are reached; None and nothing keep what holds for all.
 
     ``certificates`` says what becomes of a certificate that does not verify: ``verify`` refuses it, ``accept`` takes it
@@ -74,17 +66,13 @@ class HostConnection(_Part):
 
     proxy: ProxySection | None = Field(default=None, examples=["socks5h://127.0.0.1:9050, or direct"])
     certificates: Literal["verify", "accept"] = Field(default="verify", examples=["accept"])
-    ca_file: str = Field(default="", max_length=1000, examples=["certificates/our-ca.pem"])
-    client_certificate: str = Field(default="", max_length=1000, examples=["certificates/crawler.pem"])
-    client_key: str = Field(default="", max_length=1000, examples=["certificates/crawler.key"])
-    client_passphrase: Secret | None = Field(default=None, examples=["{file: certificates/passphrase}"])
+    ca_file: WholePath | None = Field(default=None, examples=["~/certificates/our-ca.pem"])
+    client_certificate: WholePath | None = Field(default=None, examples=["~/certificates/crawler.pem"])
+    client_key: WholePath | None = Field(default=None, examples=["~/certificates/crawler.key"])
+    client_passphrase: Secret | None = Field(default=None, examples=["{file: ~/certificates/passphrase}"])
 
     @model_validator(mode="after")
     def _key_of_something(self) -> "HostConnection":
         if (self.client_key or self.client_passphrase) and not self.client_certificate:
-            raise _refuse("has a client key and no client certificate", "add client_certificate: FILE")
+            raise refuse("has a client key and no client certificate", "add client_certificate: FILE")
         return self
-
-
-FILE_FIELDS = ("ca_file", "client_certificate", "client_key")
-"""The fields of a ``HostConnection`` that name files, beside those of its secrets."""

@@ -20,6 +20,7 @@ from online_analysis.icd.part_loading import Loaded, Place, load_parts
 from online_analysis.icd.postings import Post
 from online_analysis.icd.scoping import Scope
 from online_analysis.icd.scoring import ANALYSERS, Scoring
+from online_analysis.icd.section import Section, refuse
 from online_analysis.icd.sections import (
     Archive,
     Event,
@@ -27,12 +28,10 @@ from online_analysis.icd.sections import (
     Limits,
     Line,
     Politeness,
-    Section,
     Sources,
     TopicWords,
     Traps,
     WebUrl,
-    refuse,
 )
 from online_analysis.icd.session_fields import SessionNetwork
 from online_analysis.icd.yaml_source import LARGEST, Source, read_source
@@ -168,8 +167,8 @@ class Icd(Section):
         """Report a delivery URL that is of no use on this machine."""
         return self._source.mistake(("archive", "target"), problem, advice)
 
-    def connection_mistake(self, path: tuple[str, ...], problem: str, advice: str) -> Mistake:
-        """Report a proxy, secret or certificate, at its path below ``network``, that is of no use on this machine."""
+    def network_mistake(self, path: tuple[str | int, ...], problem: str, advice: str) -> Mistake:
+        """Report a secret, certificate or file of cookies, at its path below ``network``, of no use on this machine."""
         return self._source.mistake(("network", *path), problem, advice)
 
     def analyser_mistake(self, name: str, problem: str, advice: str) -> Mistake:

@@ -7,7 +7,6 @@ from typing import Generic, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from online_analysis.icd.connection_files import place_connection_files
 from online_analysis.icd.explanations import mistakes_of
 from online_analysis.icd.mistakes import FieldPath, IcdError, Mistake
 from online_analysis.icd.models import MissingModelError, find_model
@@ -57,7 +56,6 @@ def load_parts(
     data = check.without_empty_values(source.data)
     check.read_spam_hosts(data)
     check.find_entity_model(data)
-    place_connection_files(data, folder)
     definition = None
     try:
         definition = model.model_validate(data, context={"analysers": _with_plugins(analysers, data)})

@@ -6,7 +6,8 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
-from online_analysis.icd.sections import Count, Host, Language, Line, Pattern, Section, as_host, refuse
+from online_analysis.icd.section import Section, refuse
+from online_analysis.icd.sections import Count, Host, Language, Line, Pattern, as_host
 
 HOPS: Final = "LNRIEOSFDM"
 """The letters of hops, as the frontier keeps them; in lower case where a hop led off the seeds' sites."""

@@ -5,7 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
-from online_analysis.icd.sections import FileName, FolderName, Host, Pattern, Score, Section, WebUrl, refuse
+from online_analysis.icd.section import Section, refuse
+from online_analysis.icd.sections import FileName, FolderName, Host, Pattern, Score, WebUrl
 
 DEFAULT_WEIGHTS: Mapping[str, float] = {
     "text": 1.0,

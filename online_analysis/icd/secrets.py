@@ -1,16 +1,28 @@
-"""Secrets that an ICD names and does not hold: in a variable of the environment, or in a file of the user's alone."""
+"""Values that an ICD writes out, and secrets that it names: in a variable of the environment, or in a private file.
+
+A secret is never in an ICD, which is printed, kept beside the archive and sent to workers: the ICD says in which
+variable of the environment, or in which file, it is, on whatever machine it is used.
+"""
 
 import os
+import re
 import stat
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import AfterValidator, Field, model_serializer, model_validator
 
-LARGEST = 10_000
+from online_analysis.icd.section import Section, refuse
+
+LARGEST_SECRET: Final = 100_000
 """Bytes that a file with a secret may have."""
-_ADVICE = "write {env: NAME} or {file: PATH}; the secret itself does not belong into an ICD"
+HOW_TO_GIVE_ONE: Final = (
+    "write {env: NAME}, a variable of the environment, or {file: /whole/path}, a file that you alone may read"
+)
+
+
+class PrivateFileError(Exception):
+    """A file is not fit for a secret; the message completes "the file ..."."""
 
 
 class SecretError(Exception):
@@ -22,61 +34,100 @@ class SecretError(Exception):
         self.advice = advice
 
 
-class Secret(BaseModel):
-    """Where a secret is. Neither its representation nor what is written of it holds the secret itself."""
+def _whole_path(path: str) -> str:
+    if not path.startswith(("/", "~/")):
+        raise refuse("is no whole path", "write one that begins with / or ~/: workers elsewhere look there too")
+    return path
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
-    env: str = Field(default="", max_length=200, pattern=r"^[A-Za-z_0-9]*$", examples=["PROXY_PASSWORD"])
-    file: str = Field(default="", max_length=1000, examples=["proxy.secret"])
+def _variable(name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,199}", name):
+        raise refuse("is no name of a variable", "write the name alone, such as FORUM_PASSWORD, without $")
+    return name
+
+
+WholePath = Annotated[str, Field(max_length=1000), AfterValidator(_whole_path)]
+"""The path of a file on whatever machine the ICD is used."""
+
+
+class Value(Section):
+    """A value that is written here, or that the environment or a file holds. Exactly one of the three is given."""
+
+    text: str | None = Field(default=None, max_length=4000)
+    env: Annotated[str, AfterValidator(_variable)] | None = Field(default=None, examples=["FORUM_PASSWORD"])
+    file: WholePath | None = Field(default=None, examples=["~/.forum-password"])
 
     @model_validator(mode="before")
     @classmethod
-    def _no_text(cls, value: Any) -> Any:
-        if isinstance(value, str):
-            raise PydanticCustomError("icd", "{problem}", {"problem": "is written out", "advice": _ADVICE})
-        return value
+    def _plain(cls, value: Any) -> Any:
+        return {"text": value} if isinstance(value, str) else value
 
     @model_validator(mode="after")
-    def _one_place(self) -> Self:
-        if bool(self.env) == bool(self.file):
-            problem = {"problem": "needs one place, a variable or a file", "advice": _ADVICE}
-            raise PydanticCustomError("icd", "{problem}", problem)
+    def _one_of_them(self) -> "Value":
+        if sum(each is not None for each in (self.text, self.env, self.file)) != 1:
+            raise refuse("names no value, or several", "write a text, {env: NAME} or {file: /whole/path}")
         return self
 
+    @model_serializer
+    def _written(self) -> Any:
+        if self.text is not None:
+            return self.text
+        return {"env": self.env} if self.env is not None else {"file": self.file}
+
+    @property
+    def is_secret(self) -> bool:
+        """Whether the value is kept elsewhere."""
+        return self.text is None
+
     def reveal(self) -> str:
-        """Return the secret, as it is now. Raise ``SecretError``."""
-        return _of_variable(self.env) if self.env else _of_file(Path(self.file))
+        """Return the value, as it is on this machine now. Raise ``SecretError``."""
+        if self.text is not None:
+            return self.text
+        return _of_variable(self.env) if self.env is not None else _of_file(self.file or "")
 
 
-def private_file_problem(path: Path) -> str:
-    """Say why a file may not hold a secret, in words that complete "the file ..."; empty where it may.
+class Secret(Value):
+    """A value that is never written into an ICD."""
 
-    Raise ``OSError`` for one that cannot be looked at.
-    """
-    status = path.stat()
-    if not stat.S_ISREG(status.st_mode):
-        return "is no file"
-    return "may be read by others" if status.st_mode & (stat.S_IRWXG | stat.S_IRWXO) else ""
+    @model_validator(mode="after")
+    def _not_here(self) -> "Secret":
+        if self.text is not None:
+            raise refuse("is a secret in plain text", f"{HOW_TO_GIVE_ONE}; change the secret if others saw it")
+        return self
+
+
+def private_content(path: str, most: int = LARGEST_SECRET) -> bytes:
+    """Return what a file holds that nobody else may read, at most so many bytes. Raise ``PrivateFileError``."""
+    try:
+        with Path(path).expanduser().open("rb") as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise PrivateFileError("is no file")
+            if status.st_mode & 0o077:
+                raise PrivateFileError(f"others may read (its mode is {stat.S_IMODE(status.st_mode):04o}, not 0600)")
+            found = file.read(most + 1)
+    except OSError as error:
+        raise PrivateFileError(f"cannot be read here ({error.strerror})") from None
+    if len(found) > most:
+        raise PrivateFileError("is too large for a secret")
+    return found
 
 
 def _of_variable(name: str) -> str:
-    value = os.environ.get(name, "")
-    if not value:
-        raise SecretError(f"is not in the variable {name}", f"set {name} in the environment of the crawl")
-    return value
+    found = os.environ.get(name, "")
+    if not found:
+        advice = f"set {name} for the process that crawls, on each machine with a worker"
+        raise SecretError(f"is in the variable {name}, which is not set here", advice)
+    return found
 
 
-def _of_file(path: Path) -> str:
+def _of_file(path: str) -> str:
     try:
-        problem = private_file_problem(path)
-        if problem:
-            raise SecretError(f"is in {path}, which {problem}", f"run: chmod 600 {path}")
-        with path.open(encoding="utf-8") as file:
-            value = file.read(LARGEST + 1).rstrip("\r\n")
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or "no UTF-8 text"
-        raise SecretError(f"cannot be read from {path} ({why})", "name a file that you may read") from None
-    if not value or len(value) > LARGEST:
-        raise SecretError(f"in {path} is empty or too long", "write the secret into its first line")
-    return value
+        found = private_content(path).decode("utf-8").rstrip("\r\n")
+    except (PrivateFileError, UnicodeDecodeError) as error:
+        problem = str(error) if isinstance(error, PrivateFileError) else "is no text in UTF-8"
+        advice = "make the file on each machine with a worker, and keep it to yourself: chmod 600"
+        raise SecretError(f"is in the file {path}, which {problem}", advice) from None
+    if not found:
+        raise SecretError(f"is in the file {path}, which is empty", "write the secret into it")
+    return found

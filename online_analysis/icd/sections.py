@@ -12,18 +12,16 @@ from typing import Annotated, Any, Final, Literal
 import ada_url
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     PlainSerializer,
     ValidationInfo,
     field_validator,
     model_validator,
 )
-from pydantic_core import PydanticCustomError
 
 from online_analysis.icd.connections import HostConnection, ProxySection
+from online_analysis.icd.section import Section, refuse
 from online_analysis.icd.units import format_duration, parse_duration, parse_moment, parse_size
 from online_analysis.url_patterns import UrlPattern, UrlPatternError
 
@@ -48,11 +46,6 @@ def secret_in(address: str) -> str:
     if any(_PASSWORD.search(link) for link in address.split("::")):
         return "holds a password"
     return "holds a question mark, after which secrets stand" if "://" in address and "?" in address else ""
-
-
-def refuse(problem: str, advice: str) -> PydanticCustomError:
-    """Return the error to raise for a value; ``problem`` completes the sentence that begins with its field."""
-    return PydanticCustomError("icd", "{problem}", {"problem": problem, "advice": advice})
 
 
 def _duration(value: Any) -> Any:
@@ -166,12 +159,6 @@ FileName = Annotated[str, Field(max_length=1000), AfterValidator(str.strip)]
 Score = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0, le=10**15)]
 DeliveryAddress = Annotated[str, Field(max_length=1000), AfterValidator(_delivery_address)]
-
-
-class Section(BaseModel):
-    """A frozen part of an ICD that knows all its fields."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
 
 class TopicWords(Section):

@@ -1,23 +1,18 @@
-"""The part of an ICD's network section that says how sites come to know the crawl: cookies, passwords, headers.
-
-A secret is never in an ICD, which is printed, kept beside the archive and sent to workers: the ICD says in which
-variable of the environment, or in which file, it is, on whatever machine it is used.
-"""
+"""The part of an ICD's network section that says how sites come to know the crawl: cookies, passwords, headers."""
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from lxml import etree
 from lxml.cssselect import CSSSelector
-from pydantic import AfterValidator, Field, model_serializer, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from online_analysis.icd.sections import Host, Line, Network, Section, WebUrl, refuse
+from online_analysis.icd.secrets import HOW_TO_GIVE_ONE, Secret, Value, WholePath
+from online_analysis.icd.section import Section, refuse
+from online_analysis.icd.sections import Host, Line, Network, WebUrl
 
-HOW_TO_GIVE_ONE = (
-    "write {env: NAME}, a variable of the environment, or {file: /whole/path}, a file that you alone may read"
-)
 _NAMES_A_SECRET = re.compile(
     r"pass|pwd|kennwort|mot.?de.?passe|contrase|senha|wachtwoord|lösenord|secret|token|api.?key|credential|auth|cookie"
     r"|(?:^|[^a-z])(?:key|pin|pw)(?:$|[^a-z])",
@@ -38,58 +33,6 @@ def names_a_secret(name: str) -> bool:
     (True, False, True)
     """
     return _NAMES_A_SECRET.search(name) is not None
-
-
-def _whole_path(path: str) -> str:
-    if not path.startswith(("/", "~/")):
-        raise refuse("is no whole path", "write one that begins with / or ~/: workers elsewhere look there too")
-    return path
-
-
-def _variable(name: str) -> str:
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,199}", name):
-        raise refuse("is no name of a variable", "write the name alone, such as FORUM_PASSWORD, without $")
-    return name
-
-
-class Value(Section):
-    """A value that is written here, or that the environment or a file holds. Exactly one of the three is given."""
-
-    text: str | None = Field(default=None, max_length=4000)
-    env: Annotated[str, AfterValidator(_variable)] | None = Field(default=None, examples=["FORUM_PASSWORD"])
-    file: Annotated[str, AfterValidator(_whole_path)] | None = Field(default=None, examples=["~/.forum-password"])
-
-    @model_validator(mode="before")
-    @classmethod
-    def _plain(cls, value: Any) -> Any:
-        return {"text": value} if isinstance(value, str) else value
-
-    @model_validator(mode="after")
-    def _one_of_them(self) -> "Value":
-        if sum(each is not None for each in (self.text, self.env, self.file)) != 1:
-            raise refuse("names no value, or several", "write a text, {env: NAME} or {file: /whole/path}")
-        return self
-
-    @model_serializer
-    def _written(self) -> Any:
-        if self.text is not None:
-            return self.text
-        return {"env": self.env} if self.env is not None else {"file": self.file}
-
-    @property
-    def is_secret(self) -> bool:
-        """Whether the value is kept elsewhere."""
-        return self.text is None
-
-
-class Secret(Value):
-    """A value that is never written into an ICD."""
-
-    @model_validator(mode="after")
-    def _not_here(self) -> "Secret":
-        if self.text is not None:
-            raise refuse("is a secret in plain text", f"{HOW_TO_GIVE_ONE}; change the secret if others saw it")
-        return self
 
 
 def _field_values(values: Mapping[str, Value]) -> Mapping[str, Value]:
@@ -153,9 +96,7 @@ class SessionNetwork(Network):
     """
 
     cookies: Literal["keep", "off"] = Field(default="keep", examples=["off"])
-    cookies_file: Annotated[str, AfterValidator(_whole_path)] | None = Field(
-        default=None, max_length=1000, examples=["~/cookies.txt"]
-    )
+    cookies_file: WholePath | None = Field(default=None, examples=["~/cookies.txt"])
     accounts: Mapping[Host, Account] = Field(
         default={}, examples=["{example.org: {user: archivist, password: {env: HOST_PASSWORD}}}"]
     )

@@ -50,8 +50,20 @@ def test_files_that_are_not_fit_are_refused(mode: int, text: str, said: str, tmp
 def test_all_that_is_missing_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AAH_TEST_WORD", raising=False)
     with pytest.raises(IcdError) as refused:
-        read("{headers: {a.test: {X-Key: {env: AAH_TEST_WORD}, X-Token: {file: /no/such/file}}}}")
-    assert len(refused.value.mistakes) == 2
+        read(
+            "{headers: {a.test: {X-Key: {env: AAH_TEST_WORD}, X-Token: {file: /no/such/file}}},"
+            " proxy: {url: 'http://p.test', password: {env: AAH_TEST_WORD}},"
+            " hosts: {a.test: {client_certificate: /c.pem, client_passphrase: {env: AAH_TEST_WORD},"
+            " proxy: {url: 'http://p.test', password: {file: /no/such/file}}}}}"
+        )
+    assert {mistake.field.removeprefix("network.") for mistake in refused.value.mistakes} == {
+        "headers.a.test.X-Key",
+        "headers.a.test.X-Token",
+        "proxy.password",
+        "hosts.a.test.client_passphrase",
+        "hosts.a.test.proxy.password",
+    }
+    assert {mistake.line for mistake in refused.value.mistakes} == {5}
     assert "set AAH_TEST_WORD for the process that crawls" in str(refused.value)
 
 
@@ -72,6 +84,17 @@ def test_definitions_that_would_tell_a_secret_are_refused(network: str, said: st
     with pytest.raises(IcdError, match=said) as refused:
         read(network)
     assert "hunter2" not in str(refused.value)
+
+
+def test_secrets_of_proxies_and_certificates_are_among_those_that_are_masked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AAH_TEST_WORD", WORD)
+    monkeypatch.setenv("AAH_TEST_PHRASE", "a phrase")
+    given = read(
+        "{proxy: {url: 'http://p.test', user: me, password: {env: AAH_TEST_WORD}},"
+        " hosts: {a.test: {client_certificate: /c.pem, client_passphrase: {env: AAH_TEST_PHRASE}}}}"
+    )
+    assert given.secrets == {WORD, f"me:{WORD}", "a phrase"}
+    assert not given.sites
 
 
 def test_a_secret_is_masked_however_it_is_written() -> None:

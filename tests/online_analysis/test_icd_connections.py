@@ -12,8 +12,8 @@ BEGIN = "id: a\ncontact: a@b.org\nseeds: [http://a.test/]\ntopic: {keywords: [su
 WORD = "a-word-that-nobody-sees"
 
 
-def parsed(network: str, file: Path = Path("icd.yaml")) -> Icd:
-    return Icd.parse(f"{BEGIN}network: {network}\n".encode(), file)
+def parsed(network: str) -> Icd:
+    return Icd.parse(f"{BEGIN}network: {network}\n".encode())
 
 
 @pytest.mark.parametrize(
@@ -40,9 +40,11 @@ def test_urls_of_proxies(written: str, url: str) -> None:
         ("{proxy: 'http://me:word@p.test'}", "holds a user name"),
         ("{proxy: 'http://p.test/path'}", "has more than a host and a port"),
         ("{proxy: 'http://p.test:99999'}", "is no URL of a proxy"),
-        (f"{{proxy: {{url: 'http://p.test', password: {WORD}}}}}", "is written out"),
-        ("{proxy: {url: 'http://p.test', password: {env: A, file: b}}}", "needs one place"),
-        ("{hosts: {a.test: {client_key: key.pem}}}", "no client certificate"),
+        (f"{{proxy: {{url: 'http://p.test', password: {WORD}}}}}", "plain text"),
+        ("{proxy: {url: 'http://p.test', password: {env: A, file: /b}}}", "or several"),
+        ("{hosts: {a.test: {client_key: /key.pem}}}", "no client certificate"),
+        ("{hosts: {a.test: {ca_file: ca.pem}}}", "is no whole path"),
+        ("{hosts: {a.test: {client_certificate: /c, client_passphrase: {file: word}}}}", "is no whole path"),
         ("{hosts: {a.test: {certificates: maybe}}}", "is not among the choices"),
     ],
 )
@@ -53,11 +55,11 @@ def test_mistakes_are_told_without_the_secret(network: str, said: str) -> None:
     assert ":word@" not in str(caught.value)
 
 
-def test_files_count_from_the_definition(tmp_path: Path) -> None:
-    network = "{hosts: {a.test: {ca_file: ca.pem, client_certificate: /c.pem, client_passphrase: {file: word}}}}"
-    own = parsed(network, tmp_path / "icd.yaml").network.hosts["a.test"]
-    assert (own.ca_file, own.client_certificate) == (str(tmp_path / "ca.pem"), "/c.pem")
-    assert own.client_passphrase == Secret(file=str(tmp_path / "word"))
+def test_files_are_named_by_their_whole_paths() -> None:
+    network = "{hosts: {a.test: {ca_file: ~/ca.pem, client_certificate: /c.pem, client_passphrase: {file: ~/word}}}}"
+    own = parsed(network).network.hosts["a.test"]
+    assert (own.ca_file, own.client_certificate) == ("~/ca.pem", "/c.pem")
+    assert own.client_passphrase == Secret(file="~/word")
 
 
 def test_what_is_written_is_read_back() -> None:
@@ -82,10 +84,10 @@ def test_secrets_that_cannot_be_had(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     shared.chmod(0o644)
     empty.touch(0o600)
     wrong = {
-        "is not in the variable": Secret(env="NO_WORD"),
-        "may be read by others": Secret(file=str(shared)),
+        "variable NO_WORD, which is not set": Secret(env="NO_WORD"),
+        "others may read": Secret(file=str(shared)),
         "is empty": Secret(file=str(empty)),
-        "is no file": Secret(file=str(tmp_path)),
+        "Is a directory": Secret(file=str(tmp_path)),
         "cannot be read": Secret(file=str(tmp_path / "nothing")),
     }
     for said, where in wrong.items():

@@ -7,7 +7,14 @@ from online_analysis.icd import Icd
 from online_analysis.icd.explanations import model_in
 from online_analysis.icd.scoping import Condition
 
-APART = {"scope.rules.", "network.accounts.password.", "network.logins.fields."}
+APART = {
+    "scope.rules.",
+    "network.accounts.password.",
+    "network.logins.fields.",
+    "network.proxy.password.",
+    "network.hosts.proxy.password.",
+    "network.hosts.client_passphrase.",
+}
 """Fields whose own fields are described in a section, or on a page, of their own."""
 DOCS = (Path(__file__).parents[2] / "docs" / "icd.md").read_text(encoding="utf-8")
 

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from aahcrawler.credentials.given import credential_mistakes
 from aahcrawler.wire.route import Proxy, ProxyKind, Route, Routes, Tls
 from aahcrawler.wire.tls import tls_context
 from online_analysis.icd import Icd, Mistake
 from online_analysis.icd.connections import HostConnection, ProxySection
-from online_analysis.icd.secrets import Secret, SecretError, private_file_problem
+from online_analysis.icd.secrets import PrivateFileError, Secret, SecretError, private_content
 
 ENVIRONMENT = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 """Variables by which other programs are given a proxy; in lower case as well."""
@@ -25,8 +26,9 @@ def routes(icd: Icd) -> Routes:
 
 
 def connection_mistakes(icd: Icd) -> tuple[Mistake, ...]:
-    """Return what of a definition's proxies and certificates is of no use on this machine."""
-    return tuple(icd.connection_mistake(path, problem, advice) for path, problem, advice in _problems(icd))
+    """Return what of a definition's secrets and certificates is of no use on this machine."""
+    problems = (problem for host, own in icd.network.hosts.items() for problem in _tls_problems(host, own))
+    return (*credential_mistakes(icd), *(icd.network_mistake(*problem) for problem in problems))
 
 
 def notes(icd: Icd) -> Iterator[str]:
@@ -60,7 +62,7 @@ def _proxy(section: ProxySection) -> Proxy | None:
 
 def _tls(own: HostConnection) -> Tls:
     ca_file, certificate, key = (
-        Path(name) if name else None for name in (own.ca_file, own.client_certificate, own.client_key)
+        Path(name).expanduser() if name else None for name in (own.ca_file, own.client_certificate, own.client_key)
     )
     return Tls(own.certificates == "accept", ca_file, certificate, key, _revealed(own.client_passphrase))
 
@@ -69,41 +71,21 @@ def _revealed(secret: Secret | None) -> str:
     return "" if secret is None else secret.reveal()
 
 
-_Problem = tuple[tuple[str, ...], str, str]
-
-
-def _problems(icd: Icd) -> Iterator[_Problem]:
-    network = icd.network
-    yield from _proxy_problems(("proxy",), network.proxy)
-    for host, own in network.hosts.items():
-        yield from _proxy_problems(("hosts", host, "proxy"), own.proxy)
-        yield from _tls_problems(("hosts", host), own)
-
-
-def _proxy_problems(path: tuple[str, ...], section: ProxySection | None) -> Iterator[_Problem]:
-    if section is not None:
-        yield from _secret_problems((*path, "password"), section.password)
-
-
-def _secret_problems(path: tuple[str, ...], secret: Secret | None) -> Iterator[_Problem]:
-    try:
-        _revealed(secret)
-    except SecretError as error:
-        yield path, error.problem, error.advice
-
-
-def _tls_problems(path: tuple[str, ...], own: HostConnection) -> Iterator[_Problem]:
-    secret = tuple(_secret_problems((*path, "client_passphrase"), own.client_passphrase))
-    key = own.client_key or own.client_certificate
-    try:
-        problem = private_file_problem(Path(key)) if key else ""
-        if problem:
+def _tls_problems(host: str, own: HostConnection) -> Iterator[tuple[tuple[str, ...], str, str]]:
+    if key := own.client_key or own.client_certificate:
+        try:
+            private_content(key)
+        except PrivateFileError as error:
             field = "client_key" if own.client_key else "client_certificate"
-            yield (*path, field), f"holds a key and {problem}", f"run: chmod 600 {key}"
-        elif not secret:
-            tls_context(_tls(own), verify=True)
+            advice = f"put it there, and keep it to yourself: chmod 600 {key}"
+            yield ("hosts", host, field), f"names a file with a key, which {error}", advice
+            return
+    try:
+        tls_context(_tls(own), verify=True)
+    except SecretError:
+        return  # It is named among the secrets.
     except OSError as error:
         why = "is no certificate with its key, or needs another passphrase"
         said = why if isinstance(error, ssl.SSLError) else f"cannot be read ({error.strerror})"
-        yield (*path, "client_certificate" if own.client_certificate else "ca_file"), said, "name PEM files"
-    yield from secret
+        field = "client_certificate" if own.client_certificate else "ca_file"
+        yield ("hosts", host, field), said, "name PEM files"
