@@ -1,6 +1,7 @@
 """Read a definition back from the ``icd.json`` in a crawl's folder."""
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,6 +13,11 @@ _MEANING = TypeAdapter(dict[str, str])
 _WEIGHTS = "scoring.weights."
 _DOMAINS = ["politeness", "domains"]
 _CANONICAL = ["scope", "canonical"]
+_PROXY = "network.proxy."
+_OF_HOST = re.compile(
+    r"network\.hosts\.(.+)\.(certificates|ca_file|client_certificate|client_key|client_passphrase(?:\.(?:env|file))?"
+    r"|proxy(?:\.(?:url|user|plain|password(?:\.(?:env|file))?))?)"
+)
 _FILES = "file"
 """Digests of the texts of files, which say nothing about URLs."""
 
@@ -61,8 +67,12 @@ def from_meaning(meaning: Mapping[str, str], output: Path) -> Icd:
 def _names(path: str) -> list[str]:
     """Split a path into section, field and key; what is said of a domain has its field behind the key.
 
-    Fields of ``scope.canonical`` stand one section deeper.
+    Fields of ``scope.canonical``, of proxies and of hosts stand deeper.
     """
+    if (found := _OF_HOST.fullmatch(path)) is not None:
+        return ["network", "hosts", found[1], *found[2].split(".")]
+    if path.startswith(_PROXY):
+        return path.split(".")
     section, *names = path.split(".", 2)
     if [section, *names[:1]] == _DOMAINS and len(names) > 1:
         return [section, names[0], *names[1].rsplit(".", 1)]

@@ -11,6 +11,14 @@ from online_analysis.icd.units import format_duration, parse_duration, parse_siz
 from tests.online_analysis.definitions import SMALLEST
 from tests.pace import at_most
 
+PROXIES: st.SearchStrategy[object] = st.one_of(
+    st.sampled_from(["direct", "http://p.test:3128", "socks5h://127.0.0.1:9050"]),
+    st.fixed_dictionaries(
+        {"url": st.just("http://p.test"), "user": st.just("me"), "plain": st.sampled_from(["tunnel", "forward"])},
+        optional={"password": st.sampled_from([{"env": "A_B"}, {"file": "/word"}])},
+    ),
+)
+
 names = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9_-]{0,20}", fullmatch=True)
 lines = st.text(st.characters(exclude_categories=("Cs", "Cc", "Co", "Cn")), min_size=1, max_size=30).filter(
     lambda text: text.split()
@@ -75,6 +83,20 @@ sections = st.fixed_dictionaries(
             optional={
                 "resolve": st.dictionaries(
                     hosts, st.sampled_from(["127.0.0.1", "127.0.0.2:80", "[::1]:9"]), max_size=3
+                ),
+                "proxy": PROXIES,
+                "hosts": st.dictionaries(
+                    st.sampled_from(["a.b", "proxy.example.org", "onion"]),
+                    st.fixed_dictionaries(
+                        {},
+                        optional={
+                            "certificates": st.sampled_from(["verify", "accept"]),
+                            "proxy": PROXIES,
+                            "ca_file": st.just("/ca.pem"),
+                            "client_certificate": st.just("/c.pem"),
+                        },
+                    ),
+                    max_size=2,
                 ),
                 "allow_private": st.one_of(st.booleans(), st.lists(st.sampled_from(["10.0.0.0/8", "::1"]), max_size=2)),
             },

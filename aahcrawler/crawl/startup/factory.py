@@ -53,7 +53,7 @@ from aahcrawler.layout import LEARNED
 from aahcrawler.objects.writer import ObjectWriter
 from aahcrawler.scope import Scope
 from aahcrawler.segments import DamageError
-from aahcrawler.takedown.removal import finish
+from aahcrawler.takedown.removal import TakedownError, finish
 from aahcrawler.tombstones import TakenDown
 from online_analysis.analysers import analysers, seeds_of_posts
 from online_analysis.icd import Icd, IcdError, changes, parts
@@ -178,8 +178,7 @@ def _open(
     conceal(credentials.secrets)
     opening.enter_context(keep_events(folder.log, icd.id))
     knowledge.share(folder.root)
-    if folder.is_first:
-        finish(folder.root)
+    _finish_takedown(folder)
     repair_folder(folder)
     delivery = begin_delivery(icd, folder, opening) if folder.lock.keeps else None
     size, number = icd.archive.size, folder.run.number
@@ -242,6 +241,15 @@ def _open(
         logger.warning("%s", note)
     topic_learner.changed.append(partial(_use_topic, job.context, fingerprints))
     return replace(job, background=(*job.background, *_background(job, sources, frontier, traps_file, fingerprints)))
+
+
+def _finish_takedown(folder: CrawlFolder) -> None:
+    """Finish a takedown that a kill cut short, before anything of the folder is used."""
+    try:
+        if folder.is_first and finish(folder.root):
+            logger.warning("a takedown that was cut short has been finished")
+    except (TakedownError, DamageError) as error:
+        raise CrawlRefusedError(str(error)) from error
 
 
 def _scope(icd: Icd, folder: CrawlFolder) -> Scope:
