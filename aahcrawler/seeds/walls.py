@@ -1,7 +1,8 @@
 """Pages that stand before a site in place of its content: challenges, questions for consent, logins, bare scripts.
 
 The signs of challenges are headers, scripts and paths that their makers document or that every such page needs to work.
-All else goes by what a page lets a reader do: a form for a password, a question and its buttons, or nothing.
+All else goes by what a page lets a reader do: a form for a password, a question and its buttons, or nothing; and, where
+there is little text and no way on, by what it says.
 """
 
 import re
@@ -13,6 +14,7 @@ from aahcrawler.metadata import LinkType, Metadata
 from aahcrawler.page import Page
 from aahcrawler.page.text import excerpt
 from aahcrawler.seeds.verdicts import Verdict, of_status
+from aahcrawler.seeds.wall_words import ASKING, TELLING
 from aahcrawler.traps import Trap
 
 _LONGEST: Final = 4_000
@@ -49,20 +51,31 @@ _CONSENT_URL: Final = re.compile(
 )
 _CONSENT_SUBJECT: Final = re.compile(
     r"cookie|consent|privacy|tracking|data protection|datenschutz|einwilligung|traceurs|confidentialité|vie privée"
-    r"|privacidad|riservatezza|consenso|consentimento|consentimiento|toestemming|samtycke|samtykke|suostumus|zgod[aęy]"
+    r"|privacidad|riservatezza|consenso|privatsphäre|zustimmung|consentimento|consentimiento|toestemming|samtycke"
+    r"|samtykke|suostumus|zgod[aęy]"
     r"|soukromí|souhlas|согласие|конфиденциальност|プライバシー|クッキー|同意|隐私|çerez|gizlilik",
     re.IGNORECASE,
 )
+_CONSENT_DIALOG: Final = re.compile(
+    r"onetrust-|sp_message_container|usercentrics|didomi-|qc-cmp2|Cybot|iubenda-cs|truste-|cmpbox|fc-consent-root"
+    r"|cky-consent"
+    r"|cmplz-|klaro|tarteaucitron|BorlabsCookie|termly|osano-cm|axeptio|sirdata|cookiescript|cookie-?(?:wall|gate)",
+    re.IGNORECASE,
+)
+"""The ids and classes that makers of dialogs for consent document."""
+_BESIDE: Final = 200
+"""Characters of text beside a dialog for consent up to which there is nothing else to be read."""
 _AGREE: Final = re.compile(
     r"\b(?:accept|agree|allow|consent|continue|i am over|enter|akzeptier|zustimm|einverstanden|weiter|accepter"
     r"|j.accepte"
-    r"|continuer|aceptar|acepto|aceitar|accetta|accetto|accepteren"
+    r"|continuer|aceptar|acepto|aceitar|accetta|accetto|tillad|accepteren"
     r"|akkoord|godkänn|acceptera|godta|accepter|hyväksy"
     r"|akceptuj|zgadzam|souhlas|přijmout|принять|согласен)|同意|接受|kabul",
     re.IGNORECASE,
 )
 _LEGAL: Final = re.compile(
-    r"privacy|cookie|terms|legal|imprint|impressum|datenschutz|agb|nutzungsbedingungen|confidentialit|mentions|privacidad"
+    r"privacy|cookie|terms|legal|imprint|impressum|datenschutz|agb|nutzungsbedingungen|confidentialit|mentions"
+    r"|privacidad"
     r"|condiciones|aviso|riservatezza|termini|voorwaarden|polic|contact|kontakt|about|help|faq|partner|vendor",
     re.IGNORECASE,
 )
@@ -73,9 +86,18 @@ _NOT_FOUND: Final = re.compile(
     r"^(?:error |http |fehler )?404\b|\b404$"
     r"|(?:page|site|file|article|topic|document) (?:was |is |could )?not (?:be )?found"
     r"|^not found$|(?:page|site) (?:no longer|does not) exist|nicht gefunden|introuvable|no (?:se )?encontrad[ao]"
-    r"|non trovat[ao]|niet gevonden|não encontrad[ao]|nie znaleziono|не найден|hittades inte|見つかりません|未找到",
+    r"|non trovat[ao]|niet gevonden|não encontrad[ao]|nie znaleziono|не найден|(?:hittades inte|inte hittas)"
+    r"|見つかりません|未找到"
+    r"|ikke (?:fundet|funnet)|ei löyt?ny|nenalezena|nem található|nu a fost găsit|bulunamadı|не знайден|δεν βρέθηκε"
+    r"|찾을 수 없습니다|找不到|tidak ditemukan|không tìm thấy|غير موجودة?",
     re.IGNORECASE,
 )
+_CANNOT_FIND: Final = re.compile(
+    r"(?:can(?:no|['’])t|couldn['’]t|could not|unable to) (?:seem to )?(?:find|locate) (?:the|that|this|your) "
+    r"(?:page|url|address)",
+    re.IGNORECASE,
+)
+"""What a page says only of itself, in whatever place."""
 _NEEDS_SCRIPTS: Final = re.compile(r"javascript|scripts?\b", re.IGNORECASE)
 
 
@@ -87,7 +109,7 @@ def wall(page: Page, said: Metadata) -> Verdict:
     if _is_challenge(page):
         return Verdict.CHALLENGE
     if page.status >= 400:
-        return of_status(page.status)
+        return _refusal(page, said)
     if said.trap == Trap.SOFT_404 or _says_not_found(page, said):
         return Verdict.SOFT_404
     if said.objects or not page.is_html or said.source:
@@ -110,8 +132,10 @@ def _without_objects(page: Page, said: Metadata) -> Verdict:
     if len(text) <= _LONGEST:
         if _asks_password(page) and len(others) <= _MOST_WAYS:
             return Verdict.LOGIN
-        if _asks_consent(page, text) and len(others) <= 1:
+        if len(others) <= 1 and (_asks_consent(page, text) or _is_dialog(page, text)):
             return Verdict.CONSENT
+        if len(others) <= 1 and (told := _told(page)) is not None:
+            return told
     if len(text) <= _BRIEF and not others and _needs_scripts(page):
         return Verdict.SCRIPTS
     return Verdict.EMPTY if not text and not any(said.links) else Verdict.FETCHED
@@ -119,6 +143,51 @@ def _without_objects(page: Page, said: Metadata) -> Verdict:
 
 _MOST_WAYS: Final = 6
 """Links to other pages of a site up to which a page with a form for a password is a wall: help, registration, terms."""
+
+
+_REFUSING: Final = {
+    403: {Verdict.CHALLENGE, Verdict.LOGIN, Verdict.COOKIE_WALL, Verdict.AGE},
+    429: {Verdict.CHALLENGE},
+    503: {Verdict.CHALLENGE, Verdict.MAINTENANCE},
+}
+"""What a page may say that makes more of its status."""
+
+
+def _refusal(page: Page, said: Metadata) -> Verdict:
+    """Return what an error is: its status, or what its page says more exactly."""
+    if not page.is_html or said.objects:
+        return of_status(page.status)
+    told = Verdict.LOGIN if _asks_password(page) else _told(page)
+    return told if told is not None and told in _REFUSING.get(page.status, ()) else of_status(page.status)
+
+
+def _told(page: Page) -> Verdict | None:
+    """Return what a page with little text says that it is, None where it says nothing of that kind."""
+    if _hands_on_login(page):
+        return Verdict.LOGIN
+    if not _is_brief(page):
+        return None
+    text = " ".join([*(excerpt(each, 80) for each in page.tree.iter("title")), excerpt(page.tree, _BRIEF)])
+    if any(True for _ in page.tree.iter("button", "form", "a")):
+        for verdict, words in ASKING:
+            if words.search(text):
+                return verdict
+    return next((verdict for verdict, words in TELLING if words.search(text)), None)
+
+
+def _hands_on_login(page: Page) -> bool:
+    """Return whether a page is a form that hands its reader on to a single sign-on (SAML 2.0, section 3.5)."""
+    return any(each.get("name") == "SAMLRequest" for each in page.tree.iter("input"))
+
+
+def _is_dialog(page: Page, text: str) -> bool:
+    """Return whether a dialog for consent, of a known make, is all that there is on a page."""
+    for each in page.tree.iter("div", "section", "dialog", "aside"):
+        if _CONSENT_DIALOG.search(f"{each.get('id', '')} {each.get('class', '')}"):
+            own = excerpt(each, _LONGEST)
+            is_filled = bool(own) or next(each.iter("iframe"), None) is not None
+            return is_filled and len(text) - len(own) <= _BESIDE
+    return False
 
 
 def _is_challenge(page: Page) -> bool:
@@ -144,11 +213,17 @@ def _says_not_found(page: Page, said: Metadata) -> bool:
     """Return whether a short page without objects is headed like an error."""
     if said.objects or not page.is_html or not _is_brief(page):
         return False
-    return any(_NOT_FOUND.search(excerpt(each, 80)) for each in page.tree.iter("title", "h1", "h2"))
+    headed = any(_NOT_FOUND.search(excerpt(each, 80)) for each in page.tree.iter("title", "h1", "h2"))
+    return headed or _CANNOT_FIND.search(excerpt(page.tree, _BRIEF)) is not None
 
 
 def _asks_password(page: Page) -> bool:
-    return any((each.get("type") or "").lower() == "password" for each in page.tree.iter("input"))
+    """Return whether a page has a form for a password, other than one at its head or side."""
+    return any(
+        (each.get("type") or "").lower() == "password"
+        and next(each.iterancestors("header", "nav", "aside"), None) is None
+        for each in page.tree.iter("input")
+    )
 
 
 def _asks_consent(page: Page, text: str) -> bool:
