@@ -1,10 +1,11 @@
 """Crawls small sites that behave as sites on the web do, and compares what was reached and what was said of the seed.
 
-    python -m benchmarks.liveweb [--case NAME]... [--json FILE]
+    python -m benchmarks.liveweb [--case NAME]... [--all] [--json FILE]
 
 A row a case: ``reachable``, the pages that a reader with a browser without scripts could reach; ``reached`` of these;
 ``verdict`` on the seed in ``crawl.json``, and the ``expected`` one; ``exit_code`` of the crawl, ``seconds``. Everything
-is on loopback.
+is on loopback. Without ``--case`` the sites of ``liveweb_sites`` are crawled, and with ``--all`` the further walls,
+lookalikes and sites with logins too. Interrupted, it keeps the rows up to the first case that had not ended.
 """
 
 import argparse
@@ -77,11 +78,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the benchmark; the exit code is 1 where anything was not reached or a verdict is wrong."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.liveweb", description=__doc__)
     parser.add_argument("--case", choices=sorted(CASES), action="append", help="only this one; may be given again")
+    parser.add_argument("--all", action="store_true", help="all further walls, lookalikes and logins as well")
     parser.add_argument("--json", type=Path, help="write the rows to this file as well")
     given = parser.parse_args(arguments)
+    names = given.case or ([*CASES] if given.all else [*SITES])
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        rows = list(pool.map(measure, given.case or CASES))
-    report(rows, given.json)
+        rows: list[Row] = []
+        try:
+            rows.extend(pool.map(measure, names))
+        finally:  # Interrupted, what was measured is kept.
+            pool.shutdown(wait=False, cancel_futures=True)
+            report(rows, given.json)
     right = sum(row["verdict"] == row["expected"] and row["reached"] == row["reachable"] for row in rows)
     print(f"{right} of {len(rows)} cases right")
     sys.exit(right < len(rows))

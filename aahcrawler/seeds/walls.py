@@ -27,11 +27,12 @@ _LOOKED_AT: Final = 200_000
 _CHALLENGE_HEADERS: Final = (
     ("cf-mitigated", "challenge"),
     ("x-amzn-waf-action", ""),
-    ("x-datadome", ""),
     ("x-sucuri-block", ""),
 )
+_GUARD_HEADER: Final = "x-datadome"
+"""Is on every answer of a guarded site; on a refusal it says by whom."""
 _CHALLENGE: Final = re.compile(
-    r"""/cdn-cgi/challenge-platform/ | cf[-_]chl[-_]opt | challenges\.cloudflare\.com/turnstile
+    r"""/cdn-cgi/challenge-platform/[\w/]*orchestrate | cf[-_]chl[-_]opt
       | (?:geo|ct)\.captcha-delivery\.com | _Incapsula_Resource | /_sec/cp_challenge/ | sec-if-cpt-container
       | px-captcha | _pxAppId | awswaf\.com | awsWafCookieDomainList | /\.within\.website/x/cmd/anubis
       | anubis_challenge
@@ -40,7 +41,10 @@ _CHALLENGE: Final = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-_CAPTCHA: Final = re.compile(r"hcaptcha\.com/|recaptcha/|friendlycaptcha|/altcha|data-sitekey|mcaptcha", re.IGNORECASE)
+_CAPTCHA: Final = re.compile(
+    r"hcaptcha\.com/|recaptcha/|friendlycaptcha|/altcha|data-sitekey|mcaptcha|challenges\.cloudflare\.com/turnstile",
+    re.IGNORECASE,
+)
 _SETS_COOKIE: Final = re.compile(r"document\.cookie\s*=|crypto\.subtle|proof.of.work", re.IGNORECASE)
 _LOADS_AGAIN: Final = re.compile(
     r"location\.reload\s*\(|location(?:\.href)?\s*=|location\.replace\s*\(|\.submit\s*\(", re.IGNORECASE
@@ -104,9 +108,10 @@ _NEEDS_SCRIPTS: Final = re.compile(r"javascript|scripts?\b", re.IGNORECASE)
 def wall(page: Page, said: Metadata) -> Verdict:
     """Return what a page that was answered is for a crawl: ``FETCHED`` for a page, else the kind of wall or error.
 
-    ``said`` is what was understood of it. Objects on a page prove that it is none.
+    ``said`` is what was understood of it. Objects on a page prove that it is none, unless its headers or its status say
+    otherwise.
     """
-    if _is_challenge(page):
+    if _is_declared_challenge(page):
         return Verdict.CHALLENGE
     if page.status >= 400:
         return _refusal(page, said)
@@ -129,6 +134,8 @@ def redirect_wall(target: str) -> Verdict | None:
 def _without_objects(page: Page, said: Metadata) -> Verdict:
     text = excerpt(page.tree, _LONGEST + 2)
     others = tuple(_leading_on(page.url, said))
+    if len(others) <= 1 and _is_challenge(page):
+        return Verdict.CHALLENGE
     if len(text) <= _LONGEST:
         if _asks_password(page) and len(others) <= _MOST_WAYS:
             return Verdict.LOGIN
@@ -147,6 +154,8 @@ _MOST_WAYS: Final = 6
 
 _REFUSING: Final = {
     403: {Verdict.CHALLENGE, Verdict.LOGIN, Verdict.COOKIE_WALL, Verdict.AGE},
+    405: {Verdict.CHALLENGE},
+    428: {Verdict.CHALLENGE},
     429: {Verdict.CHALLENGE},
     503: {Verdict.CHALLENGE, Verdict.MAINTENANCE},
 }
@@ -155,10 +164,14 @@ _REFUSING: Final = {
 
 def _refusal(page: Page, said: Metadata) -> Verdict:
     """Return what an error is: its status, or what its page says more exactly."""
-    if not page.is_html or said.objects:
+    if page.status not in _REFUSING or not page.is_html:
+        return of_status(page.status)
+    if _is_challenge(page):
+        return Verdict.CHALLENGE
+    if said.objects:
         return of_status(page.status)
     told = Verdict.LOGIN if _asks_password(page) else _told(page)
-    return told if told is not None and told in _REFUSING.get(page.status, ()) else of_status(page.status)
+    return told if told is not None and told in _REFUSING[page.status] else of_status(page.status)
 
 
 def _told(page: Page) -> Verdict | None:
@@ -190,19 +203,35 @@ def _is_dialog(page: Page, text: str) -> bool:
     return False
 
 
+def _is_declared_challenge(page: Page) -> bool:
+    """Return whether the headers of a page that is not long say that it is a challenge."""
+    if page.status == 403 and any(True for _ in page.headers.all(_GUARD_HEADER)):
+        return True
+    given = ((value, field) for name, value in _CHALLENGE_HEADERS for field in page.headers.all(name))
+    return any(value in field.lower() for value, field in given) and _is_brief(page)
+
+
 def _is_challenge(page: Page) -> bool:
-    """Return whether a page tells browsers from crawlers: by its maker's signs, or by what it does."""
-    for name, value in _CHALLENGE_HEADERS:
-        if (field := page.headers.get(name, "-")) != "-" and value in field.lower() and _is_brief(page):
-            return True
-    if not page.is_html or not _is_brief(page):
+    """Return whether a short page tells browsers from crawlers: by its maker's signs, or by what it does.
+
+    Pages with content have the same scripts, so this holds for none that was seen to have any.
+    """
+    if not _is_brief(page):
         return False
     markup = page.text[:_LOOKED_AT]
     if _CHALLENGE.search(markup):
         return True
     if _CAPTCHA.search(markup):
-        return page.status >= 400 or not _asks_password(page)
+        return not _asks_password(page) and not _takes_message(page)
     return _SETS_COOKIE.search(markup) is not None and _LOADS_AGAIN.search(markup) is not None
+
+
+def _takes_message(page: Page) -> bool:
+    """Return whether a page has a form to write in, as for comments, which a captcha only guards.
+
+    Captchas keep their own answer in such a field, which their makers name.
+    """
+    return any("captcha" not in (each.get("name") or "").lower() for each in page.tree.iter("textarea"))
 
 
 def _is_brief(page: Page) -> bool:
