@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from online_analysis.document import Document, Outlink
 
@@ -77,6 +77,17 @@ class Reason:
     effect: float
 
 
+class BudgetLeft(NamedTuple):
+    """The shares, in [0, 1], that are left of the budget of a crawl, and of what it grants the site of a page."""
+
+    crawl: float = 1.0
+    site: float = 1.0
+
+
+UNSPENT = BudgetLeft()
+"""All is left, or there is no bound."""
+
+
 class LinkRanker(Protocol):
     """Learns the worth of fetched pages while crawling, and predicts it for pages that are not fetched.
 
@@ -88,13 +99,21 @@ class LinkRanker(Protocol):
         """The name that weights in the ICD refer to."""
         ...
 
-    def follow(self, document: Document, relevance: float, links: Sequence[ScoredLink], depth: int) -> Scores:
+    def follow(
+        self,
+        document: Document,
+        relevance: float,
+        links: Sequence[ScoredLink],
+        depth: int,
+        left: BudgetLeft = UNSPENT,
+    ) -> Scores:
         """Learn that a page was worth ``relevance``, its document score, and predict the worth of its links.
 
         ``links`` runs parallel to ``document.outlinks`` and holds the analysers' scores; ``depth`` counts links from a
-        seed. The links of the answer are None where too little is known, and its document score is None. Of the
-        document only URL, application and level are read and, of its outlinks, URL, anchor, place, action and the role
-        of the part: a log of these can teach the same again.
+        seed. What only leads to good pages is worth the less, the less of the budget is ``left`` to fetch these. The
+        links of the answer are None where too little is known, and its document score is None. Of the document only
+        URL, application and level are read and, of its outlinks, URL, anchor, place, action and the role of the part: a
+        log of these can teach the same again.
         """
         ...
 

@@ -121,6 +121,8 @@ class Lease:
     is_scored: bool = True
     learned: float = 0.0
     """The seconds between fetches that the queue is known to ask for, as ``finish`` and ``retry`` left them."""
+    left: int | None = None
+    """The pages that ``pages_per_queue`` leaves the queue, those leased at once with this one taken; None: no bound."""
 
 
 @dataclass(frozen=True, slots=True)

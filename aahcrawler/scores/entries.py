@@ -84,10 +84,12 @@ class Lesson(_Entry):
 
     ``score`` and ``weight`` are the other analysers' average and its weight for each link, to six decimals. The other
     columns index ``names``, the first of which is empty; ``role`` is that of the part which the link stands in. Each is
-    one number where all links have the same.
+    one number where all links have the same. ``left`` are the shares of the budgets of crawl and site that were left,
+    None where all was.
     """
 
     worth: float
+    left: tuple[float, float] | None = None
     application: str | None = None
     kind: str | None = None
     level: str | None = None

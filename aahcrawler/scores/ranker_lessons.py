@@ -6,7 +6,7 @@ from itertools import chain
 
 from aahcrawler.scores.columns import packed, rounded, unpacked
 from aahcrawler.scores.entries import Lesson
-from online_analysis.aggregation import LinkRanker, Reason, Revision, ScoredLink, Scores, Weighed
+from online_analysis.aggregation import UNSPENT, BudgetLeft, LinkRanker, Reason, Revision, ScoredLink, Scores, Weighed
 from online_analysis.document import Document, DocumentPart, Outlink, PartRole
 
 LONGEST_ANCHOR = 300
@@ -32,11 +32,18 @@ class Lessons:
         """The ranker's name."""
         return self._ranker.name
 
-    def follow(self, document: Document, worth: float, links: Sequence[ScoredLink], depth: int) -> Scores:
+    def follow(
+        self,
+        document: Document,
+        worth: float,
+        links: Sequence[ScoredLink],
+        depth: int,
+        left: BudgetLeft = UNSPENT,
+    ) -> Scores:
         """See ``LinkRanker.follow``."""
-        document, worth = _cut(document), round(worth, DECIMALS)
-        scores = self._ranker.follow(document, worth, links, depth)
-        self._last = lesson(document, worth, links)
+        document, worth, left = _cut(document), round(worth, DECIMALS), BudgetLeft(*[round(share, 4) for share in left])
+        scores = self._ranker.follow(document, worth, links, depth, left)
+        self._last = lesson(document, worth, links, left)
         return scores
 
     def revised(self, n: int) -> Sequence[Revision]:
@@ -61,7 +68,7 @@ class Lessons:
         return last
 
 
-def lesson(document: Document, worth: float, links: Sequence[ScoredLink]) -> Lesson:
+def lesson(document: Document, worth: float, links: Sequence[ScoredLink], left: BudgetLeft = UNSPENT) -> Lesson:
     """Return the arguments of ``follow`` as a lesson, without the URLs of links."""
     outlinks = document.outlinks
     words = (
@@ -75,6 +82,7 @@ def lesson(document: Document, worth: float, links: Sequence[ScoredLink]) -> Les
     anchors, places, actions, roles = (packed(list(map(numbers.__getitem__, each))) or 0 for each in words)
     return Lesson.model_construct(
         worth=worth,
+        left=None if left == UNSPENT else left,
         application=document.application or None,
         kind=document.kind or None,
         level=document.level or None,

@@ -10,7 +10,7 @@ from aahcrawler.scores.ranker_lessons import taught
 from aahcrawler.scores.reader import Read, read
 from aahcrawler.scores.reweighting import lesson
 from aahcrawler.traps import Trap
-from online_analysis.aggregation import LinkRanker, Revision
+from online_analysis.aggregation import UNSPENT, BudgetLeft, LinkRanker, Revision
 
 _OF_THE_WAY = frozenset(
     {Refusal.TOO_DEEP, Refusal.LANGUAGE, SourceRefusal.NOFOLLOW, Trap.NEAR_DUPLICATE, Trap.SOFT_404}
@@ -90,7 +90,7 @@ def _taught(ranker: LinkRanker, page: Judged, weights: Mapping[str, float] | Non
     kept = page.lesson if weights is None else lesson(page, page.lesson, weights)
     urls = page.links.url if page.links is not None else []
     document, links = taught(kept, page.url, urls)
-    ranker.follow(document, kept.worth, links, page.depth)
+    ranker.follow(document, kept.worth, links, page.depth, BudgetLeft(*kept.left) if kept.left is not None else UNSPENT)
     if page.links is not None:
         for position in never_wanted(page.links.refused):
             ranker.settled(urls[position])

@@ -25,7 +25,7 @@ class BatchedCrawl:
         self._scoring = briefing.scoring.model_copy(update={"batch": pages})
         self._batch = self._new_batch()
         self._queue = FrontierQueue(briefing.world, settings)
-        self._ranking = None if ranker is None else Ranking(briefing.world, briefing.scoring.weights, ranker)
+        self._ranking = None if ranker is None else Ranking(briefing, ranker)
 
     def begin(self, seeds: Sequence[int]) -> None:
         """Queue the seeds."""

@@ -55,7 +55,7 @@ class Briefing:
 
     ``settings`` are the definition's settings of the frontier, ``scoring`` those of scores. ``visits`` looks up pages
     that have been fetched, ``analysis`` gives each analyser's scores of them. ``relevance`` is the judge's, by number,
-    and for the oracle alone; None without a judge.
+    and for the oracle alone; None without a judge. ``pages`` is the budget of the crawl.
     """
 
     world: World
@@ -64,6 +64,7 @@ class Briefing:
     settings: FrontierSettings
     scoring: Scoring
     random: Random
+    pages: int
     relevance: Sequence[float] | None = None
 
 

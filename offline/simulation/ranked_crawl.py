@@ -1,6 +1,6 @@
 """The crawl as it ships: a ranker learns from each page, and re-scores queued URLs as it learns."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import repeat
 
@@ -11,7 +11,7 @@ from offline.simulation.best_first import SEED_SCORE, FrontierQueue
 from offline.simulation.crawl_strategy import Briefing
 from offline.simulation.visits import Visit
 from offline.simulation.world import World
-from online_analysis.aggregation import LinkRanker, ScoredLink
+from online_analysis.aggregation import BudgetLeft, LinkRanker, ScoredLink
 from online_analysis.document import Document, Outlink
 
 
@@ -23,7 +23,7 @@ class RankedCrawl:
 
     def __init__(self, briefing: Briefing, ranker: LinkRanker) -> None:
         self._world = briefing.world
-        self._ranking = Ranking(briefing.world, briefing.scoring.weights, ranker)
+        self._ranking = Ranking(briefing, ranker)
         self._queue = FrontierQueue(briefing.world, briefing.settings)
 
     def begin(self, seeds: Sequence[int]) -> None:
@@ -44,14 +44,18 @@ class RankedCrawl:
 class Ranking:
     """Teaches and asks a ranker as a real crawl does; links out of the world are refused as those out of scope are."""
 
-    def __init__(self, world: World, weights: Mapping[str, float], ranker: LinkRanker) -> None:
-        self._world = world
-        self._weights = weights
+    def __init__(self, briefing: Briefing, ranker: LinkRanker) -> None:
+        self._world = briefing.world
+        self._weights = briefing.scoring.weights
         self._ranker = ranker
+        self._pages = briefing.pages
+        self._fetched = 0
 
     def learned(self, page: ScoredPage, depth: int) -> ScoredPage:
         """Learn from a page, and let the ranker join the scores of its links."""
-        found = rank(page, self._weights, self._ranker, depth)
+        self._fetched += 1
+        left = BudgetLeft(max(0.0, 1.0 - self._fetched / self._pages))
+        found = rank(page, self._weights, self._ranker, depth, left)
         beyond = (link.url for link in found.links if self._world.number(link.url) is None)
         finish(self._ranker, page.assistance.document.url, beyond)
         return found

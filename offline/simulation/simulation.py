@@ -139,8 +139,11 @@ def simulate_sample(task: Task) -> tuple[list[Order], Cost]:
         orders: list[Order] = []
         for named in simulated(simulation):
             random = Random(f"{simulation.seed}/{sample.name}/{named.name}")
-            briefing = Briefing(world, visits, judge, frontier_settings(icd), icd.scoring, random, task.relevance)
-            pages = crawl(named.make(briefing), visits, seeds, sample.pages or len(world))
+            budget = sample.pages or len(world)
+            briefing = Briefing(
+                world, visits, judge, frontier_settings(icd), icd.scoring, random, budget, task.relevance
+            )
+            pages = crawl(named.make(briefing), visits, seeds, budget)
             orders.append(Order(sample, named.name, pages))
     return orders, Cost(world.seconds, time.process_time() - started - world.seconds, world.pages_read)
 

@@ -8,10 +8,11 @@ In between it predicts the worth of new links. It keeps the last 5,000 pages and
 from collections.abc import Mapping, Sequence
 from random import Random
 
-from online_analysis.aggregation import Reason, Revision, ScoredLink, Scores, Weighed
+from online_analysis.aggregation import UNSPENT, BudgetLeft, Reason, Revision, ScoredLink, Scores, Weighed
 from online_analysis.document import Document
 from online_analysis.ranking.link_statistics import LinkStatistics, View
 from online_analysis.ranking.queued_urls import Standing, Waiting
+from online_analysis.ranking.remaining_budget import RemainingBudget
 from online_analysis.ranking.settled_urls import Gone
 from online_analysis.ranking.url_model import Lesson, Model
 
@@ -41,7 +42,8 @@ class LearningRanker:
         seed: int = 0,
         most_waiting: int = MOST_WAITING,
     ) -> None:
-        self._model = Model()
+        self._budget = RemainingBudget()
+        self._model = Model(self._budget)
         self._waiting = Waiting(standing or Standing(), most_waiting)
         self._lessons: dict[str, Lesson] = {}
         self._gone = Gone()
@@ -51,8 +53,16 @@ class LearningRanker:
         self._owed = 0.0
         self._random = Random(seed)
 
-    def follow(self, document: Document, relevance: float, links: Sequence[ScoredLink], depth: int) -> Scores:
+    def follow(
+        self,
+        document: Document,
+        relevance: float,
+        links: Sequence[ScoredLink],
+        depth: int,
+        left: BudgetLeft = UNSPENT,
+    ) -> Scores:
         """Learn from a page, and predict the worth of its links."""
+        self._budget.note(document.url, left)
         found = self._see(document, relevance, links, depth)
         self._since += 1
         if self._is_time():

@@ -5,7 +5,7 @@
 **Promise** is the worth of a page that leads to good pages: by how much the URLs that it was the first to show exceed
 the n-th best of all queued URLs, which would be fetched without it, where n pages have been fetched. It is counted up
 to a bound, as a crawl cannot fetch everything at once. Before anything is known of it, the names that hubs have promise
-some (``online_analysis.hubs``).
+some (``online_analysis.hubs``). Promise counts the less, the less budget is left (``remaining_budget``).
 """
 
 import math
@@ -18,6 +18,7 @@ from online_analysis.aggregation import Reason
 from online_analysis.ranking.features import COLUMNS
 from online_analysis.ranking.link_statistics import Group, LinkStatistics, rows_of
 from online_analysis.ranking.regression import Floats, Ridge, Rows, Weights
+from online_analysis.ranking.remaining_budget import RemainingBudget
 
 _PENALTY = 2.0
 _PROMISE_COUNTS = 0.2
@@ -59,9 +60,10 @@ class Belief:
 
 
 class Model:
-    """Learns from lessons; knows nothing before the first time."""
+    """Learns from lessons; knows nothing before the first time. ``budget`` tells what promises are still worth."""
 
-    def __init__(self) -> None:
+    def __init__(self, budget: RemainingBudget) -> None:
+        self._budget = budget
         self._unit = 1.0
         self._relevance = Belief()
         self._promise = Belief()
@@ -118,7 +120,8 @@ class Model:
         return np.minimum(_MOST_PROMISE, np.bincount(owners, np.maximum(0.0, shown - marginal), len(lessons)))
 
     def _score(self, sightings: Sequence[LinkStatistics], rows: Rows, values: Floats) -> None:
-        values = values + _PROMISE_COUNTS * (self._promise.of(rows) + _hubs(sightings))
+        counts = _PROMISE_COUNTS * self._budget.explorations([each.url for each in sightings])
+        values = values + counts * (self._promise.of(rows) + _hubs(sightings))
         for sighting, score in zip(sightings, _bounded(values * self._unit).tolist(), strict=True):
             sighting.score = score
 
@@ -130,10 +133,11 @@ class Model:
             Reason("mean surplus of all pages", mean, mean),
         ]
         promise = self._promise.mean + _PROMISE_OF_HUBS * sighting.is_hub
+        counts = _PROMISE_COUNTS * self._budget.exploration(sighting.url)
         for name, group in sighting.groups(self._unit).items():
             promise += self._promise.effect(group)
             reasons.append(Reason(name, float(len(group.columns)), self._relevance.effect(group) * self._unit))
-        reasons.append(Reason("promise", promise, _PROMISE_COUNTS * promise * self._unit))
+        reasons.append(Reason("promise", promise, counts * promise * self._unit))
         total = math.fsum(reason.effect for reason in reasons)
         return (*reasons, Reason("bounds", total, bounded(total) - total))
 

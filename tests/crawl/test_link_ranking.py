@@ -17,7 +17,7 @@ from aahcrawler.pipeline.rank import AT_ONCE
 from aahcrawler.scores import Findings, Leads, Lessons
 from aahcrawler.segments import DiskFullError, SegmentError
 from aahcrawler.wire.errors import ProtocolError
-from online_analysis.aggregation import Revision, ScoredLink
+from online_analysis.aggregation import UNSPENT, Revision, ScoredLink
 from online_analysis.document import Document, Outlink
 from tests.crawl.test_response_handler import PAGE, Bench, Broken, Flood, answer, lease
 from tests.scores.logs import BEGUN, HostRanker, Ticking, score_log
@@ -100,7 +100,7 @@ def test_links_that_another_page_may_have_led_to_are_not_settled(bench: RankedBe
 
 def test_an_error_was_worth_nothing_and_leads_nowhere(bench: RankedBench) -> None:
     bench.answer(lease("http://a.test/gone", depth=3), answer(status=404))
-    assert followed(bench) == [("follow", "http://a.test/gone", "", "", "", 0.0, 3, ())]
+    assert followed(bench) == [("follow", "http://a.test/gone", "", "", "", 0.0, 3, UNSPENT, ())]
     assert bench.ends() == ["http://a.test/gone"]
     (page,) = bench.log.pages
     assert (page.score, page.leads.urls, page.status) == (None, [], 404)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
 from aahcrawler.frontier.blocking_rules import Rule, RuleKind
@@ -229,7 +229,13 @@ class ModelFrontier:
             )
         if self.settings.connections > 1:
             self.server.rest(queue, polite.delay)
-        return leases
+        if not self.settings.pages_per_queue:
+            return leases
+        left = self.settings.pages_per_queue - sum(
+            url.queue == queue and url.kind == "page" and url.state in (State.LEASED, State.DONE)
+            for url in self.urls.values()
+        )
+        return [replace(lease, left=max(0, left)) for lease in leases]
 
     def _best(self, queue: str | None = None, *, worker: str | None = None) -> Url | None:
         fit = (

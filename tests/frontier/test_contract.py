@@ -189,6 +189,16 @@ def test_pages_of_a_queue_are_bounded(make_frontier: Make) -> None:
 
 
 @pytest.mark.one_partition
+def test_a_lease_tells_how_many_pages_are_left_to_its_queue(make_frontier: Make) -> None:
+    frontier = make_frontier(pages_per_queue=3, balance=2)
+    frontier.offer([offer(name) for name in "abcd"])
+    assert [lease.left for lease in frontier.lease("w", 2)] == [1, 1]
+    unbound = make_frontier(crawl="another")
+    unbound.offer([offer("a", queue="c.test")])
+    assert [lease.left for lease in unbound.lease("w", 1)] == [None]
+
+
+@pytest.mark.one_partition
 def test_settings_that_change_hold_queues_back_and_let_them_go(make_frontier: Make) -> None:
     frontier = make_frontier(pages_per_queue=1, balance=10)
     frontier.offer([offer(name) for name in "abcd"] + [offer("e", queue="e.test")])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from online_analysis.aggregation import LinkRanker, ScoredLink, Scores
+from online_analysis.aggregation import BudgetLeft, LinkRanker, ScoredLink, Scores
 from online_analysis.document import Document, Outlink
 from online_analysis.icd.scoring import Scoring
 from online_analysis.ranking import LearningRanker, Standing, link_ranker
@@ -101,6 +101,29 @@ def test_a_link_named_as_a_hub_promises_more_than_its_neighbours() -> None:
     *others, hub = follow(ranker, (f"{GOOD}/start", 0.6, [*links, (f"{GOOD}/page/60", "Site map")])).links
     assert hub is not None
     assert all(other is not None and hub > other for other in others)
+
+
+def hub_promise(*lefts: BudgetLeft, host: str = GOOD) -> float:
+    """Return what the promise of a link that is named as a hub adds to its score, with the budgets left last."""
+    ranker = taught()
+    for number, left in enumerate(lefts):
+        links = (Outlink(f"{host}/sitemap", "Site map", place="html/body/nav/a"),)
+        page = Document(f"{GOOD}/last/{number}", "en", "", (), links)
+        ranker.follow(page, 0.6, (ScoredLink(links[0].url, 0.3, "Site map", None, 2.0),), 1, left)
+    return next(reason.effect for reason in ranker.explain(f"{host}/sitemap") if reason.name == "promise")
+
+
+def test_promise_is_whole_in_the_first_half_of_a_budget_and_nothing_at_its_end() -> None:
+    whole, *others = [hub_promise(BudgetLeft(left)) for left in (1.0, 0.5, 0.25, 0.0)]
+    assert whole > 0
+    assert others == pytest.approx([whole, whole / 2, 0.0])
+
+
+def test_promise_falls_with_what_is_left_to_the_site_of_a_link() -> None:
+    whole = hub_promise(BudgetLeft())
+    assert hub_promise(BudgetLeft(1.0, 0.25)) == pytest.approx(whole / 2)
+    assert hub_promise(BudgetLeft(1.0, 0.25), BudgetLeft()) == pytest.approx(whole, rel=0.1)
+    assert hub_promise(BudgetLeft(1.0, 0.25), host=BAD) > hub_promise(BudgetLeft(0.25, 1.0), host=BAD)
 
 
 def test_equal_calls_give_equal_answers() -> None:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from aahcrawler.scores import ScoreLog, Terms
-from online_analysis.aggregation import Reason, Revision, ScoredLink, Scores, Weighed
+from online_analysis.aggregation import UNSPENT, BudgetLeft, Reason, Revision, ScoredLink, Scores, Weighed
 from online_analysis.document import Document
 from online_analysis.icd.scoring import Scoring
 
@@ -42,7 +42,14 @@ class HostRanker:
         self.queued: dict[str, float] = {}
         self.told: dict[str, float] = {}
 
-    def follow(self, document: Document, worth: float, links: Sequence[ScoredLink], depth: int) -> Scores:
+    def follow(
+        self,
+        document: Document,
+        relevance: float,
+        links: Sequence[ScoredLink],
+        depth: int,
+        left: BudgetLeft = UNSPENT,
+    ) -> Scores:
         seen = tuple(
             (
                 link.url,
@@ -56,8 +63,8 @@ class HostRanker:
             for link, given in zip(document.outlinks, links, strict=True)
         )
         named = (document.url, document.application, document.kind, document.level)
-        self.calls.append(("follow", *named, worth, depth, seen))
-        self.worth.setdefault(_site(document.url), []).append(worth)
+        self.calls.append(("follow", *named, relevance, depth, left, seen))
+        self.worth.setdefault(_site(document.url), []).append(relevance)
         for given in links:
             if self.queued.setdefault(given.url, given.score) >= 0:
                 self.told.setdefault(given.url, self._prediction(given.url))

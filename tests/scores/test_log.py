@@ -24,7 +24,7 @@ from aahcrawler.scores.entries import Ended, Judged, Lesson, Offered, Rescored
 from aahcrawler.scores.ranker_lessons import LONGEST_ANCHOR
 from aahcrawler.scores.reader import count_lessons, read
 from aahcrawler.segments import DamageError, recover
-from online_analysis.aggregation import LinkRanker, Revision, ScoredLink, Scores
+from online_analysis.aggregation import BudgetLeft, LinkRanker, Revision, ScoredLink, Scores
 from online_analysis.document import Document, DocumentPart, Outlink
 from online_analysis.icd.scoring import Scoring
 from online_analysis.ranking import link_ranker
@@ -185,7 +185,7 @@ def live(ranker: Lessons, log: ScoreLog, what: str, document: Document, score: f
         given = [
             ScoredLink(link.url, round(score * 0.77, 6), link.anchor, link.action, 1.5) for link in document.outlinks
         ]
-        said = ranker.follow(document, score, given, 3)
+        said = ranker.follow(document, score, given, 3, BudgetLeft(round(score, 4), 1.0))
         refused = {"denied": [i for i in range(len(given)) if i % 3 == 2], "too_deep": [0] if given else []}
         for position in refused["denied"]:
             ranker.settled(given[position].url)

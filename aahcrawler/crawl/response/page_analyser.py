@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from aahcrawler.archive.history import Former
 from aahcrawler.crawl.capture.recrawl import Change, Recrawl, RecrawlComparison, UnreadableCaptureError
+from aahcrawler.crawl.core.budget_left import Budget
 from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.health.error_classification import is_local
 from aahcrawler.crawl.response.trap_detection import TrapDetection
@@ -30,8 +31,11 @@ logger = logging.getLogger(__name__)
 class PageAnalyser:
     """Makes sense of answers with what the crawl knows at that moment; nothing that a page provokes is raised."""
 
-    def __init__(self, context: CurrentContext, recrawl: Recrawl, trap_detection: TrapDetection) -> None:
+    def __init__(
+        self, context: CurrentContext, budget: Budget, recrawl: Recrawl, trap_detection: TrapDetection
+    ) -> None:
         self._context = context
+        self._budget = budget
         self._recrawl = recrawl
         self._trap_detection = trap_detection
 
@@ -128,9 +132,10 @@ class PageAnalyser:
         verdict = self._trap_detection.judge(lease, page, scored, relevant=is_relevant)
         is_error = page.status >= 300 or (verdict is not None and verdict.trap is Trap.SOFT_404)
         if ranker is not None and is_error:
-            rank_error(page.url, ranker, lease.depth)
+            rank_error(page.url, ranker, lease.depth, self._budget.left(lease))
         elif ranker is not None:
-            scored = rank(scored, self._context.now.icd.scoring.weights, ranker, lease.depth)
+            weights = self._context.now.icd.scoring.weights
+            scored = rank(scored, weights, ranker, lease.depth, self._budget.left(lease))
         found = self._analysis(lease, page, scored)
         lesson = None if ranker is None else ranker.take()
         contribution = None if is_error else found.contribution

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from aahcrawler.crawl.capture.recrawl import Recrawl
 from aahcrawler.crawl.capture.redaction import Redaction
+from aahcrawler.crawl.core.budget_left import Budget
 from aahcrawler.crawl.core.context import CrawlContext, CurrentContext
 from aahcrawler.crawl.core.domain_budgets import DomainBudgets
 from aahcrawler.crawl.core.fetch_control import FetchControl
@@ -84,7 +85,7 @@ def assemble(
     recrawl = Recrawl(stores.history, lifecycle.number, lifecycle.begun_at, icd.limits.page_bytes)
     trap_detection = TrapDetection(current)
     ranking = LinkRanking(current, writer, reporting.peer_export, lifecycle.fail)
-    analyser = PageAnalyser(current, recrawl, trap_detection)
+    analyser = PageAnalyser(current, Budget(current, writer.stats), recrawl, trap_detection)
     rereading = Rereading(current, writer, recrawl, analyser)
     budgets = DomainBudgets(current, writer.stats)
     steps = ResponseSteps(

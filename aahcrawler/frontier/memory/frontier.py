@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from itertools import islice
 
 from aahcrawler.frontier.memory.queue_heaps import MILLION, KnownUrl, QueueHeaps
@@ -112,6 +113,9 @@ class MemoryFrontier:
         self._slots.take(self._slot(queue, self._last_batch), expires, worker)
         while len(leases) < most and (url := self._best(queue)) is not None:
             leases.append(self._lease(url, expires))
+        if (bound := self._settings.pages_per_queue) > 0:
+            left = max(0, bound - self._taken[queue])
+            leases = [replace(lease, left=left) for lease in leases]
         if self._settings.connections > 1:
             self._slots.rest_as_usual(queue)
         return leases

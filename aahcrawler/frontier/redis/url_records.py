@@ -35,7 +35,8 @@ _OFFER_HEAD = struct.Struct(">8scHd6sB")
 _RECORD_HEAD = struct.Struct(">BBH6s5s")
 _LEASED_HEAD = struct.Struct(">IBBH6s5sid5s")
 """The size of a leased URL's record, and of that all but the body, where it has no wide value and but one offer."""
-_TAKEN = struct.Struct(">dH")
+_TAKEN = struct.Struct(">dIH")
+_NO_BOUND = 0xFFFFFFFF
 _NARROW, _DOUBLE, _OFFERS, _LEASE = struct.Struct(">i"), struct.Struct(">d"), struct.Struct(">I"), struct.Struct(">d5s")
 _RESCORE = struct.Struct(">8sd")
 _QUEUE = struct.Struct(">cB5sdB5sdIIII")
@@ -201,7 +202,8 @@ def unpack_leases(packed: bytes) -> list[Lease]:
     leases: list[Lease] = []
     at = 0
     while at < len(packed):
-        learned, taken = _TAKEN.unpack_from(packed, at)
+        learned, left, taken = _TAKEN.unpack_from(packed, at)
+        bound = None if left == _NO_BOUND else left
         at += _TAKEN.size
         queue = token = ""  # Those of one are those of all that were taken together.
         for _ in range(taken):
@@ -219,7 +221,7 @@ def unpack_leases(packed: bytes) -> list[Lease]:
             kind: Kind = "requisite" if flags & _REQUISITE else "page"
             known = max(0.0, score)
             leases.append(
-                Lease(url, queue, known, depth, kind, via, attempt, token, path, score >= 0, learned / _MILLION)
+                Lease(url, queue, known, depth, kind, via, attempt, token, path, score >= 0, learned / _MILLION, bound)
             )
             at = end
     return leases

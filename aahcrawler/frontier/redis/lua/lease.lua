@@ -1,14 +1,20 @@
 -- ARGV[3]: how many URLs at most; ARGV[4]: the worker; ARGV[5]: who asks, ARGV[6]: for the how manieth time; ARGV[7]: the
 -- version of the rules that the URLs are going to be matched with. Returns the leases in the order of leasing, packed
--- into one value: what was learned of a queue, how many of its URLs follow, and of each the length and the record; or the
--- version of the rules where that is another one. A call that is repeated, because its answer was lost, is given the same
--- again, as far as these leases hold.
+-- into one value: what was learned of a queue, how many more of its pages may be leased, how many of its URLs follow, and
+-- of each the length and the record; or the version of the rules where that is another one. A call that is repeated,
+-- because its answer was lost, is given the same again, as far as these leases hold.
 if total('rules') ~= tonumber(ARGV[7]) then return total('rules') end
 
 -- Bounds how long the server is held when very many leases or delays end at once; the rest follows with the next call.
 local AT_ONCE = 500
 -- protocol.LEAST_LEASES
 local LEAST_LEASES = 3
+
+local NO_BOUND = 0xFFFFFFFF
+
+local function queue_pages_left(q)
+  return QUEUE_PAGES > 0 and math.max(0, QUEUE_PAGES - q.leased - q.done) or NO_BOUND
+end
 
 local function take_back_lost()
   for _, fp in ipairs(call('ZRANGEBYSCORE', OWN .. 'leases', '-inf', NOW, 'LIMIT', 0, AT_ONCE)) do
@@ -108,7 +114,7 @@ local function given_before()
     local fp, batch = struct.unpack('>c8I5', kept, at)
     local r, state, raw = read(fp)
     if state == 'l' and r.batch == batch then
-      answer[#answer + 1] = struct.pack('>dI2I4', polite(r.queue).learned, 1, #raw) .. raw
+      answer[#answer + 1] = struct.pack('>dI4I2I4', polite(r.queue).learned, queue_pages_left(queue(r.queue)), 1, #raw) .. raw
     end
   end
   return table.concat(answer)
@@ -147,7 +153,7 @@ local function take_batch(q, most)
     kind = taken < most and best_kind(q)
   end
   if taken == 0 then error('queue ' .. q.label .. ' stands ready and has nothing to lease') end
-  answer[head] = struct.pack('>dI2', p.learned, taken)
+  answer[head] = struct.pack('>dI4I2', p.learned, queue_pages_left(q), taken)
   if most > 1 then batches[#batches + 1], batches[#batches + 2] = batch, taken end
   slots[#slots + 1], slots[#slots + 2] = EXPIRES, slot(q.name, ARGV[1], batch)
   q.taken = true
