@@ -18,6 +18,7 @@ from aahcrawler.layout import REMOVING
 from aahcrawler.operating.commands import frontier_app
 from aahcrawler.operating.takedown_command import takedown_app
 from offline.commands import store_app
+from offline.refine_commands import refine_app
 from offline.reread_command import reread_app
 from offline.score_commands import score_app
 from offline.selection_commands import selection_app
@@ -30,6 +31,7 @@ app = typer.Typer(
     add_completion=False,
 )
 icd_app = typer.Typer(help="Intelligent Crawl Definitions.", no_args_is_help=True)
+icd_app.add_typer(refine_app)
 app.add_typer(icd_app, name="icd")
 kb_app.add_typer(learned_app)
 app.add_typer(kb_app, name="kb")
