@@ -104,15 +104,19 @@ def check_icd(
         bool, typer.Option("--offline", help="Do not fetch reference documents that are given by URL.")
     ] = False,
 ) -> None:
-    """Check a definition: one line for each mistake, with file, line, field and what to write instead."""
+    """Check a definition: one line for each mistake, with file, line, field and what to write instead.
+
+    Secrets and certificates that this machine has not are named as well; a definition may be meant for another one.
+    """
     from aahcrawler.crawl.startup.reference_documents import check
 
-    mistakes = check(icd, fetch=not offline)
-    for mistake in mistakes:
+    found = check(icd, fetch=not offline)
+    for mistake in (*found.mistakes, *found.missing):
         typer.echo(str(mistake), err=True)
-    if mistakes:
+    if found.mistakes:
         raise typer.Exit(MISTAKE)
-    typer.echo(f"{icd}: no mistakes")
+    lacks = "; a crawl on this machine needs what is named above" if found.missing else ""
+    typer.echo(f"{icd}: no mistakes{lacks}")
 
 
 @app.command()
