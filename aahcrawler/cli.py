@@ -18,6 +18,7 @@ from aahcrawler.layout import REMOVING
 from aahcrawler.operating.commands import frontier_app
 from aahcrawler.operating.takedown_command import takedown_app
 from offline.commands import store_app
+from offline.refine_commands import refine_app
 from offline.reread_command import reread_app
 from offline.score_commands import score_app
 from offline.selection_commands import selection_app
@@ -30,6 +31,7 @@ app = typer.Typer(
     add_completion=False,
 )
 icd_app = typer.Typer(help="Intelligent Crawl Definitions.", no_args_is_help=True)
+icd_app.add_typer(refine_app)
 app.add_typer(icd_app, name="icd")
 kb_app.add_typer(learned_app)
 app.add_typer(kb_app, name="kb")
@@ -102,15 +104,19 @@ def check_icd(
         bool, typer.Option("--offline", help="Do not fetch reference documents that are given by URL.")
     ] = False,
 ) -> None:
-    """Check a definition: one line for each mistake, with file, line, field and what to write instead."""
+    """Check a definition: one line for each mistake, with file, line, field and what to write instead.
+
+    Secrets and certificates that this machine has not are named as well; a definition may be meant for another one.
+    """
     from aahcrawler.crawl.startup.reference_documents import check
 
-    mistakes = check(icd, fetch=not offline)
-    for mistake in mistakes:
+    found = check(icd, fetch=not offline)
+    for mistake in (*found.mistakes, *found.missing):
         typer.echo(str(mistake), err=True)
-    if mistakes:
+    if found.mistakes:
         raise typer.Exit(MISTAKE)
-    typer.echo(f"{icd}: no mistakes")
+    lacks = "; a crawl on this machine needs what is named above" if found.missing else ""
+    typer.echo(f"{icd}: no mistakes{lacks}")
 
 
 @app.command()

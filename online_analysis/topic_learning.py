@@ -13,7 +13,7 @@ has the learned state and the notes of the pages that it has yet to learn from.
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -97,14 +97,20 @@ class Goal:
 
 
 @dataclass(slots=True)
-class _Notes:
+class ReferencePages:
     """The notes of a reference crawl: of a long one the best pages and the first of the others."""
 
     seen: set[str] = field(default_factory=set)
     best: list[PageNote] = field(default_factory=list)
     others: list[PageNote] = field(default_factory=list)
 
+    @property
+    def notes(self) -> Sequence[PageNote]:
+        """The notes that are kept."""
+        return [*self.best, *self.others]
+
     def add(self, note: PageNote) -> None:
+        """Take in a note."""
         self.seen.add(note.url)
         self.best.append(note)
         if len(self.best) > _MOST_BEST:
@@ -122,7 +128,7 @@ class TopicLearning:
     def __init__(self, given: Topic, goal: Goal, learned: Learned = NOTHING) -> None:
         self._given = given
         self._goal = goal
-        self._pages = _Notes()
+        self._pages = ReferencePages()
         self._spoken: dict[str, tuple[set[str], Counter[str]]] = {}
         kept = learned.refinement
         if kept is not None and (kept.of != goal.of or not goal.pages):
@@ -186,9 +192,9 @@ class TopicLearning:
         return True
 
     def _refine(self) -> News:
-        found = refine([*self._pages.best, *self._pages.others], self._taught(), self._goal.trusted)
+        found = refine(self._pages.notes, self._taught(), self._goal.trusted)
         found = replace(found, pages=len(self._pages.seen))
-        self._pages = _Notes()
+        self._pages = ReferencePages()
         self.learned = self.learned.model_copy(update={"refinement": _kept(found, self._goal.of)})
         return News.REFINED if found.outcome is Outcome.TAKEN else News.NOT_REFINED
 

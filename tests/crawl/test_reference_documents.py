@@ -131,9 +131,9 @@ def test_documents_of_one_site_are_asked_for_a_delay_apart(site: Site, tmp_path:
 def test_checking_asks_for_documents_unless_told_not_to(site: Site, tmp_path: Path) -> None:
     definition(tmp_path, f"{site.url}gone")
     before = len(site.asked)
-    assert check(tmp_path / "icd.yaml", fetch=False) == ()
+    assert check(tmp_path / "icd.yaml", fetch=False).mistakes == ()
     assert len(site.asked) == before
-    assert len(check(tmp_path / "icd.yaml", fetch=True)) == 1
+    assert len(check(tmp_path / "icd.yaml", fetch=True).mistakes) == 1
 
 
 def test_a_crawl_is_about_its_documents_and_fetches_them_once(tmp_path: Path) -> None:

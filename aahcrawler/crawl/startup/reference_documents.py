@@ -46,17 +46,25 @@ class _UnusableError(Exception):
     """A document that is of no use; the message completes "the document ..."."""
 
 
-def check(path: Path, *, fetch: bool) -> tuple[Mistake, ...]:
-    """Return every mistake of an ICD file; with ``fetch`` reference documents are asked for as well."""
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The mistakes of a definition, and which of its secrets and certificates this machine has not, or cannot use."""
+
+    mistakes: tuple[Mistake, ...] = ()
+    missing: tuple[Mistake, ...] = ()
+
+
+def check(path: Path, *, fetch: bool) -> Checked:
+    """Check an ICD file; with ``fetch`` reference documents are asked for as well, unless anything is missing here."""
     try:
         icd = Icd.load(path)
     except IcdError as error:
-        return error.mistakes
-    mistakes = (*target_mistakes(icd), *connection_mistakes(icd))
-    if mistakes or not fetch:
-        return mistakes
+        return Checked(error.mistakes)
+    found = Checked(target_mistakes(icd), connection_mistakes(icd))
+    if found.mistakes or found.missing or not fetch:
+        return found
     with tempfile.TemporaryDirectory(prefix="aah-") as spool:
-        return (*mistakes, *fetch_documents(icd, Path(spool), lambda _: None).mistakes)
+        return Checked(tuple(fetch_documents(icd, Path(spool), lambda _: None).mistakes))
 
 
 def reader(knowledge_base: KnowledgeBase) -> Read:

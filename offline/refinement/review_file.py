@@ -1,0 +1,81 @@
+"""The file in which an archivist reviews proposals: YAML with evidence in comments. What is deleted is not merged."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import yaml
+
+from offline.refinement.proposals import Proposal, Proposals
+from offline.refinement.reference_pages import RefinementError
+from online_analysis.refinement import Outcome
+
+FIELDS = ("keywords", "entities", "seeds")
+_PLAIN = re.compile(r"[^\W\d_][\w'’./:?=&+~%-]*(?: [\w'’./:?=&+~%-]+)*")
+"""Scalars that need no quotes, wherever they stand in YAML, unless they are words with a meaning of their own."""
+_LARGEST = 1_000_000
+
+
+def scalar(text: str) -> str:
+    """Return a text as YAML reads it back, in quotes where it needs them.
+
+    >>> scalar("solar power"), scalar("yes"), scalar("a: b")
+    ('solar power', '"yes"', '"a: b"')
+    """
+    is_plain = _PLAIN.fullmatch(text) and ": " not in text and not text.endswith(":")
+    return text if is_plain and yaml.safe_load(text) == text else json.dumps(text, ensure_ascii=False)
+
+
+def written(found: Proposals, icd: Path, crawl: Path, review: Path) -> str:
+    """Return the content of a review file."""
+    return "\n".join((*_head(found, icd, crawl, review), *_sections(found))) + "\n"
+
+
+def read(path: Path) -> Mapping[str, Sequence[str]]:
+    """Return what was left in a review file, by field. Raises ``RefinementError``."""
+    try:
+        content = path.read_bytes()
+        if len(content) > _LARGEST:
+            raise RefinementError(f"{path}: is larger than {_LARGEST:,} bytes; it is no review file")
+        data = yaml.load(content, Loader=yaml.BaseLoader)  # noqa: S506  All scalars are strings, and no objects are made.
+    except OSError as error:
+        raise RefinementError(f"{path}: cannot be read ({error.strerror})") from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise RefinementError(f"{path}: is no YAML: {error}") from error
+    if not isinstance(data, dict):
+        raise RefinementError(f"{path}: holds none of {', '.join(FIELDS)}; write it with `aah icd refine`")
+    return {name: _values(path, name, value) for name, value in data.items()}
+
+
+def _values(path: Path, name: object, values: object) -> Sequence[str]:
+    if name not in FIELDS:
+        raise RefinementError(f"{path}: {name} is no field of a review; there are {', '.join(FIELDS)}")
+    if values in ("", None):
+        return ()
+    if not isinstance(values, list) or not all(isinstance(value, str) and value.strip() for value in values):
+        raise RefinementError(f"{path}: {name} is no list of texts; write one a line, such as `  - solar power`")
+    return [" ".join(value.split()) for value in values]
+
+
+def _head(found: Proposals, icd: Path, crawl: Path, review: Path) -> Iterator[str]:
+    yield f"# Proposals for {icd.name}, from {found.pages:,} pages of {crawl}, {found.relevant:,} of them relevant."
+    yield "# Delete the lines that are not about your subject. Then:"
+    yield f"#     aah icd merge {icd} {review}"
+    if found.outcome is not Outcome.TAKEN:
+        yield f"# A crawl would not learn the keywords by itself: {found.outcome.value}."
+
+
+def _sections(found: Proposals) -> Iterator[str]:
+    sections = zip(FIELDS, (found.keywords, found.entities, found.seeds), strict=True)
+    for name, proposals in sections:
+        yield ""
+        yield f"{name}:" if proposals else f"{name}: []"
+        for each in proposals:
+            yield f"  - {scalar(each.value)}  # {_evidence(each, found)}"
+
+
+def _evidence(each: Proposal, found: Proposals) -> str:
+    about = f"{each.about}; " if each.about else ""
+    others = f"{each.others:,} of {found.pages - found.relevant:,} others"
+    return f"{about}on {each.relevant:,} of {found.relevant:,} relevant pages, {others}, such as {each.example}"
