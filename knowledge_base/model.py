@@ -224,10 +224,14 @@ class RequestTemplate:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Form:
-    """A form of the page, sent with its own preset values and those of the fillers. Only ``method="get"`` is sent."""
+    """A form of the page, sent with its own preset values and those of the fillers.
+
+    One with ``method="post"`` is sent only where it is ``safe``: the word says what it does, which changes nothing.
+    """
 
     selector: Selector
     fillers: tuple[Filler, ...] = ()
+    safe: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

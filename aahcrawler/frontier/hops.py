@@ -6,6 +6,8 @@ Hops off the sites of the seeds are in lower case.
 from enum import StrEnum
 from typing import Final
 
+from aahcrawler.posted_forms import HOP as FORM_HOP
+
 MOST_HOPS: Final = 64
 """Of a longer path the last ones are kept."""
 
@@ -28,6 +30,8 @@ class Hop(StrEnum):
     """A link in a document such as PDF."""
     POST = "M"
     """Posted from outside of the crawl."""
+    FORM = FORM_HOP
+    """What a form gives that is sent with method post."""
 
 
 LETTERS: Final = frozenset(letter for hop in Hop for letter in (hop.value, hop.value.lower()))

@@ -7,6 +7,7 @@ from aahcrawler import urls
 from aahcrawler.frontier.hops import Hop, extended, redirects_in_a_row
 from aahcrawler.frontier.protocol import Kind, Lease, Offer
 from aahcrawler.metadata import Link, LinkType, Metadata
+from aahcrawler.posted_forms import posted_by
 from aahcrawler.scope import Scope, SourceRefusal
 from aahcrawler.traps import Trap, Traps
 from aahcrawler.webobject import Reference
@@ -237,7 +238,9 @@ def _requisites(
 
 
 def _hop(metadata: Metadata, link: Link) -> Hop:
-    return _SOURCES.get(metadata.source) or (Hop.LINK if link.action is None else Hop.NAVIGATION)
+    if link.action is None or metadata.source in _SOURCES:
+        return _SOURCES.get(metadata.source, Hop.LINK)
+    return Hop.NAVIGATION if posted_by(link.url) is None else Hop.FORM
 
 
 def is_chosen(path: str) -> bool:

@@ -18,6 +18,7 @@ _WORDS: Mapping[str, str] = {
     SourceRefusal.NOT_VOUCHED: "in a sitemap that may not speak for the host",
     SourceRefusal.TOO_MANY_SITEMAPS: "sitemaps beyond those that are read",
     SourceRefusal.LISTED_LINKS: "pages of links that a complete listing makes needless",
+    Refusal.FORM: "given by forms with method post, which sources.forms leaves unsent",
     SourceRefusal.NOFOLLOW: "marked nofollow",
     SourceRefusal.SOURCE: "in feeds or documents that are not to be followed",
     Trap.REPEATING: "parts of the path repeat",

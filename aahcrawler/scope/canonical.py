@@ -7,6 +7,7 @@ from re import compile as compiled
 from urllib.parse import unquote_plus
 
 from aahcrawler import urls
+from aahcrawler.posted_forms import posted_by
 from aahcrawler.sessions import without_session
 from online_analysis.icd.scoping import Canonical
 from online_analysis.url_patterns import UrlPattern, first_match
@@ -37,7 +38,7 @@ class Spelling:
 
     def __call__(self, url: str) -> str:
         """Return the spelling of a URL that ``urls.canonicalize`` has made; doing it twice changes nothing."""
-        for step in self._steps:
+        for step in self._steps if posted_by(url) is None else ():  # What a form sends is not to be changed.
             url = step(url)
         return url
 

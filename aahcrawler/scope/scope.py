@@ -6,6 +6,8 @@ from enum import StrEnum
 from typing import Final, Literal, Protocol
 from urllib.parse import urlsplit
 
+from aahcrawler.posted_forms import HOP as FORM_HOP
+from aahcrawler.posted_forms import is_reserved
 from aahcrawler.scope.canonical import Spelling
 from aahcrawler.tombstones import TakenDown
 from aahcrawler.urls import MAX_LENGTH, queue_of
@@ -27,6 +29,8 @@ class Refusal(StrEnum):
     """The URL has more characters than any URL of a page."""
     TAKEN_DOWN = "taken_down"
     """It was taken out of the crawl's archive (``aah remove``)."""
+    FORM = "form"
+    """It is what a form gives that is sent with method post, and ``sources.forms`` is off, or no form led to it."""
     SPAM = "spam"
     """Its host is on the ICD's list of spam hosts."""
     DENIED = "denied"
@@ -98,6 +102,7 @@ class Scope:
     ) -> None:
         self.taken_down = taken_down or TakenDown()
         self._seeds = frozenset(map(queue_of, icd.seeds))
+        self._sends_forms = icd.sources.forms == "safe"
         self._anywhere = icd.scope.sites == "anywhere"
         self._allow = tuple(map(UrlPattern.parse, icd.scope.allow))
         self._deny = tuple(map(UrlPattern.parse, icd.scope.deny))
@@ -119,7 +124,7 @@ class Scope:
         """
         is_page = candidate.kind == "page"
         refusal = self._foreign(language) if is_page else None
-        refusal = refusal or self._forbidden(candidate.url)
+        refusal = refusal or self._forbidden(candidate.url) or self._posted(candidate)
         if refusal is None and is_page:
             refusal = self._beyond(candidate)
         return self._by_rule(candidate, language) if refusal is None else refusal
@@ -155,6 +160,11 @@ class Scope:
         if (urlsplit(url).hostname or "") in self._spam:
             return Refusal.SPAM
         return Refusal.DENIED if first_match(self._deny, url) else None
+
+    def _posted(self, candidate: Candidate) -> Refusal | None:
+        if not is_reserved(candidate.url) or (self._sends_forms and candidate.path[-1:].upper() == FORM_HOP):
+            return None
+        return Refusal.FORM
 
     def _beyond(self, candidate: Candidate) -> Refusal | None:
         if not self._anywhere and candidate.queue not in self._seeds:

@@ -228,7 +228,7 @@ class WireClient:
         except OSError as error:
             raise SpoolError(f"the response could not be kept: {error}") from error
         return Exchange(
-            url=sent.request.url,
+            url=sent.request.captured_as or sent.request.url,
             method=sent.request.method,
             request=sent.raw,
             response=opened,

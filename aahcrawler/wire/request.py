@@ -27,7 +27,7 @@ class WireRequest:
     memory for parsing, ``max_bytes`` the longest body on the wire, ``timeout`` the most seconds of the whole exchange;
     None takes the settings' value. ``wanted`` gets status and header fields, and returns whether the body is worth
     having; an unwanted one is cut off before it begins, like one that is too long. ``admission`` is called before each
-    connection to an address.
+    connection to an address. ``captured_as`` is the URL that the exchange is kept under, empty for ``url``.
     """
 
     url: str
@@ -39,6 +39,7 @@ class WireRequest:
     max_bytes: int | None = None
     wanted: Callable[[int, Sequence[tuple[str, str]]], bool] | None = None
     admission: Admission | None = None
+    captured_as: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,7 @@ def _check_address(element: etree._Element, address: str, notes: Notes) -> None:
 
 
 def _form(element: etree._Element, notes: Notes) -> Form:
-    return Form(selector(element, notes), _fillers(element, notes))
+    return Form(selector(element, notes), _fillers(element, notes), text(element, "safe"))
 
 
 def _fillers(element: etree._Element, notes: Notes) -> tuple[Filler, ...]:

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, field_v
 from online_analysis.icd.section import Section, refuse
 from online_analysis.icd.sections import Count, Host, Language, Line, Pattern, as_host
 
-HOPS: Final = "LNRIEOSFDM"
+HOPS: Final = "LNRIEOSFDMP"
 """The letters of hops, as the frontier keeps them; in lower case where a hop led off the seeds' sites."""
 
 _LETTERS = HOPS + HOPS.lower()

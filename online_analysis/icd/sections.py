@@ -224,6 +224,7 @@ class Sources(Section):
     feeds: Literal["off", "linked", "announced"] = Field(default="linked", examples=["announced"])
     listings: Literal["off", "last"] = Field(default="last", examples=["off"])
     documents: bool = Field(default=True, examples=["false"])
+    forms: Literal["off", "safe"] = Field(default="off", examples=["safe"])
 
 
 class Archive(Section):

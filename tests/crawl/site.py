@@ -38,6 +38,7 @@ class Asked:
     host: str = ""
     method: str = "GET"
     headers: tuple[tuple[str, str], ...] = ()
+    body: str = ""
 
 
 Answer = Reply | Callable[[str], Reply]
@@ -45,7 +46,7 @@ Answer = Reply | Callable[[str], Reply]
 
 @dataclass(slots=True)
 class Site:
-    """Pages by path; ``other`` answers every path that is not among them."""
+    """Pages by path, and by path and body what is posted; ``other`` answers all that is not among them."""
 
     pages: dict[str, Answer] = field(default_factory=dict)
     other: Answer = field(default_factory=lambda: Reply(b"<h1>Not found</h1>", 404))
@@ -55,6 +56,7 @@ class Site:
     under_way: Counter[str] = field(default_factory=Counter)
     """How many requests to each host are being answered now; the most ever at once are in ``busiest``."""
     busiest: dict[str, int] = field(default_factory=dict)
+    posted: dict[tuple[str, str], Reply] = field(default_factory=dict)
 
     @property
     def url(self) -> str:
@@ -104,13 +106,16 @@ class _Handler(BaseHTTPRequestHandler):
     def _note_and_answer(self, site: Site) -> None:
         host = self.headers.get("Host", "").partition(":")[0]
         agent = self.headers.get("User-Agent", "")
-        asked = Asked(self.path, time.monotonic(), agent, host, self.command, tuple(self.headers.items()))
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode("latin-1")
+        asked = Asked(self.path, time.monotonic(), agent, host, self.command, tuple(self.headers.items()), body)
         with self.server.lock:
             site.asked.append(asked)
             site.under_way[host] += 1
             site.busiest[host] = max(site.busiest.get(host, 0), site.under_way[host])
         try:
-            reply = self._validated(site.reply(self.path, host))
+            is_post = self.command == "POST"
+            reply = site.posted.get((self.path, body), site.other) if is_post else site.reply(self.path, host)
+            reply = self._validated(reply if isinstance(reply, Reply) else reply(self.path))
             time.sleep(reply.pause)
         finally:  # Before the asker has the reply, and asks for more.
             with self.server.lock:

@@ -24,6 +24,8 @@ MOST_BYTES = "download_maxsize"
 """The key of ``Request.meta`` that holds how many bytes of a body are taken; what follows is cut off."""
 WANTED = "download_wanted"
 """The key of ``Request.meta`` that holds ``WireRequest.wanted``, if anything."""
+CAPTURED_AS = "download_captured_as"
+"""The key of ``Request.meta`` that holds ``WireRequest.captured_as``, if anything."""
 ENDING = "download_ending"
 """The key of ``Request.meta`` that holds an ``asyncio.Event``; when it is set, the download has ``GRACE`` left."""
 GRACE = 5.0
@@ -123,6 +125,7 @@ class WireDownloadHandler(BaseDownloadHandler):
             max_bytes=request.meta.get(MOST_BYTES),
             wanted=request.meta.get(WANTED),
             admission=claim,
+            captured_as=request.meta.get(CAPTURED_AS, ""),
         )
         try:
             answer = await self._open_downloads.until(request.meta.get(ENDING), self._client.fetch(asked))

@@ -9,8 +9,27 @@ from aahcrawler import urls
 from aahcrawler.crawl.capture.recrawl import ConditionalRequest
 from aahcrawler.crawl.core.context import CrawlContext
 from aahcrawler.crawl.core.fetch_control import FetchControl
-from aahcrawler.crawl.fetch.download_handler import ENDING
+from aahcrawler.crawl.fetch.download_handler import CAPTURED_AS, ENDING
 from aahcrawler.crawl.fetch.ip_claims import IP_CLAIM
+from aahcrawler.frontier.hops import Hop
+from aahcrawler.frontier.protocol import Lease
+from aahcrawler.posted_forms import PostedForm, posted_by
+
+
+def sent_form(lease: Lease) -> PostedForm | None:
+    """Return what is to be posted for a lease; None where it is asked for, as all that no form led to is."""
+    return posted_by(lease.url) if lease.path[-1:].upper() == Hop.FORM else None
+
+
+def posting(request: Request, form: PostedForm) -> Request:
+    """Return a request that posts what a form sends; its answer is archived under the URL of the request at hand."""
+    return request.replace(
+        url=form.target,
+        method="POST",
+        body=form.body.encode("ascii"),
+        headers={**request.headers, "Content-Type": "application/x-www-form-urlencoded"},
+        meta={**request.meta, CAPTURED_AS: request.url},
+    )
 
 
 def build_request(

@@ -38,7 +38,7 @@ from aahcrawler.crawl.response.url_lists import list_kind
 from aahcrawler.crawl.scrapy.crawl_settings import SAID, adapts, apply, knowledge_folders
 from aahcrawler.crawl.scrapy.item_delivery import ItemDelivery
 from aahcrawler.crawl.scrapy.items import WebObjectItem
-from aahcrawler.crawl.scrapy.request_building import build_request
+from aahcrawler.crawl.scrapy.request_building import build_request, posting, sent_form
 from aahcrawler.crawl.startup.factory import open_job
 from aahcrawler.crawl.startup.job import Job
 from aahcrawler.frontier.protocol import Lease
@@ -230,7 +230,8 @@ class AahSpider(Spider):
         return self.crawler.engine
 
     def _request(self, lease: Lease) -> Request:
-        asked = UNCONDITIONAL if list_kind(lease) else self.job.recrawl.asked(lease.url)
+        posted = sent_form(lease)
+        asked = UNCONDITIONAL if list_kind(lease) or posted else self.job.recrawl.asked(lease.url)
         context = self.job.context.now
         own = {
             LEASE: lease,
@@ -238,7 +239,8 @@ class AahSpider(Spider):
             MOST_BYTES: self.job.lifecycle.most_bytes("page" if list_kind(lease) else lease.kind),
             WANTED: _wanted(context, lease),
         }
-        return build_request(lease.url, asked, context, self.job.fetching, own)
+        request = build_request(lease.url, asked, context, self.job.fetching, own)
+        return request if posted is None else posting(request, posted)
 
     async def closed(self, reason: str) -> None:
         """Close the crawl after the last request was handled; what waits for its batch is scored first."""

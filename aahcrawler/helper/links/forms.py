@@ -10,6 +10,7 @@ from lxml.html import HtmlElement
 
 from aahcrawler import urls
 from aahcrawler.page import text
+from aahcrawler.posted_forms import PostedForm, is_reserved, posted_by, url_of
 
 MOST_CONTROLS = 500
 """The most controls of one form that are read."""
@@ -29,16 +30,18 @@ class NotSentError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A form without secrets and side effects: the URL its values are sent to, and its preset values."""
+    """A form without secrets and side effects: the URL its values are sent to, its preset values, and its method."""
 
     target: str
     entries: tuple[Entry, ...]
+    is_post: bool = False
 
     def filled(self, values: Mapping[str, str]) -> str:
         """Return the canonical URL to ask for, with these values in place of the form's own of the same names.
 
         A value whose name the form does not have comes last. The query of the form's target is replaced, as by
-        browsers; names and values are in UTF-8. Raises `NotSentError` for a URL that is too long.
+        browsers, unless the form is posted (``aahcrawler.posted_forms``); names and values are in UTF-8. Raises
+        `NotSentError` for a URL that is too long.
         """
         entries: list[Entry] = []
         left = dict(values)
@@ -49,25 +52,27 @@ class Submission:
                 entries.append((name, left.pop(name)))
         entries.extend(left.items())
         query = "&".join(f"{_encoded(name)}={_encoded(value)}" for name, value in entries)
-        url = urls.canonicalize(f"{self.target.partition('?')[0]}?{query}")
-        if url is None:
+        asked = f"{self.target.partition('?')[0]}?{query}"
+        url = urls.canonicalize(url_of(PostedForm(self.target, query)) if self.is_post else asked)
+        if url is None or (self.is_post and posted_by(url) is None):
             raise NotSentError("its URL would be too long; give it shorter values")
         return url
 
 
-def submission(form: HtmlElement, page_url: str, base_url: str) -> Submission:
+def submission(form: HtmlElement, page_url: str, base_url: str, *, may_post: bool = False) -> Submission:
     """Return the values that a browser would send on Enter in an untouched form. Raises `NotSentError`.
 
-    They are the values of all controls that are neither disabled nor unchecked, and of the first button.
+    They are the values of all controls that are neither disabled nor unchecked, and of the first button. A form that is
+    sent with method post is only sent where somebody knows that it changes nothing (``may_post``).
     """
     controls = tuple(_controls(form))
     button = next((control for control in controls if _is_submitter(control)), None)
     override = button if button is not None else form
     method = (override.get("formmethod") or form.get("method") or "get").strip().lower()
-    if method in ("post", "dialog"):
+    if method == "dialog" or (method == "post" and not may_post):
         raise NotSentError(
             f"its method is {method}, and only forms that ask and change nothing (get) are sent; "
-            "name the pages it leads to by <select> or <request>"
+            'name the pages it leads to by <select> or <request>, or say safe="search" where that is all it does'
         )
     if any(_type(control) in _SECRET for control in controls):
         raise NotSentError("it asks for a password or a file; choose another form")
@@ -75,8 +80,10 @@ def submission(form: HtmlElement, page_url: str, base_url: str) -> Submission:
     target = urls.resolve(base_url, reference) if reference else page_url
     if target is None:
         raise NotSentError(f"its action is no URL: {reference[:100]}")
+    if is_reserved(target):
+        raise NotSentError(f"its action is the URL of another form: {target[:100]}")
     entries = (entry for control in controls for entry in _entries(control, button))
-    return Submission(target, tuple(entries))
+    return Submission(target, tuple(entries), is_post=method == "post")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from aahcrawler.helper.links.ignored_links import Ignored
 from aahcrawler.helper.links.requests import Requests, Values, no_values
 from aahcrawler.helper.site_memory.sites import Sites, Verdict, site_of
 from aahcrawler.page import Page
+from aahcrawler.posted_forms import is_reserved, posted_by
 from knowledge_base.model import Action, Application, Navigate, PageLevel
 from knowledge_base.selectors import Selector, SourceLiterals
 from knowledge_base.url_rules import ParsedUrl
@@ -82,13 +83,17 @@ class Links:
         return tuple(self._refused.values())
 
     def resolve(self, href: str | None) -> str | None:
-        """Return the canonical URL of a reference of this page; None for none and for links within the page."""
+        """Return the canonical URL of a reference of this page; None for none, and for links within the page.
+
+        Such a URL is never that of a posted form: only forms make these.
+        """
         if not href or href.startswith(("#", "javascript:")):
             return None
         if href not in self._resolved:
             if len(self._resolved) >= MOST_LINKS:
                 return None
-            self._resolved[href] = self.sites.resolve(self.page.base_url, href)
+            url = self.sites.resolve(self.page.base_url, href)
+            self._resolved[href] = None if url is None or is_reserved(url) else url
         return self._resolved[href]
 
     def judge(self, application: Application, url: str) -> Verdict | None:
@@ -164,8 +169,12 @@ class Navigation:
         """Return the canonical form of a URL that was made on purpose.
 
         Avoid rules keep a crawler from links on pages; a URL that the target level documents was made
-        deliberately.
+        deliberately. What a posted form sends stays as it is, and its target is judged by the same values.
         """
+        posted = posted_by(url)
+        if posted is not None:
+            joint = "&" if "?" in posted.target else "?"
+            return url if self._asked(target, f"{posted.target}{joint}{posted.body}") is not None else None
         canonical = self.application.canonical(ParsedUrl.parse(url))
         if target.documents(canonical):
             return canonical.url

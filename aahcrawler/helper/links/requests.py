@@ -16,6 +16,7 @@ from aahcrawler.helper.links.forms import NotSentError, Submission, submission
 from aahcrawler.helper.site_memory.sites import site_of
 from aahcrawler.page import Page, text
 from aahcrawler.page.jsontree import ITEM
+from aahcrawler.posted_forms import is_reserved
 from knowledge_base.matching import Sight
 from knowledge_base.model import Filler, Form, Navigate, RequestTemplate
 from knowledge_base.selectors import Node, Selector
@@ -109,7 +110,8 @@ class Requests:
     def _sent(self, action: Navigate, form: Form) -> Iterator[Made]:
         for element in islice(_forms(form.selector.found(self.page.tree, self.page.elements)), MOST_FORMS):
             try:
-                yield from self._submitted(submission(element, self.page.url, self.page.base_url), form)
+                found = submission(element, self.page.url, self.page.base_url, may_post=bool(form.safe))
+                yield from self._submitted(found, form)
             except NotSentError as reason:
                 self.unsent.append(Unsent(action.name, str(reason)))
 
@@ -181,7 +183,7 @@ def address(template: str, values: Mapping[str, str], page_url: str) -> str | No
     if "?" in root:
         rest = rest.replace("?", "&", 1)
     url = urls.resolve(page_url, root + rest)
-    return url if url is not None and site_of(url) == site_of(page_url) else None
+    return url if url is not None and site_of(url) == site_of(page_url) and not is_reserved(url) else None
 
 
 def _within(value: str) -> str:
