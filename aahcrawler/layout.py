@@ -16,6 +16,7 @@ REFUSAL_LOG: Final = "refused.gz"
 INDEXES: Final = "indexes"
 INDEX: Final = "index.cdxj"
 HISTORY: Final = "history.sqlite"
+EVENTS: Final = "events.sqlite"
 
 FRONTIER: Final = "frontier"
 LEARNED: Final = "learned"

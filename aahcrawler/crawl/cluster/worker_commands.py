@@ -5,15 +5,29 @@ Each imports what it needs when it runs: help has to answer at once, and only wo
 # ruff: noqa: PLC0415
 
 import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from aahcrawler.event_index import EventQuery
 from aahcrawler.exits import told
 from aahcrawler.frontier.server.environment import REDIS_URL
 
 worker_app = typer.Typer()
+
+
+class Severity(StrEnum):
+    """The severities of events, the least first."""
+
+    INFO = "INFO"
+    WARNING = "WARNING"
+    ERROR = "ERROR"
+    CRITICAL = "CRITICAL"
+
 
 Redis = Annotated[
     str,
@@ -74,15 +88,36 @@ def list_workers(redis: Redis) -> None:
 
 @worker_app.command("events")
 def show_events(
-    redis: Redis,
-    crawl: Annotated[str, typer.Option("--crawl", metavar="ID", help="Events of one crawl.")] = "",
+    folders: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="CRAWL", help="Folders of crawls. Default: the workers of a shared server."),
+    ] = None,
+    redis: Redis = "",
+    crawl: Annotated[
+        str, typer.Option("--crawl", metavar="ID", help="Events of one crawl of the server; of folders, its number.")
+    ] = "",
+    search: Annotated[
+        str, typer.Option("--search", metavar="WORDS", help="In folders: full text, such as: timeout -robots host*")
+    ] = "",
+    level: Annotated[
+        Severity | None, typer.Option("--level", help="In folders: this severity and those above.")
+    ] = None,
+    since: Annotated[str, typer.Option("--since", metavar="TIME", help="In folders: from then on, in UTC.")] = "",
+    until: Annotated[str, typer.Option("--until", metavar="TIME", help="In folders: before then, in UTC.")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="In folders: an event a line, as JSON.")] = False,
     worker: Annotated[
         str, typer.Option("--worker", metavar="TEXT", help="Events of workers whose names contain this text.")
     ] = "",
     grep: Annotated[str, typer.Option("--grep", metavar="TEXT", help="Events that contain a text, in any case.")] = "",
     follow: Annotated[bool, typer.Option("--follow", help="Go on with new events, until Ctrl-C.")] = False,
 ) -> None:
-    """Show what all workers of a shared server have logged, a line each, the oldest first."""
+    """Show what crawls have logged, a line each, the oldest first: in their folders, or the workers of a server."""
+    if folders:
+        return _show_kept(folders, _query(search, level, crawl, since, until), grep, worker or follow, as_json=as_json)
+    if search or level or since or until or as_json:
+        raise typer.BadParameter("--search, --level, --since, --until and --json are for folders; name one")
+    if not redis:
+        raise typer.BadParameter(f"name the folder of a crawl, or a shared server with --redis or {REDIS_URL}")
     from aahcrawler.crawl.cluster.status import EventFilter
     from aahcrawler.frontier.protocol import FrontierUnavailableError
     from aahcrawler.frontier.redis.shared_server import connected
@@ -97,10 +132,47 @@ def show_events(
                     if wanted.admits(event):
                         typer.echo(str(event))
                 if not follow:
-                    return
+                    return None
                 time.sleep(POLL)
         except KeyboardInterrupt:
-            return
+            return None
+
+
+def _query(search: str, level: Severity | None, crawl: str, since: str, until: str) -> EventQuery:
+    if crawl and not crawl.isdecimal():
+        raise typer.BadParameter("of a folder, --crawl takes the number of one of its crawls, such as 1")
+    severities = tuple(Severity)
+    levels = tuple(each.value for each in severities[severities.index(level) :]) if level is not None else ()
+    return EventQuery(search, levels, int(crawl) if crawl else None, _time(since), _time(until))
+
+
+def _time(text: str) -> str:
+    """Return a time as logs write it, without what it leaves open at its end."""
+    try:
+        moment = datetime.fromisoformat(text) if text else None
+    except ValueError:
+        raise typer.BadParameter(f"{text} is no time; write 2026-01-31 or 2026-01-31T12:00") from None
+    if moment is None:
+        return ""
+    moment = moment.astimezone(UTC) if moment.tzinfo is not None else moment
+    return moment.strftime("%Y-%m-%dT%H:%M:%S")
+
+
+def _show_kept(folders: Sequence[Path], query: EventQuery, grep: str, others: object, *, as_json: bool) -> None:
+    import json
+    from contextlib import ExitStack
+    from dataclasses import asdict
+    from heapq import merge
+
+    from aahcrawler.event_index import EventIndex, EventSearchError
+
+    if others:
+        raise typer.BadParameter("--worker and --follow are for a shared server; folders keep what is over")
+    with told(EventSearchError), ExitStack() as stack:
+        indexes = [stack.enter_context(EventIndex(folder)) for folder in folders]
+        for event in merge(*(index.find(query) for index in indexes), key=lambda event: event.at):
+            if grep.casefold() in str(event).casefold():
+                typer.echo(json.dumps(asdict(event), ensure_ascii=False) if as_json else str(event))
 
 
 @worker_app.command("worker")
