@@ -16,7 +16,7 @@ network: {{allow_private: true, resolve: {{{hosts}}}}}
 """
 
 
-def crawled(folder: Path, site: Site, budget: str, more: str = "") -> Path:
+def crawled(folder: Path, site: Site, budget: str, more: str = "", *options: str) -> Path:
     """Crawl the same site under two names, one of which has a budget."""
     port = site.url.rstrip("/").rpartition(":")[2]
     hosts = ", ".join(f'{host}: "127.0.0.1:{port}"' for host in HOSTS)
@@ -28,7 +28,7 @@ def crawled(folder: Path, site: Site, budget: str, more: str = "") -> Path:
     )
     with icd.open("a", encoding="utf-8") as file:
         file.write(more)
-    ended = aah("crawl", icd, "--accept-changes")
+    ended = aah("crawl", icd, "--accept-changes", *options)
     assert ended.code == 0, ended.err
     return folder / "crawl"
 
@@ -50,6 +50,15 @@ def test_a_domain_with_a_budget_has_no_more_than_that(tmp_path: Path, budget: st
         assert pages(crawl, "small.test") == 5
     else:
         assert 5000 <= found["domain_bytes"]["small.test"] < 5000 + 3000
+
+
+def test_workers_share_a_budget(tmp_path: Path) -> None:
+    """What another worker fetched within the last second may come on top: a page for each other worker here."""
+    with serving(article_site(20, pause=0.3)) as site:
+        crawl = crawled(tmp_path, site, "pages: 5", "", "--workers", "2")
+    assert pages(crawl, "big.test") == 21
+    assert 5 <= pages(crawl, "small.test") <= 5 + 4
+    assert summary(crawl)["domain_pages"]["small.test"] == pages(crawl, "small.test")
 
 
 def test_a_budget_outlives_a_restart(tmp_path: Path) -> None:
