@@ -19,11 +19,11 @@ from pathlib import Path
 
 from benchmarks.liveweb_members import MEMBERS, PASSWORD, VARIABLE
 from benchmarks.liveweb_sites import KEYWORD, SITES, proxying_for, serving
-from benchmarks.liveweb_walls import LOOKALIKES, WALLS
+from benchmarks.liveweb_walls import HELD_BACK, LOOKALIKES, WALLS
 from benchmarks.process_memory import run
 from benchmarks.results import Row, report
 
-CASES = {**SITES, **WALLS, **LOOKALIKES, **MEMBERS}
+CASES = {**SITES, **WALLS, **LOOKALIKES, **HELD_BACK, **MEMBERS}
 LONGEST = 120.0
 """Seconds after which a crawl is ended."""
 ICD = """\

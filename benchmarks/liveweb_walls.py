@@ -682,6 +682,61 @@ LOOKALIKES: Mapping[str, Site] = {
     "like-short-note": open_site(_full("Harbour", f"<p>The {KEYWORD} opens at nine.</p>"), reach=frozenset()),
 }
 
+HELD_BACK: Mapping[str, Site] = {
+    "held-registration-es": walled(
+        Verdict.LOGIN,
+        "<header><a href='/'>El Puerto</a><nav><a href='/local/'>Local</a> <a href='/deportes/'>Deportes</a> <a "
+        "href='/cultura/'>Cultura</a></nav></header><main><h1>El faro vuelve a alumbrar</h1><p class=firma>Por "
+        f"Ana Ruiz, 3 de mayo</p><p>El faro del puerto ({KEYWORD}) se encendió anoche por primera vez en seis años, "
+        "ante unas doscientas personas que...</p><div class=muro><h3>Sigue leyendo gratis</h3><p>Regístrate para "
+        "leer este artículo completo. Solo te llevará un minuto.</p><a href='/registro'>Crear cuenta</a><p>¿Ya estás "
+        "registrado? <a href='/acceso'>Inicia sesión</a></p></div></main>",
+    ),
+    "held-forum-zh": _everywhere(
+        Verdict.LOGIN,
+        _full(
+            "提示信息 - 港口论坛",
+            "<div id=hd><a href='./'>港口论坛</a></div><div id=messagetext class=alert_info><p>抱歉，您尚未登录，没有权限"
+            "访问该版块</p></div><div id=messagelogin><a href='member.php?mod=logging&amp;action=login'>登录</a> <a "
+            "href='member.php?mod=register'>立即注册</a></div><p><a href='javascript:history.back()'>[ 点击这里返回上一页 "
+            "]</a></p>",
+            lang="zh",
+        ),
+    ),
+    "held-browser-check-ru": _everywhere(
+        Verdict.CHALLENGE,
+        _full(
+            "Проверка браузера",
+            "<div class=spinner></div><h2>Подождите несколько секунд</h2><p>Мы проверяем ваш браузер перед входом на "
+            "сайт. Это происходит автоматически.</p><noscript>Для продолжения включите JavaScript.</noscript><p "
+            "class=ray>Request ID: 7f3ac0</p><script>var w=new Worker('/gate/worker.js');w.postMessage({n:'b81c',d:5});"
+            "w.onmessage=function(e){location.href='/gate/pass?r='+e.data+'&to='+encodeURIComponent(location.pathname)}"
+            "</script>",
+            lang="ru",
+        ),
+    ),
+    "held-upgrade-sv": _everywhere(
+        Verdict.MAINTENANCE,
+        Answer(
+            html(
+                "<h1>Vi uppgraderar</h1><p>Webbplatsen är tillfälligt stängd medan vi byter server. Välkommen åter i "
+                "morgon bitti.</p>",
+                title="Strax tillbaka",
+                lang="sv",
+            ),
+            503,
+            (("Content-Type", "text/html"), ("Retry-After", "Wed, 01 Jan 2098 06:00:00 GMT")),
+        ),
+    ),
+    "held-like-metered": _page(
+        f"<article><h1>The {KEYWORD} in winter</h1>{_TEXT}</article><aside class=paywall-meter><p>This is the first of "
+        "your three free articles this month. <a href='/subscribe'>Subscribe</a> or <a href='/login'>log in</a> to "
+        f"continue reading without limits.</p></aside><ul>{LINKS}</ul><script type='application/ld+json'>"
+        '{"@context":"https://schema.org","@type":"NewsArticle","isAccessibleForFree":false}</script>'
+    ),
+}
+"""Written after the others were mended, and before the detection was changed again."""
+
 WALLS: Mapping[str, Site] = {
     **CHALLENGES,
     **CONSENTS,
