@@ -25,14 +25,14 @@ from benchmarks.results import Row, report
 
 CASES = {**SITES, **WALLS, **LOOKALIKES, **HELD_BACK, **MEMBERS}
 LONGEST = 120.0
-"""Seconds after which a crawl is ended."""
+"""Seconds after which a crawl that its own limit did not end is killed."""
 ICD = """\
 id: liveweb
 contact: benchmark@example.org
 seeds: [{seed}]
 topic: {{keywords: [{keyword}]}}
 politeness: {{delay: 0, retries: 1, timeout: 3 s}}
-limits: {{pages: 60}}
+limits: {{pages: 60, time: 60 s}}
 output: {output}
 """
 NETWORK = "network: {allow_private: true}\n"

@@ -7,7 +7,7 @@ walls is the markup and the words; they are fetched like others.
 from collections.abc import Mapping
 
 from aahcrawler.seeds import Verdict
-from benchmarks.liveweb_sites import KEYWORD, LINKS, LIST, Answer, Site, html, open_site, redirect, walled
+from benchmarks.liveweb_sites import ALL, KEYWORD, LINKS, LIST, Answer, Site, article, html, open_site, redirect, walled
 from benchmarks.trap_sites import prose
 
 _REF = "18.2d351ab8.1557333295.a4e16ab"
@@ -235,16 +235,13 @@ CONSENTS: Mapping[str, Site] = {
 def _bounced(target: str, headers: Mapping[str, str]) -> Answer:
     """Send everybody without a cookie by a page that sets it, and back."""
     if "visit=" in headers.get("cookie", ""):
-        return Answer(html(LIST))
+        return Answer(html(LIST)) if target == "/" else article(target)
     if target.startswith("/set-cookie"):
         return redirect("/", 302, ("Set-Cookie", "visit=8af3; Path=/; HttpOnly"))
     return redirect("/set-cookie?to=%2F")
 
 
 COOKIE_WALLS: Mapping[str, Site] = {
-    "cookie-bounce": Site(
-        Verdict.COOKIE_WALL, {"/": _bounced, "/robots.txt": Answer("", 404)}, frozenset({"/"}), other=_bounced
-    ),
     "cookie-disabled": walled(
         Verdict.COOKIE_WALL,
         "<h1>Cookies are disabled</h1><p>Your browser is not accepting cookies. Please enable cookies in your "
@@ -678,6 +675,9 @@ LOOKALIKES: Mapping[str, Site] = {
         "<h1>Sailing school</h1><p>You must be 18 or older to take part in the night "
         f"course.</p>{_TEXT}<ul>{LINKS}</ul>"
     ),
+    "like-cookie-bounce": Site(
+        Verdict.FETCHED, {"/": _bounced, "/robots.txt": Answer("", 404)}, ALL | {"/"}, other=_bounced
+    ),
     "like-short-list": _page(f"<ul>{LINKS}</ul>"),
     "like-short-note": open_site(_full("Harbour", f"<p>The {KEYWORD} opens at nine.</p>"), reach=frozenset()),
 }
@@ -696,10 +696,10 @@ HELD_BACK: Mapping[str, Site] = {
         Verdict.LOGIN,
         _full(
             "提示信息 - 港口论坛",
-            "<div id=hd><a href='./'>港口论坛</a></div><div id=messagetext class=alert_info><p>抱歉，您尚未登录，没有权限"
-            "访问该版块</p></div><div id=messagelogin><a href='member.php?mod=logging&amp;action=login'>登录</a> <a "
-            "href='member.php?mod=register'>立即注册</a></div><p><a href='javascript:history.back()'>[ 点击这里返回上一页 "
-            "]</a></p>",
+            "<div id=hd><a href='./'>港口论坛</a></div><div id=messagetext class=alert_info><p>抱歉，您尚未登录，"
+            "没有权限访问该版块</p></div><div><a href='member.php?mod=logging&amp;action=login'>登录</a> "
+            "<a href='member.php?mod=register'>立即注册</a></div><p><a href='javascript:history.back()'>[ 点击这里返回"
+            "上一页 ]</a></p>",
             lang="zh",
         ),
     ),
