@@ -90,7 +90,7 @@ def test_redirects_are_followed_to_their_end(crawled: Crawled) -> None:
 def test_seeds_that_gave_nothing_are_said_in_the_last_line_and_by_the_exit_code(crawled: Crawled) -> None:
     said = crawled.ended.err.splitlines()
     assert crawled.ended.code == 3
-    assert "5 of 7 seeds gave nothing" in said[-1]
+    assert "6 of 8 seeds gave nothing" in said[-1]
     assert any(line.startswith("seed http://denied.test/: robots.txt; ") for line in said)
     assert not any("seed http://good.test/" in line for line in said)
 
