@@ -56,8 +56,10 @@ from aahcrawler.metadata import Metadata
 from aahcrawler.objects.vocabulary import crawl as crawl_iri
 from aahcrawler.objects.writer import CaptureDescription
 from aahcrawler.page import Headers, Page
+from aahcrawler.page.foreign_links import foreign_links
 from aahcrawler.pipeline.analysis import PageAnalysis, needs_requisites, of_redirect
 from aahcrawler.pipeline.links import NO_LINKS, SCOPE, DiscoveredLinks, discover_links
+from aahcrawler.scope import Refusal
 from aahcrawler.traps import Trap, is_probe
 from aahcrawler.wire.errors import ProxyUnavailableError, RefusedAddressError, WireError
 
@@ -395,6 +397,8 @@ class ResponseHandler:
             stats.add("refused:logout", sum(offer.url in ending for offer in found.offers))
             found = replace(found, offers=[offer for offer in found.offers if offer.url not in ending])
         stats.merge(found.counts)
+        if lease.kind == "page" and page.is_html:
+            stats.merge({f"refused:{Refusal.SCHEME}:{name}": number for name, number in foreign_links(page).items()})
         return found
 
     async def _put_aside(self, lease: Lease, refusal: str) -> None:
