@@ -67,13 +67,13 @@ READ_ON: Final = re.compile(
     r"|réservée? (?:aux|à nos) (?:\w+ )?abonnés"
     r"|para (?:seguir|continuar) (?:leyendo|lendo)|sig(?:ue|a) leyendo|para leer (?:este|esta|el|la)"
     r"|(?:exclusiv\w+|solo|só|apenas) para "
-    r"(?:suscriptores|assinantes)|per (?:continuare|proseguire)|continua a leggere"
+    r"(?:suscriptores|assinantes)|per (?:continuare|proseguire) (?:a leggere|la lettura)|continua a leggere"
     r"|(?:riservat\w+|solo) (?:agli|per gli|ai) "
     r"(?:abbonati|iscritti)|(?:om )?verder te lezen|lees verder met|(?:alleen|exclusief) voor (?:abonnees|leden)"
     r"|för att (?:läsa|fortsätta)|for å lese|for at læse|(?:bara|endast|kun) för? (?:prenumeranter|abonnenter)"
     r"|lukeaksesi|(?:vain|ainoastaan) tilaajille|aby (?:czytać|przeczytać)"
     r"|(?:tylko )?dla (?:subskrybentów|prenumeratorów)"
-    r"|(?:pouze|jen) pro předplatitele|чтобы (?:читать|дочитать|продолжить)|(?:только )?для подписчиков"
+    r"|(?:pouze|jen) pro předplatitele|чтобы (?:читать|дочитать|продолжить чтение)|(?:только )?для подписчиков"
     r"|続きを(?:読む|お読み|ご覧)|会員限定|有料会員|(?:继续|繼續)(?:阅读|閱讀)"
     r"|(?:仅限|僅限|仅对)(?:会员|會員|订阅)|구독자 전용",
     _I,

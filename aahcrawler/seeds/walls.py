@@ -130,9 +130,9 @@ def wall(page: Page, said: Metadata) -> Verdict:
         return Verdict.SOFT_404
     if not page.is_html or said.source:
         return Verdict.FETCHED
-    if _withholds_rest(page, said):
-        return Verdict.LOGIN
-    return Verdict.FETCHED if said.objects else _without_objects(page, said)
+    if said.objects:
+        return Verdict.LOGIN if _withholds_rest(page, said) else Verdict.FETCHED
+    return _without_objects(page, said)
 
 
 def redirect_wall(target: str) -> Verdict | None:
@@ -154,6 +154,8 @@ def _without_objects(page: Page, said: Metadata) -> Verdict:
             return Verdict.LOGIN
         if len(others) <= 1 and (_asks_consent(page, text) or _is_dialog(page, text)):
             return Verdict.CONSENT
+        if _withholds_rest(page, said):  # Those who may pay instead of consenting are asked for consent.
+            return Verdict.LOGIN
         if len(others) <= 1 and (told := _told(page)) is not None:
             return told
     if len(text) <= _BRIEF and not others and _needs_scripts(page):

@@ -163,6 +163,11 @@ def test_the_beginning_of_an_article_is_a_wall_where_the_rest_is_for_subscribers
     assert wall(page(body), linked) is in_menu
 
 
+def test_who_may_pay_or_consent_is_asked_for_consent() -> None:
+    pay_or_consent = f"<p>Do you consent to cookies and tracking?</p><button>Accept</button>{SUBSCRIBE}"
+    assert wall(page(pay_or_consent), NOWHERE) is Verdict.CONSENT
+
+
 @pytest.mark.parametrize("asking", [SUBSCRIBE, NOT_FREE + TO_ACCOUNT])
 def test_an_article_that_is_all_there_is_no_wall_and_neither_are_several(asking: str) -> None:
     assert wall(page(f"<article>{PROSE}</article>{asking}"), CONTENT) is Verdict.FETCHED
