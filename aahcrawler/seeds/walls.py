@@ -214,9 +214,9 @@ def _hands_on_login(page: Page) -> bool:
 
 def _withholds_rest(page: Page, said: Metadata) -> bool:
     """Return whether a page is the beginning of an article whose rest is for those who log in or subscribe."""
-    if len(said.objects) > 1 or len(excerpt(page.tree, _TEASER + 2)) > _TEASER:
+    if len(said.objects) > 1 or len(text := excerpt(page.tree, _TEASER + 2)) > _TEASER:
         return False
-    if not READ_ON.search(excerpt(page.tree, _TEASER)) and not _NOT_FREE.search(page.text[:_LOOKED_AT]):
+    if not READ_ON.search(text) and not _NOT_FREE.search(page.text[:_LOOKED_AT]):
         return False
     return any(ACCOUNT.search(label) for label in _labels(page)) and not _ways_of_content(page, said)
 

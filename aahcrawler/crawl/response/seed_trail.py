@@ -96,7 +96,7 @@ def _on_site(lease: Lease, page: Page, found: PageAnalysis) -> Mapping[str, floa
     said, document = found.metadata, found.document
     if document is None:  # It is remembered.
         return seeds.on_site(lease.queue, len(said.objects), said.relevant)
-    objects = len(said.objects) if seeds.wall(page, said) is not Verdict.LOGIN else 0
+    objects = 0 if len(said.objects) == 1 and seeds.wall(page, said) is Verdict.LOGIN else len(said.objects)
     return seeds.on_site(lease.queue, objects, said.relevant if len(document.text) >= _TELLING else None)
 
 
