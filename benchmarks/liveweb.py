@@ -19,11 +19,11 @@ from pathlib import Path
 
 from benchmarks.liveweb_members import MEMBERS, PASSWORD, VARIABLE
 from benchmarks.liveweb_sites import KEYWORD, SITES, proxying_for, serving
-from benchmarks.liveweb_walls import HELD_BACK, LOOKALIKES, WALLS
+from benchmarks.liveweb_walls import HELD_BACK, LATER, LOOKALIKES, WALLS
 from benchmarks.process_memory import run
 from benchmarks.results import Row, report
 
-CASES = {**SITES, **WALLS, **LOOKALIKES, **HELD_BACK, **MEMBERS}
+CASES = {**SITES, **WALLS, **LOOKALIKES, **HELD_BACK, **LATER, **MEMBERS}
 LONGEST = 120.0
 """Seconds after which a crawl that its own limit did not end is killed."""
 ICD = """\

@@ -735,7 +735,53 @@ HELD_BACK: Mapping[str, Site] = {
         '{"@context":"https://schema.org","@type":"NewsArticle","isAccessibleForFree":false}</script>'
     ),
 }
-"""Written after the others were mended, and before the detection was changed again."""
+"""Written before the detection was changed for the last of those above."""
+
+LATER: Mapping[str, Site] = {
+    "later-members-nl": walled(
+        Verdict.LOGIN,
+        "<header><a href='/'>Havenforum</a><nav><a href='/nieuw'>Nieuw</a> <a href='/leden'>Leden</a></nav></header>"
+        "<main><h1>Foutmelding</h1><div class=blockMessage>Je moet ingelogd zijn om dit onderdeel te bekijken.</div><p>"
+        "<a href='/aanmelden' class=button>Inloggen of registreren</a></p></main><footer><a href='/regels'>Regels</a>"
+        "</footer>",
+    ),
+    "later-paywall-fr": walled(
+        Verdict.LOGIN,
+        f"<header><a href='/'>Le Quai</a></header><article><h1>Le port ({KEYWORD}) cherche un capitaine</h1><p>Depuis le "
+        "départ de son capitaine, le port n'a plus de direction. La mairie a publié une annonce, sans succès jusqu'à"
+        "</p><div><strong>Il vous reste 80 % de cet article à lire.</strong> La suite est réservée aux abonnés.</div><a "
+        "href='/offres'>S'abonner</a> <a href='/connexion'>Déjà abonné ? Se connecter</a></article>",
+    ),
+    "later-check-pt": _everywhere(
+        Verdict.CHALLENGE,
+        _full(
+            "Só um momento",
+            "<h1>porto.example.org</h1><p>Estamos verificando se a conexão com o site é segura. Aguarde alguns "
+            "segundos.</p><div id=desafio></div><script src='/v/desafio.js'></script>",
+            lang="pt",
+            status=403,
+        ),
+    ),
+    "later-service-pl": _everywhere(
+        Verdict.MAINTENANCE,
+        _full(
+            "Przerwa techniczna",
+            "<h1>Zaraz wracamy</h1><p>Trwają prace serwisowe. Zapraszamy ponownie za godzinę.</p>",
+            lang="pl",
+            status=503,
+        ),
+    ),
+    "later-like-museum-de": open_site(
+        _full(
+            "Hafenmuseum",
+            f"<h1>Hafenmuseum ({KEYWORD})</h1><p>Das Museum ist vorübergehend geschlossen. Führungen nur für "
+            "Mitglieder, jeden Dienstag um zehn.</p><p><a href='/anmeldung'>Anmeldung zur Führung</a></p>",
+            lang="de",
+        ),
+        reach=frozenset(),
+    ),
+}
+"""Written after that, and run once before anything was changed for them."""
 
 WALLS: Mapping[str, Site] = {
     **CHALLENGES,
