@@ -750,7 +750,8 @@ LATER: Mapping[str, Site] = {
         f"<header><a href='/'>Le Quai</a></header><article><h1>Le port ({KEYWORD}) cherche un capitaine</h1><p>Depuis "
         "le départ de son capitaine, le port n'a plus de direction. La mairie a publié une annonce, sans "
         "succès jusqu'à</p><div><strong>Il vous reste 80 % de cet article à lire.</strong> La suite est "
-        "réservée aux abonnés.</div><a href='/offres'>S'abonner</a> <a href='/connexion'>Déjà abonné ? Se connecter</a></article>",
+        "réservée aux abonnés.</div><a href='/offres'>S'abonner</a> <a "
+        "href='/connexion'>Déjà abonné ? Se connecter</a></article>",
     ),
     "later-check-pt": _everywhere(
         Verdict.CHALLENGE,
