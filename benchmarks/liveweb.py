@@ -19,20 +19,20 @@ from pathlib import Path
 
 from benchmarks.liveweb_members import MEMBERS, PASSWORD, VARIABLE
 from benchmarks.liveweb_sites import KEYWORD, SITES, proxying_for, serving
-from benchmarks.liveweb_walls import LOOKALIKES, WALLS
+from benchmarks.liveweb_walls import HELD_BACK, LATER, LOOKALIKES, WALLS
 from benchmarks.process_memory import run
 from benchmarks.results import Row, report
 
-CASES = {**SITES, **WALLS, **LOOKALIKES, **MEMBERS}
+CASES = {**SITES, **WALLS, **LOOKALIKES, **HELD_BACK, **LATER, **MEMBERS}
 LONGEST = 120.0
-"""Seconds after which a crawl is ended."""
+"""Seconds after which a crawl that its own limit did not end is killed."""
 ICD = """\
 id: liveweb
 contact: benchmark@example.org
 seeds: [{seed}]
 topic: {{keywords: [{keyword}]}}
 politeness: {{delay: 0, retries: 1, timeout: 3 s}}
-limits: {{pages: 60}}
+limits: {{pages: 60, time: 60 s}}
 output: {output}
 """
 NETWORK = "network: {allow_private: true}\n"

@@ -7,7 +7,7 @@ walls is the markup and the words; they are fetched like others.
 from collections.abc import Mapping
 
 from aahcrawler.seeds import Verdict
-from benchmarks.liveweb_sites import KEYWORD, LINKS, LIST, Answer, Site, html, open_site, redirect, walled
+from benchmarks.liveweb_sites import ALL, KEYWORD, LINKS, LIST, Answer, Site, article, html, open_site, redirect, walled
 from benchmarks.trap_sites import prose
 
 _REF = "18.2d351ab8.1557333295.a4e16ab"
@@ -235,16 +235,13 @@ CONSENTS: Mapping[str, Site] = {
 def _bounced(target: str, headers: Mapping[str, str]) -> Answer:
     """Send everybody without a cookie by a page that sets it, and back."""
     if "visit=" in headers.get("cookie", ""):
-        return Answer(html(LIST))
+        return Answer(html(LIST)) if target == "/" else article(target)
     if target.startswith("/set-cookie"):
         return redirect("/", 302, ("Set-Cookie", "visit=8af3; Path=/; HttpOnly"))
     return redirect("/set-cookie?to=%2F")
 
 
 COOKIE_WALLS: Mapping[str, Site] = {
-    "cookie-bounce": Site(
-        Verdict.COOKIE_WALL, {"/": _bounced, "/robots.txt": Answer("", 404)}, frozenset({"/"}), other=_bounced
-    ),
     "cookie-disabled": walled(
         Verdict.COOKIE_WALL,
         "<h1>Cookies are disabled</h1><p>Your browser is not accepting cookies. Please enable cookies in your "
@@ -678,9 +675,114 @@ LOOKALIKES: Mapping[str, Site] = {
         "<h1>Sailing school</h1><p>You must be 18 or older to take part in the night "
         f"course.</p>{_TEXT}<ul>{LINKS}</ul>"
     ),
+    "like-cookie-bounce": Site(
+        Verdict.FETCHED, {"/": _bounced, "/robots.txt": Answer("", 404)}, ALL | {"/"}, other=_bounced
+    ),
     "like-short-list": _page(f"<ul>{LINKS}</ul>"),
     "like-short-note": open_site(_full("Harbour", f"<p>The {KEYWORD} opens at nine.</p>"), reach=frozenset()),
 }
+
+HELD_BACK: Mapping[str, Site] = {
+    "held-registration-es": walled(
+        Verdict.LOGIN,
+        "<header><a href='/'>El Puerto</a><nav><a href='/local/'>Local</a> <a href='/deportes/'>Deportes</a> <a "
+        "href='/cultura/'>Cultura</a></nav></header><main><h1>El faro vuelve a alumbrar</h1><p class=firma>Por "
+        f"Ana Ruiz, 3 de mayo</p><p>El faro del puerto ({KEYWORD}) se encendió anoche por primera vez en seis años, "
+        "ante unas doscientas personas que...</p><div class=muro><h3>Sigue leyendo gratis</h3><p>Regístrate para "
+        "leer este artículo completo. Solo te llevará un minuto.</p><a href='/registro'>Crear cuenta</a><p>¿Ya estás "
+        "registrado? <a href='/acceso'>Inicia sesión</a></p></div></main>",
+    ),
+    "held-forum-zh": _everywhere(
+        Verdict.LOGIN,
+        _full(
+            "提示信息 - 港口论坛",
+            "<div id=hd><a href='./'>港口论坛</a></div><div id=messagetext class=alert_info><p>抱歉，您尚未登录，"
+            "没有权限访问该版块</p></div><div><a href='member.php?mod=logging&amp;action=login'>登录</a> "
+            "<a href='member.php?mod=register'>立即注册</a></div><p><a href='javascript:history.back()'>[ 点击这里返回"
+            "上一页 ]</a></p>",
+            lang="zh",
+        ),
+    ),
+    "held-browser-check-ru": _everywhere(
+        Verdict.CHALLENGE,
+        _full(
+            "Проверка браузера",
+            "<div class=spinner></div><h2>Подождите несколько секунд</h2><p>Мы проверяем ваш браузер перед входом на "
+            "сайт. Это происходит автоматически.</p><noscript>Для продолжения включите JavaScript.</noscript><p "
+            "class=ray>Request ID: 7f3ac0</p><script>var w=new Worker('/gate/worker.js');w.postMessage({n:'b81c',d:5});"
+            "w.onmessage=function(e){location.href='/gate/pass?r='+e.data+'&to='+encodeURIComponent(location.pathname)}"
+            "</script>",
+            lang="ru",
+        ),
+    ),
+    "held-upgrade-sv": _everywhere(
+        Verdict.MAINTENANCE,
+        Answer(
+            html(
+                "<h1>Vi uppgraderar</h1><p>Webbplatsen är tillfälligt stängd medan vi byter server. Välkommen åter i "
+                "morgon bitti.</p>",
+                title="Strax tillbaka",
+                lang="sv",
+            ),
+            503,
+            (("Content-Type", "text/html"), ("Retry-After", "Wed, 01 Jan 2098 06:00:00 GMT")),
+        ),
+    ),
+    "held-like-metered": _page(
+        f"<article><h1>The {KEYWORD} in winter</h1>{_TEXT}</article><aside class=paywall-meter><p>This is the first of "
+        "your three free articles this month. <a href='/subscribe'>Subscribe</a> or <a href='/login'>log in</a> to "
+        f"continue reading without limits.</p></aside><ul>{LINKS}</ul><script type='application/ld+json'>"
+        '{"@context":"https://schema.org","@type":"NewsArticle","isAccessibleForFree":false}</script>'
+    ),
+}
+"""Written before the detection was changed for the last of those above."""
+
+LATER: Mapping[str, Site] = {
+    "later-members-nl": walled(
+        Verdict.LOGIN,
+        "<header><a href='/'>Havenforum</a><nav><a href='/nieuw'>Nieuw</a> <a href='/leden'>Leden</a></nav></header>"
+        "<main><h1>Foutmelding</h1><div class=blockMessage>Je moet ingelogd zijn om dit onderdeel te bekijken.</div><p>"
+        "<a href='/aanmelden' class=button>Inloggen of registreren</a></p></main><footer><a href='/regels'>Regels</a>"
+        "</footer>",
+    ),
+    "later-paywall-fr": walled(
+        Verdict.LOGIN,
+        f"<header><a href='/'>Le Quai</a></header><article><h1>Le port ({KEYWORD}) cherche un capitaine</h1><p>Depuis "
+        "le départ de son capitaine, le port n'a plus de direction. La mairie a publié une annonce, sans "
+        "succès jusqu'à</p><div><strong>Il vous reste 80 % de cet article à lire.</strong> La suite est "
+        "réservée aux abonnés.</div><a href='/offres'>S'abonner</a> <a "
+        "href='/connexion'>Déjà abonné ? Se connecter</a></article>",
+    ),
+    "later-check-pt": _everywhere(
+        Verdict.CHALLENGE,
+        _full(
+            "Só um momento",
+            "<h1>porto.example.org</h1><p>Estamos verificando se a conexão com o site é segura. Aguarde alguns "
+            "segundos.</p><div id=desafio></div><script src='/v/desafio.js'></script>",
+            lang="pt",
+            status=403,
+        ),
+    ),
+    "later-service-pl": _everywhere(
+        Verdict.MAINTENANCE,
+        _full(
+            "Przerwa techniczna",
+            "<h1>Zaraz wracamy</h1><p>Trwają prace serwisowe. Zapraszamy ponownie za godzinę.</p>",
+            lang="pl",
+            status=503,
+        ),
+    ),
+    "later-like-museum-de": open_site(
+        _full(
+            "Hafenmuseum",
+            f"<h1>Hafenmuseum ({KEYWORD})</h1><p>Das Museum ist vorübergehend geschlossen. Führungen nur für "
+            "Mitglieder, jeden Dienstag um zehn.</p><p><a href='/anmeldung'>Anmeldung zur Führung</a></p>",
+            lang="de",
+        ),
+        reach=frozenset(),
+    ),
+}
+"""Written after that, and run once before anything was changed for them."""
 
 WALLS: Mapping[str, Site] = {
     **CHALLENGES,

@@ -5,10 +5,22 @@ Nobody keeps a list. A worker says again and again that it is there; one that do
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 SILENCE = 15.0
 """Seconds after which a worker that says nothing is taken for gone, and its roles are given to others."""
+
+
+class Doing(NamedTuple):
+    """What a worker does for a crawl: the sites it fetches from, else the next one and when, in seconds since 1970.
+
+    ``next_at`` is None where that is not known. ``pause`` says why it fetches nothing new, empty while it does.
+    """
+
+    sites: Sequence[str] = ()
+    next_site: str = ""
+    next_at: float | None = None
+    pause: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +28,7 @@ class Worker:
     """A worker that is there. ``started_at`` are seconds since 1970.
 
     ``crawls`` has the numbers of each crawl that it serves, counted since it was started: ``pages``, ``bytes`` and
-    others of the crawl's tallies, and ``out``, how many URLs it is fetching.
+    others of the crawl's tallies, and ``out``, how many URLs it is fetching. ``doing`` is what it does for each.
     """
 
     name: str
@@ -26,6 +38,7 @@ class Worker:
     folder: str = ""
     software: str = ""
     crawls: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    doing: Mapping[str, Doing] = field(default_factory=dict)
 
 
 class Presence(Protocol):

@@ -47,5 +47,14 @@ def in_words(counts: Mapping[str, int]) -> Mapping[str, int]:
 
     >>> in_words({"too_deep": 3, "rule:no calendars": 1})
     {'too many links away from a seed (too_deep)': 3, 'rule:no calendars': 1}
+    >>> in_words({"scheme:ftp": 2})
+    {'by ftp, which the crawler does not speak (scheme:ftp)': 2}
     """
-    return {f"{_WORDS[reason]} ({reason})" if reason in _WORDS else reason: n for reason, n in counts.items()}
+    return {_with_words(reason): number for reason, number in counts.items()}
+
+
+def _with_words(reason: str) -> str:
+    group, _, scheme = reason.partition(":")
+    if group == Refusal.SCHEME and scheme:
+        return f"by {scheme}, which the crawler does not speak ({reason})"
+    return f"{_WORDS[reason]} ({reason})" if reason in _WORDS else reason

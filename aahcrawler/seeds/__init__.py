@@ -1,16 +1,18 @@
 """What became of each seed: a verdict with the reason, and what to do about it."""
 
 from aahcrawler.seeds.report import SeedResult, seed_results
-from aahcrawler.seeds.trail import of_failure, of_page, of_redirect, on_site
-from aahcrawler.seeds.verdicts import Verdict, in_words
+from aahcrawler.seeds.trail import of_attempt, of_failure, of_page, of_redirect, on_site
+from aahcrawler.seeds.verdicts import Verdict, in_words, of_reason
 from aahcrawler.seeds.walls import redirect_wall, wall
 
 __all__ = [
     "SeedResult",
     "Verdict",
     "in_words",
+    "of_attempt",
     "of_failure",
     "of_page",
+    "of_reason",
     "of_redirect",
     "on_site",
     "redirect_wall",

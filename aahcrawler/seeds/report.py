@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from aahcrawler.seeds.trail import OBJECTS, PAGES, RELEVANT, Trail
+from aahcrawler.seeds.trail import OBJECTS, OFF_TOPIC, PAGES, RELEVANT, Trail
 from aahcrawler.seeds.verdicts import GIVING, Verdict, advice
 
 _DOUBTFUL: Final = frozenset({Verdict.CONSENT, Verdict.LOGIN, Verdict.SCRIPTS, Verdict.EMPTY})
@@ -65,15 +65,16 @@ def _result(
     if verdict is None and end in trail.redirects:
         return SeedResult(given, Verdict.OUT_OF_SCOPE, "" if end == url else end, "it redirects out of the scope")
     sites = dict.fromkeys((site_of(url), site_of(end)))
-    pages, objects, relevant = (
-        sum(int(counts.get(f"{name}:{site}", 0)) for site in sites) for name in (PAGES, OBJECTS, RELEVANT)
+    pages, objects, relevant, off_topic = (
+        sum(int(counts.get(f"{name}:{site}", 0)) for site in sites) for name in (PAGES, OBJECTS, RELEVANT, OFF_TOPIC)
     )
-    verdict = _settled(verdict or Verdict.PENDING, objects, relevant)
-    return SeedResult(given, verdict, "" if end == url else end, "", pages, objects)
+    detail = "" if verdict is not None or end not in trail.attempts else "it is to be tried again"
+    verdict = _settled(verdict or trail.attempts.get(end, Verdict.PENDING), objects, off_topic > 0 == relevant)
+    return SeedResult(given, verdict, "" if end == url else end, detail, pages, objects)
 
 
-def _settled(verdict: Verdict, objects: int, relevant: int) -> Verdict:
+def _settled(verdict: Verdict, objects: int, off_topic: bool) -> Verdict:
     """Return a verdict by the looks of one page after all pages of its site are known."""
     if verdict in _DOUBTFUL and objects:
         verdict = Verdict.FETCHED
-    return Verdict.OFF_TOPIC if verdict is Verdict.FETCHED and not relevant else verdict
+    return Verdict.OFF_TOPIC if verdict is Verdict.FETCHED and off_topic else verdict

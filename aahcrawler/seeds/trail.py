@@ -11,13 +11,18 @@ from typing import Final
 from aahcrawler.seeds.verdicts import Verdict, of_reason
 
 SEED: Final = "seed"
-PAGES, OBJECTS, RELEVANT = "site_pages", "site_objects", "site_relevant"
-_REDIRECT, _WITH_COOKIE = "redirect", "redirect_with_cookie"
+PAGES, OBJECTS, RELEVANT, OFF_TOPIC = "site_pages", "site_objects", "site_relevant", "site_off_topic"
+_REDIRECT, _WITH_COOKIE, _TRIED = "redirect", "redirect_with_cookie", "tried"
 
 
 def of_page(url: str, verdict: Verdict) -> str:
     """Return the note that a URL was answered so."""
     return f"{SEED}:{verdict.name}:{url}"
+
+
+def of_attempt(url: str, verdict: Verdict) -> str:
+    """Return the note that a URL was tried and is to be tried again."""
+    return f"{SEED}:{_TRIED}:{verdict.name} {url}"
 
 
 def of_failure(url: str, reason: str, *, blocked: bool) -> str:
@@ -31,13 +36,13 @@ def of_redirect(url: str, target: str, *, sets_cookie: bool) -> str:
     return f"{SEED}:{_WITH_COOKIE if sets_cookie else _REDIRECT}:{url} {target}"
 
 
-def on_site(site: str, objects: int, *, relevant: bool) -> dict[str, float]:
-    """Return what a page of a seed's site adds to the counts."""
+def on_site(site: str, objects: int, relevant: bool | None) -> dict[str, float]:
+    """Return what a page of a seed's site adds to the counts; ``relevant`` is None where it says too little to tell."""
     counts: dict[str, float] = {f"{PAGES}:{site}": 1}
     if objects:
         counts[f"{OBJECTS}:{site}"] = objects
-    if relevant:
-        counts[f"{RELEVANT}:{site}"] = 1
+    if relevant is not None:
+        counts[f"{RELEVANT if relevant else OFF_TOPIC}:{site}"] = 1
     return counts
 
 
@@ -51,24 +56,30 @@ class Redirect:
 
 @dataclass(frozen=True, slots=True)
 class Trail:
-    """All notes of a crawl, by URL. Of several verdicts on a URL the best one holds."""
+    """All notes of a crawl, by URL. Of several verdicts on a URL the best one holds.
+
+    ``attempts`` are verdicts on URLs that were to be tried again then.
+    """
 
     verdicts: Mapping[str, Verdict]
     redirects: Mapping[str, Redirect]
+    attempts: Mapping[str, Verdict]
 
     @classmethod
     def of(cls, counts: Mapping[str, float]) -> "Trail":
         """Read the notes among the counts of a crawl."""
         verdicts: dict[str, Verdict] = {}
         redirects: dict[str, Redirect] = {}
+        attempts: dict[str, Verdict] = {}
         for kind, rest in _notes(counts):
             if kind in (_REDIRECT, _WITH_COOKIE):
                 url, _, target = rest.partition(" ")
                 redirects[url] = Redirect(target, kind == _WITH_COOKIE)
-            elif kind in Verdict.__members__:
-                found, known = Verdict[kind], verdicts.get(rest)
-                verdicts[rest] = found if known is None or _rank(found) < _rank(known) else known
-        return cls(verdicts, redirects)
+            elif kind == _TRIED:
+                _note(attempts, *rest.split(" ", 1))
+            else:
+                _note(verdicts, kind, rest)
+        return cls(verdicts, redirects, attempts)
 
     def leads_to(self, url: str) -> bool:
         """Return whether a noted redirect leads to a URL."""
@@ -96,6 +107,12 @@ def _notes(counts: Mapping[str, float]) -> Iterator[tuple[str, str]]:
         if group == SEED:
             kind, _, rest = note.partition(":")
             yield kind, rest
+
+
+def _note(verdicts: dict[str, Verdict], name: str, url: str = "") -> None:
+    """Note a verdict by its name, unless a better one is known."""
+    if name in Verdict.__members__:
+        verdicts[url] = min(Verdict[name], verdicts.get(url, Verdict.FAILED), key=_rank)
 
 
 def _rank(verdict: Verdict) -> int:

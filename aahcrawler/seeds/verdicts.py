@@ -12,7 +12,7 @@ class Verdict(StrEnum):
 
     FETCHED = "fetched"
     OFF_TOPIC = "off topic"
-    """Pages were fetched, and none of the seed's site is relevant."""
+    """Pages were fetched, and of those of the seed's site that say enough to tell, none is relevant."""
     PENDING = "not fetched yet"
     """The crawl ended before."""
     OUT_OF_SCOPE = "out of scope"

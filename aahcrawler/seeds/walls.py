@@ -6,19 +6,23 @@ there is little text and no way on, by what it says.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from email.utils import parsedate_to_datetime
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
+from aahcrawler import urls
 from aahcrawler.metadata import LinkType, Metadata
 from aahcrawler.page import Page
 from aahcrawler.page.text import excerpt
 from aahcrawler.seeds.verdicts import Verdict, of_status
-from aahcrawler.seeds.wall_words import ASKING, TELLING
+from aahcrawler.seeds.wall_words import ACCOUNT, ASKING, HUMAN, READ_ON, TELLING
 from aahcrawler.traps import Trap
 
 _LONGEST: Final = 4_000
 """Characters of text beyond which a page is no wall."""
+_TEASER: Final = 1_500
+"""Characters of text up to which an article may be the beginning of one."""
 _BRIEF: Final = 600
 """Characters of text up to which a page with a challenge's script, or with scripts alone, holds nothing else."""
 _LOOKED_AT: Final = 200_000
@@ -102,6 +106,13 @@ _CANNOT_FIND: Final = re.compile(
     re.IGNORECASE,
 )
 """What a page says only of itself, in whatever place."""
+_NOT_FREE: Final = re.compile(
+    r"""isAccessibleForFree["']? \s* (?: [:=] | content\s*= | href\s*= ) \s* ["']?(?:https?://schema\.org/)?false""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""How a page declares that it is not for everybody to read (schema.org). All of it may stand there nevertheless."""
+_OUTAGE: Final = 300
+"""Seconds of Retry-After from which on a server does not just have too much to do."""
 _NEEDS_SCRIPTS: Final = re.compile(r"javascript|scripts?\b", re.IGNORECASE)
 
 
@@ -109,7 +120,7 @@ def wall(page: Page, said: Metadata) -> Verdict:
     """Return what a page that was answered is for a crawl: ``FETCHED`` for a page, else the kind of wall or error.
 
     ``said`` is what was understood of it. Objects on a page prove that it is none, unless its headers or its status say
-    otherwise.
+    otherwise, or its only object is the beginning of an article and the rest is for those who log in.
     """
     if _is_declared_challenge(page):
         return Verdict.CHALLENGE
@@ -117,8 +128,10 @@ def wall(page: Page, said: Metadata) -> Verdict:
         return _refusal(page, said)
     if said.trap == Trap.SOFT_404 or _says_not_found(page, said):
         return Verdict.SOFT_404
-    if said.objects or not page.is_html or said.source:
+    if not page.is_html or said.source:
         return Verdict.FETCHED
+    if said.objects:
+        return Verdict.LOGIN if _withholds_rest(page, said) else Verdict.FETCHED
     return _without_objects(page, said)
 
 
@@ -141,6 +154,8 @@ def _without_objects(page: Page, said: Metadata) -> Verdict:
             return Verdict.LOGIN
         if len(others) <= 1 and (_asks_consent(page, text) or _is_dialog(page, text)):
             return Verdict.CONSENT
+        if _withholds_rest(page, said):  # Those who may pay instead of consenting are asked for consent.
+            return Verdict.LOGIN
         if len(others) <= 1 and (told := _told(page)) is not None:
             return told
     if len(text) <= _BRIEF and not others and _needs_scripts(page):
@@ -166,6 +181,8 @@ def _refusal(page: Page, said: Metadata) -> Verdict:
     """Return what an error is: its status, or what its page says more exactly."""
     if page.status not in _REFUSING or not page.is_html:
         return of_status(page.status)
+    if page.status == 503 and not said.objects and _announces_outage(page):
+        return Verdict.MAINTENANCE
     if _is_challenge(page):
         return Verdict.CHALLENGE
     if said.objects:
@@ -185,12 +202,44 @@ def _told(page: Page) -> Verdict | None:
         for verdict, words in ASKING:
             if words.search(text):
                 return verdict
+    if HUMAN.search(text) and next(page.tree.iter("script"), None) is not None:
+        return Verdict.CHALLENGE
     return next((verdict for verdict, words in TELLING if words.search(text)), None)
 
 
 def _hands_on_login(page: Page) -> bool:
     """Return whether a page is a form that hands its reader on to a single sign-on (SAML 2.0, section 3.5)."""
     return any(each.get("name") == "SAMLRequest" for each in page.tree.iter("input"))
+
+
+def _withholds_rest(page: Page, said: Metadata) -> bool:
+    """Return whether a page is the beginning of an article whose rest is for those who log in or subscribe."""
+    if len(said.objects) > 1 or len(text := excerpt(page.tree, _TEASER + 2)) > _TEASER:
+        return False
+    if not READ_ON.search(text) and not _NOT_FREE.search(page.text[:_LOOKED_AT]):
+        return False
+    return any(ACCOUNT.search(label) for label in _labels(page)) and not _ways_of_content(page, said)
+
+
+def _ways_of_content(page: Page, said: Metadata) -> Collection[str]:
+    """Return the links of a page that lead on from its content: not from its menus, and not to an account."""
+    menus = {
+        urls.resolve(page.url, each.get("href") or "")
+        for menu in page.tree.iter("header", "nav", "footer")
+        for each in menu.iter("a")
+    }
+    return set(_leading_on(page.url, said)) - menus
+
+
+def _announces_outage(page: Page) -> bool:
+    """Return whether a server that refuses says that it will do so for long (RFC 9110, section 10.2.3)."""
+    asked = page.headers.get("Retry-After").strip()
+    if asked.isascii() and asked.isdigit():
+        return int(asked[:9]) >= _OUTAGE
+    try:
+        return (parsedate_to_datetime(asked) - page.fetched_at).total_seconds() >= _OUTAGE
+    except (ValueError, TypeError, OverflowError):
+        return False
 
 
 def _is_dialog(page: Page, text: str) -> bool:
@@ -271,7 +320,7 @@ def _labels(page: Page) -> Iterable[str]:
 
 
 def _leading_on(url: str, said: Metadata) -> Iterable[str]:
-    """Yield the links of a page that lead to another page of content: not back to itself, not to legal notes.
+    """Yield the links of a page that lead to another page of content: not back to itself, to legal notes or an account.
 
     Links that carry the page's own URL lead back to it, by way of what they ask for.
     """
@@ -283,7 +332,7 @@ def _leading_on(url: str, said: Metadata) -> Iterable[str]:
         place = unquote(f"{parts.path}?{parts.query}")
         is_back = parts.path == own.path or url in place or (len(own.path) > 1 and own.path in unquote(parts.query))
         is_legal = _LEGAL.search(f"{parts.path} {link.anchor}") or _CONSENT_URL.search(place)
-        is_login = _LOGIN_URL.search(parts.path)
+        is_login = _LOGIN_URL.search(parts.path) or ACCOUNT.search(link.anchor)
         if parts.netloc == own.netloc and not is_back and not is_legal and not is_login:
             yield link.url
 

@@ -271,10 +271,16 @@ def test_an_interrupt_waits_neither_for_slow_servers_nor_for_long_delays(tmp_pat
 # Scope
 
 
+FOREIGN = ("ftp://far.test/en/4", "mailto:me@scoped.test")
+
+
 @pytest.fixture(scope="module")
 def scoped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Crawled]]:
     pages = {
-        "/": html("Front", ENGLISH + links("/en/1", "/de/1", "/print/1", "/setup.exe", "/fr/1", "http://far.test/en/")),
+        "/": html(
+            "Front",
+            ENGLISH + links("/en/1", "/de/1", "/print/1", "/setup.exe", "/fr/1", "http://far.test/en/", *FOREIGN),
+        ),
         "/en/1": html("One", ENGLISH + links("/en/2")),
         "/en/2": html("Two", ENGLISH + links("/en/3")),
         "/en/3": html("Three", ENGLISH),
@@ -308,7 +314,9 @@ def test_only_what_is_in_the_scope_is_fetched(scoped: tuple[Site, Crawled]) -> N
 def test_every_address_out_of_scope_is_counted_by_reason(scoped: tuple[Site, Crawled]) -> None:
     _, crawled = scoped
     refused = crawled.summary["refused"]
-    assert refused == {"denied": 3, "not_allowed": 1, "other_site": 1, "too_deep": 1, "language": 1}
+    by_scope = {"denied": 3, "not_allowed": 1, "other_site": 1, "too_deep": 1, "language": 1}
+    assert refused == {**by_scope, "scheme:ftp": 1}
+    assert "by ftp, which the crawler does not speak" in (crawled.folder / "report.html").read_text("utf-8")
 
 
 def test_a_page_in_another_language_is_archived_with_what_it_needs_and_not_followed(

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from aahcrawler.crawl.reporting.activity import Activity
+from aahcrawler.crawl.cluster.supervisor import activity_of, common_pause
+from aahcrawler.crawl.reporting.activity import Activity, together
 from aahcrawler.crawl.reporting.live_display import Rate, display, facts_of, time_left
 from aahcrawler.crawl.stats.collector import Stats
+from aahcrawler.frontier.presence import Doing
 from aahcrawler.frontier.protocol import Counts, State
 from online_analysis.icd import Icd
 
@@ -87,6 +89,22 @@ def test_of_many_sites_a_few_are_named() -> None:
 )
 def test_a_wait_is_told(activity: Activity, told: str) -> None:
     assert str(activity) == told
+
+
+def test_a_crew_pauses_when_all_of_it_do() -> None:
+    full, away = Doing(pause="no room; make some"), Doing(pause="the server is away")
+    assert common_pause([full, away]) == "no room; make some"
+    assert common_pause([full, Doing(("a.test",))]) == ""
+    assert common_pause([]) == ""
+
+
+def test_what_a_worker_said_of_its_next_fetch_comes_nearer() -> None:
+    soon, late = Doing((), "a.test", 1050.0), Doing((), "b.test", 1500.0)
+    assert str(together([activity_of(soon, 1000.0), activity_of(late, 1000.0)])) == "next fetch from a.test in 50 s"
+    assert str(activity_of(soon, 1030.0)) == "next fetch from a.test in 20 s"
+    assert activity_of(soon, 2000.0).wait == 0.0
+    assert activity_of(Doing(), 2000.0).wait is None
+    assert together([]) is None
 
 
 def test_a_pause_is_shown_before_all_else() -> None:

@@ -39,6 +39,7 @@ from aahcrawler.objects.writer import CaptureDescription
 from aahcrawler.pipeline.links import MOST_REDIRECTS
 from aahcrawler.scope import Scope
 from aahcrawler.scores import Findings, Lessons
+from aahcrawler.seeds import of_attempt, of_reason
 from aahcrawler.segments import SegmentError
 from aahcrawler.webobject import Container, WebObject
 from aahcrawler.wire.errors import (
@@ -467,13 +468,19 @@ def test_too_many_redirects_in_a_row_are_refused(bench: Bench) -> None:
 # Another try
 
 
+def test_only_tries_of_seeds_are_noted(bench: Bench) -> None:
+    bench.fail(lease("http://a.test/other"), ConnectError("refused"))
+    assert bench.recorder.retried[0].stats == {"retries": 1}
+
+
 @pytest.mark.parametrize("status", sorted(AGAIN))
 def test_an_answer_that_may_be_another_one_later_is_archived_and_asked_for_again(bench: Bench, status: int) -> None:
     bench.answer(lease(attempt=2), answer(b"busy", status, Retry_After="30"))
     assert bench.recorder.archived == [b"busy"]
     outcome = bench.recorder.retried[0]
     assert (outcome.delay, outcome.reason) == (30.0, f"status {status}")
-    assert outcome.stats == {"retries": 1}
+    tried = of_attempt("http://a.test/", of_reason(f"status {status}"))
+    assert outcome.stats == {"retries": 1, tried: 1}
     assert bench.recorder.counted == {"requests": 1, "bytes": 4}
     assert bench.recorder.finished == []
 
@@ -511,7 +518,7 @@ def test_a_site_rests_longer_with_every_attempt(bench: Bench) -> None:
         bench.fail(lease(attempt=attempt), ConnectError("refused"))
     assert [outcome.delay for outcome in bench.recorder.retried] == [2.0, 2.0, 4.0]
     assert [outcome.stats for outcome in bench.recorder.retried][1:] == [
-        {"retries": 1},
+        {"retries": 1, "seed:tried:REFUSED http://a.test/": 1},
         {"error:connect": 1, "seed:REFUSED:http://a.test/": 1},
     ]
 
@@ -552,7 +559,9 @@ def test_some_errors_are_final(bench: Bench, error: Exception, state: State, cou
 )
 def test_other_errors_are_not(bench: Bench, error: Exception, reason: str) -> None:
     bench.fail(lease(), error)
-    assert bench.recorder.retried == [Outcome(reason, {"retries": 1.0}, 2.0, 0.0)]
+    assert bench.recorder.retried == [
+        Outcome(reason, {"retries": 1.0, of_attempt("http://a.test/", of_reason(reason)): 1}, 2.0, 0.0)
+    ]
 
 
 def test_what_had_to_be_let_go_at_the_end_goes_back(bench: Bench) -> None:

@@ -10,6 +10,8 @@ from tests.crawl.crawling import aah
 from tests.crawl.site import Reply, Site, html, links, serving
 from tests.crawl.world import NOWHERE, Crawled, crawl, network
 
+TEASER = """<article><h1>The storm surge</h1><p>The storm surge broke the dike on Monday, and then the harbour...</p>
+</article><p>This article is for subscribers only. <a href=/in>Log in</a></p>"""
 FLOOD = "<p>The storm surge broke the dike, and the harbour stood under water for a week.</p>"
 SEEDS = (
     "http://good.test/",
@@ -19,6 +21,7 @@ SEEDS = (
     "http://gone.test/",
     "http://down.test/",
     "http://away.test/",
+    "http://paid.test/",
 )
 COOKIE = {"Location": "http://cookie.test/", "Set-Cookie": "seen=1"}
 
@@ -33,6 +36,7 @@ def world() -> Site:
             "//moved.test/newer": html("Newer", FLOOD),
             "//cookie.test/": Reply(b"", 302, COOKIE),
             "//denied.test/robots.txt": Reply(b"User-agent: *\nDisallow: /\n", headers={"Content-Type": "text/plain"}),
+            "//paid.test/": html("The storm surge", TEASER),
             "//away.test/": Reply(b"", 302, {"Location": "http://elsewhere.test/"}),
         }
     )
@@ -41,7 +45,7 @@ def world() -> Site:
 @pytest.fixture(scope="module")
 def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
     with serving(world()) as site:
-        hosts = ("good.test", "moved.test", "cookie.test", "denied.test", "gone.test", "away.test")
+        hosts = ("good.test", "moved.test", "cookie.test", "denied.test", "gone.test", "away.test", "paid.test")
         names = network(site, *hosts, **{"down.test": NOWHERE})
         yield crawl(tmp_path_factory.mktemp("seeds"), SEEDS, network=names)
 
@@ -70,6 +74,7 @@ def results(crawled: Crawled) -> dict[str, dict[str, Any]]:
         ("http://gone.test/", "not found", 0),
         ("http://down.test/", "connection refused", 0),
         ("http://away.test/", "out of scope", 0),
+        ("http://paid.test/", "login wall", 1),
     ],
 )
 def test_each_seed_has_its_verdict(seed: str, verdict: str, pages: int, crawled: Crawled) -> None:
@@ -85,7 +90,7 @@ def test_redirects_are_followed_to_their_end(crawled: Crawled) -> None:
 def test_seeds_that_gave_nothing_are_said_in_the_last_line_and_by_the_exit_code(crawled: Crawled) -> None:
     said = crawled.ended.err.splitlines()
     assert crawled.ended.code == 3
-    assert "5 of 7 seeds gave nothing" in said[-1]
+    assert "6 of 8 seeds gave nothing" in said[-1]
     assert any(line.startswith("seed http://denied.test/: robots.txt; ") for line in said)
     assert not any("seed http://good.test/" in line for line in said)
 
@@ -112,3 +117,13 @@ def test_a_crawl_without_a_page_is_tried_again_also_with_another_definition(tmp_
     assert mended.ended.code == 0
     assert (mended.summary["crawl"], mended.summary["pages"]) == (1, 2)
     assert mended.summary["error"] == {}
+
+
+def test_a_seed_under_maintenance_is_told_while_the_crawl_waits_for_it(tmp_path: Path) -> None:
+    away = Reply(b"<p>We are away for maintenance.</p>", 503, {"Content-Type": "text/html", "Retry-After": "3000"})
+    with serving(Site({"/": away})) as site:
+        crawled = crawl(tmp_path, [site.url], limits={"time": "6 s"})
+        assert site.paths().count("/") == 1
+    assert crawled.ended.code == 3
+    seed = crawled.summary["seeds"][0]
+    assert (seed["verdict"], seed["detail"]) == ("under maintenance", "it is to be tried again")

@@ -202,6 +202,22 @@ def test_workers_leave_in_good_order_and_go_on(server: Server, tmp_path: Path) -
     assert_counts(tmp_path / "here" / "a")
 
 
+def test_one_display_tells_what_a_crew_waits_for(tmp_path: Path) -> None:
+    with world(1, 3, Gate(free=9)) as there:
+        icd = there.define(tmp_path, "a", *there.sites)
+        text = icd.read_text("utf-8").replace("delay: 0,", "delay: 10 min, robots: ignore,")
+        icd.write_text(f"{text}output: {json.dumps(str(tmp_path / 'a'))}\n", "utf-8")
+        with running("crawl", icd, "--workers", "2") as supervisor:
+            lines = iter(supervisor.process.stderr.readline, "")
+            told = next(line for line in lines if "now: next fetch" in line)
+            supervisor.interrupt()
+            ended = supervisor.ended()
+    (site,) = there.sites
+    assert f"now: next fetch from {site} in " in told
+    assert "; pages: 1 (" in told
+    assert ended.code == 0, ended.err
+
+
 def test_a_crew_of_two_crawls_as_one_does(tmp_path: Path) -> None:
     gate = Gate(free=6)
     with world(3, 10, gate, pause=0.1) as there:

@@ -9,7 +9,7 @@ import pytest
 from redis import Redis
 
 from aahcrawler.frontier.event_log import WorkerEvent
-from aahcrawler.frontier.presence import Worker
+from aahcrawler.frontier.presence import Doing, Worker
 from aahcrawler.frontier.redis.event_log import RedisEventLog
 from aahcrawler.frontier.redis.presence import RedisPresence
 from aahcrawler.frontier.redis.redis_client import connect
@@ -127,7 +127,8 @@ def test_mistakes_and_damage_are_told(address: str, registry: Registry) -> None:
 def test_workers_are_there_until_they_leave_or_fall_silent(address: str) -> None:
     with closing(connect(address)) as client:
         presence, brief = RedisPresence(client), RedisPresence(client, silence=0.001)
-        ann = Worker("ann", "here", 1, 1.5, "/crawls", "AAHCrawler/1", {"floods": {"pages": 3}})
+        doing = {"floods": Doing(("a.test",)), "storms": Doing((), "b.test", 9.5, "the disk is full")}
+        ann = Worker("ann", "here", 1, 1.5, "/crawls", "AAHCrawler/1", {"floods": {"pages": 3}}, doing)
         presence.heartbeat(ann)
         presence.heartbeat(Worker("bob", "there", 2, 2.5))
         brief.heartbeat(Worker("cid", "there", 3, 3.5))

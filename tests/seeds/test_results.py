@@ -15,7 +15,8 @@ def result(*notes: str, url: str = A, refused: str = "", site: Mapping[str, floa
 
 
 def counts(pages: int, objects: int = 0, relevant: int = 0) -> dict[str, float]:
-    return {"site_pages:a.test": pages, "site_objects:a.test": objects, "site_relevant:a.test": relevant}
+    found = {"pages": pages, "objects": objects, "relevant": relevant, "off_topic": pages - relevant}
+    return {f"site_{name}:a.test": number for name, number in found.items()}
 
 
 def test_what_was_not_fetched_waits() -> None:
@@ -32,6 +33,26 @@ def test_relevant_pages_make_it_fetched_and_others_off_topic() -> None:
     note = seeds.of_page(A, Verdict.FETCHED)
     assert result(note, site=counts(3, 2, 1)) == SeedResult(A, Verdict.FETCHED, pages=3, objects=2)
     assert result(note, site=counts(3, 2)).verdict is Verdict.OFF_TOPIC
+
+
+def test_pages_that_say_too_little_show_no_other_topic() -> None:
+    note = seeds.of_page(A, Verdict.FETCHED)
+    assert result(note, site=seeds.on_site("a.test", 0, None)).verdict is Verdict.FETCHED
+    assert result(note, site=seeds.on_site("a.test", 0, relevant=False)).verdict is Verdict.OFF_TOPIC
+
+
+def test_a_seed_that_is_to_be_tried_again_says_what_it_met() -> None:
+    tried = seeds.of_attempt(A, Verdict.MAINTENANCE)
+    found = result(tried)
+    assert (found.verdict, found.detail, found.gave_nothing) == (
+        Verdict.MAINTENANCE,
+        "it is to be tried again",
+        True,
+    )
+    assert result(seeds.of_redirect(B, A, sets_cookie=False), tried, url=B).verdict is Verdict.MAINTENANCE
+    ended = result(tried, seeds.of_page(A, Verdict.NOT_FOUND))
+    assert (ended.verdict, ended.detail) == (Verdict.NOT_FOUND, "")
+    assert result("seed:tried:NO_SUCH http://a.test/").verdict is Verdict.PENDING
 
 
 def test_chains_end_where_they_end() -> None:

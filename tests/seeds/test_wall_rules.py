@@ -34,6 +34,10 @@ FRAMED = "<div id=sp_message_container_7><iframe src=https://m.test/></iframe></
 ORCHESTRATED = "<p>Wait.</p><script src=/cdn-cgi/challenge-platform/h/g/orchestrate/chl_page/v1></script>"
 WATCHED = "<p>The pier is closed.</p><script src=/cdn-cgi/challenge-platform/scripts/jsd/main.js></script>"
 RELOADS = "<p>Wait.</p><script>document.cookie='k=1';location.reload()</script>"
+TEASER = "<article><h1>The pier</h1><p>The pier was painted on Monday, and then...</p></article>"
+SUBSCRIBE = "<p>Subscribe to continue reading.</p><a href=/subscribe>Subscribe</a>"
+NOT_FREE = '<script type="application/ld+json">{"@type": "Article", "isAccessibleForFree": "False"}</script>'
+TO_ACCOUNT = "<a href=/mein-konto>Anmelden</a>"
 COMMENT_FORM = "<form method=post><textarea name=comment></textarea><div data-sitekey=k1></div></form>"
 ANSWER_FIELD = "<form method=post><div data-sitekey=k1></div><textarea name=g-recaptcha-response></textarea></form>"
 
@@ -47,6 +51,9 @@ def page(body: str, status: int = 200, *fields: tuple[str, str]) -> Page:
 @pytest.mark.parametrize(
     ("verdict", "body"),
     [
+        (Verdict.CHALLENGE, "<p>We are checking your browser.</p><script src=/gate.js></script>"),
+        (Verdict.CHALLENGE, "<p>Wir sehen nach, ob Sie kein Roboter sind.</p><script src=/gate.js></script>"),
+        (Verdict.LOGIN, "<p>Please log in to view other pages.</p><a href='/index.php?title=In'>log in</a>"),
         (Verdict.AGE, ASKS_AGE),
         (Verdict.AGE, "<p>Sind Sie schon 18?</p><a href=/ja>Ja</a>"),
         (Verdict.CHALLENGE, ASKS_HUMAN),
@@ -78,6 +85,9 @@ def test_a_wall_is_told_and_content_beside_it_clears_it(verdict: Verdict, body: 
         "<p>Casks of 18 years stand in the cellar.</p><button>Next</button>",
         "<p>You have to be over 18 to steer.</p>",
         "<p>A robot paints the hull.</p><button>Next</button>",
+        "<p>A robot paints the hull, and checks it.</p><script src=/a.js></script>",
+        f"{TEASER}<p>Continue reading next week.</p>{TO_ACCOUNT}",
+        f"{TEASER}<p>Subscribe to continue reading.</p>",
         "<p>The logbook is on the table.</p><a href=/in>Go</a>",
         "<p>The public domain has songs of sailors; the ferry is for sale.</p>",
         "<p>Maintenance of hulls is dear.</p>",
@@ -139,6 +149,44 @@ def test_headers_declare_challenges_whatever_is_on_the_page(
     status: int, field: tuple[str, str], verdict: Verdict
 ) -> None:
     assert wall(page("<p>Wait.</p>", status, field), CONTENT) is verdict
+
+
+@pytest.mark.parametrize(
+    "body",
+    [TEASER + SUBSCRIBE, TEASER + NOT_FREE + TO_ACCOUNT, f"<nav><a href=/boat/1>Boats</a></nav>{TEASER}{SUBSCRIBE}"],
+)
+@pytest.mark.parametrize("said", [NOWHERE, CONTENT])
+def test_the_beginning_of_an_article_is_a_wall_where_the_rest_is_for_subscribers(body: str, said: Metadata) -> None:
+    linked = replace(said, links=(WAYS[1], Link("http://a.test/subscribe", anchor="Subscribe")))
+    assert wall(page(body), replace(linked, links=linked.links[1:])) is Verdict.LOGIN
+    in_menu = Verdict.LOGIN if "<nav>" in body else Verdict.FETCHED
+    assert wall(page(body), linked) is in_menu
+
+
+def test_who_may_pay_or_consent_is_asked_for_consent() -> None:
+    pay_or_consent = f"<p>Do you consent to cookies and tracking?</p><button>Accept</button>{SUBSCRIBE}"
+    assert wall(page(pay_or_consent), NOWHERE) is Verdict.CONSENT
+
+
+@pytest.mark.parametrize("asking", [SUBSCRIBE, NOT_FREE + TO_ACCOUNT])
+def test_an_article_that_is_all_there_is_no_wall_and_neither_are_several(asking: str) -> None:
+    assert wall(page(f"<article>{PROSE}</article>{asking}"), CONTENT) is Verdict.FETCHED
+    assert wall(page(TEASER + asking), Metadata(objects=CONTENT.objects * 2)) is Verdict.FETCHED
+
+
+@pytest.mark.parametrize(
+    ("retry_after", "verdict"),
+    [
+        ("3600", Verdict.MAINTENANCE),
+        ("Thu, 01 Jan 2026 06:00:00 GMT", Verdict.MAINTENANCE),
+        ("Wed, 31 Dec 2025 06:00:00 GMT", Verdict.SERVER_ERROR),
+        ("20", Verdict.SERVER_ERROR),
+        ("soon", Verdict.SERVER_ERROR),
+        ("Thu, 01 Jan 2026 06:00:00", Verdict.SERVER_ERROR),
+    ],
+)
+def test_a_server_that_is_away_for_long_is_under_maintenance(retry_after: str, verdict: Verdict) -> None:
+    assert wall(page("<p>Nos vemos.</p>", 503, ("Retry-After", retry_after)), NOWHERE) is verdict
 
 
 def test_a_short_article_with_a_captcha_is_read() -> None:

@@ -3,6 +3,7 @@
 import logging
 from dataclasses import dataclass
 from pathlib import Path
+from time import time
 
 from scrapy.crawler import AsyncCrawlerRunner
 
@@ -16,7 +17,7 @@ from aahcrawler.crawl.lease.slots import Slots
 from aahcrawler.crawl.scrapy.spider import AahSpider
 from aahcrawler.crawl.startup.factory import KnowledgeSource, SharedCrawl, join_job
 from aahcrawler.crawl.startup.job import Job
-from aahcrawler.frontier.presence import Presence
+from aahcrawler.frontier.presence import Doing, Presence
 from aahcrawler.frontier.registry import Registered, Registry
 from aahcrawler.report import ReportError, write_report
 
@@ -102,6 +103,14 @@ class ServedCrawl:
         """Return what this process has done for the crawl since it was started."""
         own = self.job.writer.stats.own
         return {name: round(own.get(name, 0.0), 3) for name in REPORTED} | {"out": float(self.job.fetching.leases.out)}
+
+    @property
+    def doing(self) -> Doing:
+        """What this process does for the crawl at present."""
+        lifecycle = self.job.lifecycle
+        now = lifecycle.activity
+        next_at = None if now.wait is None else time() + now.wait
+        return Doing(now.sites, now.next_site, next_at, lifecycle.pause)
 
     def conclude(self) -> str:
         """Report to the others where the crawl is over; return how it ended, for people."""

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -29,6 +29,7 @@ from aahcrawler.crawl.directory.definition_source import DefinitionFile
 from aahcrawler.crawl.directory.folder import CrawlFolder, CrawlRefusedError
 from aahcrawler.crawl.lease.lease_source import capacity, worker_name
 from aahcrawler.crawl.peers.peer_export import PeerExport
+from aahcrawler.crawl.reporting.activity import Activity, together
 from aahcrawler.crawl.reporting.exit_status import (
     DONE,
     FAILED,
@@ -50,6 +51,7 @@ from aahcrawler.crawl.startup.store_opening import begin_delivery
 from aahcrawler.crawl.stats.collector import BEGUN, Stats
 from aahcrawler.crawl.stats.crawl_log import keep_events
 from aahcrawler.definition_bundle import sent
+from aahcrawler.frontier.presence import Doing
 from aahcrawler.frontier.protocol import Counts, FrontierUnavailableError
 from aahcrawler.frontier.redis.shared_server import Server, connected
 from aahcrawler.frontier.registry import CrawlState, Registered, RegistryError
@@ -80,8 +82,8 @@ class Overview:
     reason: str = ""
     pause: str = ""
     peer_export: PeerExport | None = None
-    activity: None = None
-    """What each worker fetches is not known here."""
+    activity: Activity | None = None
+    """What the workers do, as their last signs of life tell; None before the first one."""
 
     @property
     def seconds(self) -> float:
@@ -202,7 +204,10 @@ class Supervisor:
             leads = self._server.presence.hold(f"{view.icd.id}/{view.number}", worker_name())
             if leads and not view.pause and not self._stopping:
                 frontier.count({"seconds": TICK})
-            view.stats, view.counts, view.pause = Stats(frontier.stats()), frontier.counts(), ""
+            view.stats, view.counts = Stats(frontier.stats()), frontier.counts()
+            doing = [each.doing[view.icd.id] for each in self._server.presence.workers() if view.icd.id in each.doing]
+            view.activity = together([activity_of(each, time.time()) for each in doing])
+            view.pause = common_pause(doing)
         except FrontierUnavailableError as error:
             view.pause = str(error)
             frontier.close()
@@ -282,6 +287,18 @@ def _registered(file: Path, icd: Icd, folder: CrawlFolder, servers: tuple[Fronti
             "submit it to the server's workers instead (aah submit), or use another server"
         )
     return known
+
+
+def activity_of(doing: Doing, now: float) -> Activity:
+    """Return what a worker does by what it said before; ``now`` are seconds since 1970."""
+    wait = None if doing.next_at is None else max(0.0, doing.next_at - now)
+    return Activity(doing.sites, wait, doing.next_site)
+
+
+def common_pause(doing: Collection[Doing]) -> str:
+    """Return why the crawl pauses: the first reason where all workers pause, empty where one does not."""
+    reasons = [each.pause for each in doing]
+    return reasons[0] if reasons and all(reasons) else ""
 
 
 @contextmanager

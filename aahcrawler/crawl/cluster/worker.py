@@ -252,6 +252,7 @@ class _Process:
                 str(self._options.folder.absolute()),
                 f"AAHCrawler/{__version__}",
                 {name: service.stats() for name, service in services.items()},
+                {name: service.doing for name, service in services.items()},
             )
             try:
                 await asyncio.to_thread(self._server.presence.heartbeat, worker)

@@ -1,6 +1,6 @@
-"""What a process that fetches does at present."""
+"""What those who fetch do at present."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from math import ceil
 
@@ -34,3 +34,17 @@ class Activity:
         if self.wait is None or self.wait < SHORT:
             return "choosing what to fetch next"
         return f"next fetch{f' from {self.next_site}' if self.next_site else ''} in {ceil(self.wait):,} s"
+
+
+def together(activities: Collection[Activity]) -> Activity | None:
+    """Return what several do: all sites, or the wait of the one that waits least; None where there is nobody.
+
+    >>> str(together([Activity(["a.org"]), Activity(wait=9.0), Activity(["b.org", "a.org"])]))
+    'fetching from a.org, b.org'
+    >>> str(together([Activity(wait=9.0, next_site="a.org"), Activity(), Activity(wait=5.0, next_site="b.org")]))
+    'next fetch from b.org in 5 s'
+    """
+    sites = dict.fromkeys(site for each in activities for site in each.sites)
+    if sites:
+        return Activity(tuple(sites))
+    return min(activities, key=lambda each: float("inf") if each.wait is None else each.wait, default=None)

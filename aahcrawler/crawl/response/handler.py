@@ -56,8 +56,10 @@ from aahcrawler.metadata import Metadata
 from aahcrawler.objects.vocabulary import crawl as crawl_iri
 from aahcrawler.objects.writer import CaptureDescription
 from aahcrawler.page import Headers, Page
+from aahcrawler.page.foreign_links import foreign_links
 from aahcrawler.pipeline.analysis import PageAnalysis, needs_requisites, of_redirect
 from aahcrawler.pipeline.links import NO_LINKS, SCOPE, DiscoveredLinks, discover_links
+from aahcrawler.scope import Refusal
 from aahcrawler.traps import Trap, is_probe
 from aahcrawler.wire.errors import ProxyUnavailableError, RefusedAddressError, WireError
 
@@ -291,18 +293,21 @@ class ResponseHandler:
         self._lifecycle.check_limits()
         is_cut = response.exchange.truncated is Truncation.DISCONNECT and response.status not in AGAIN
         reason = "disconnect" if is_cut else f"status {response.status}"
-        await self._retry(lease, reason, rest_asked(response))
+        await self._retry(lease, reason, rest_asked(response), page=_page(lease, response))
 
-    async def _retry(self, lease: Lease, reason: str, rest: float = 0.0, cause: str = "") -> None:
+    async def _retry(
+        self, lease: Lease, reason: str, rest: float = 0.0, cause: str = "", page: Page | None = None
+    ) -> None:
         """Let the URL be fetched again; its queue rests longer with every attempt.
 
-        ``cause`` is what a seed's verdict is made of where that is not the reason.
+        ``cause`` is what a seed's verdict is made of where that is not the reason, and ``page`` what was answered.
         """
         pause = max(rest, self._fetching.politeness.delay_of(lease.url), 2.0 ** min(lease.attempt - 1, 10))
         last = lease.attempt >= self._context.now.attempts
-        noted = self._steps.seed_trail.failed(lease, State.FAILED, cause or reason) if last else {}
+        trail, told = self._steps.seed_trail, cause or reason
+        noted = trail.failed(lease, State.FAILED, told) if last else trail.tried(lease, told, page)
         learned = self._fetching.politeness.learned(lease.url)
-        outcome = Outcome(reason, {f"error:{reason}": 1.0, **noted} if last else {"retries": 1.0}, pause, learned)
+        outcome = Outcome(reason, {f"error:{reason}" if last else "retries": 1.0, **noted}, pause, learned)
         if last:
             await self._keep_failed(lease, reason)
         logger.info("%s attempt %d: %s; its site rests for %.0f s", lease.url, lease.attempt, reason, pause)
@@ -392,6 +397,8 @@ class ResponseHandler:
             stats.add("refused:logout", sum(offer.url in ending for offer in found.offers))
             found = replace(found, offers=[offer for offer in found.offers if offer.url not in ending])
         stats.merge(found.counts)
+        if lease.kind == "page" and page.is_html:
+            stats.merge({f"refused:{Refusal.SCHEME}:{name}": number for name, number in foreign_links(page).items()})
         return found
 
     async def _put_aside(self, lease: Lease, refusal: str) -> None:

@@ -9,7 +9,7 @@ from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.frontier.hops import redirects_in_a_row
 from aahcrawler.frontier.protocol import Lease, State
-from aahcrawler.metadata import Link, LinkType
+from aahcrawler.metadata import Link, LinkType, Metadata
 from aahcrawler.page import Page
 from aahcrawler.pipeline.analysis import PageAnalysis
 from aahcrawler.pipeline.links import DiscoveredLinks
@@ -18,6 +18,8 @@ from aahcrawler.seeds import Verdict
 from aahcrawler.seeds.trail import Trail
 
 NOTHING: Mapping[str, float] = {}
+_TELLING = 200
+"""Characters of text from which on a page that is not relevant shows that its site has another topic."""
 
 
 class SeedTrail:
@@ -36,8 +38,7 @@ class SeedTrail:
         counts: dict[str, float] = {}
         is_kept = page.status < 300 or page.status == 304
         if is_kept and self._context.now.scope.is_of_seeds(lease.queue):
-            said = found.metadata
-            counts |= seeds.on_site(lease.queue, len(said.objects), relevant=bool(said.relevant))
+            counts |= _on_site(lease, page, found)
         if self._is_of_seed(lease):
             counts[self._note(lease, page, found, discovered)] = 1
         return counts
@@ -47,6 +48,13 @@ class SeedTrail:
         if not self._is_of_seed(lease):
             return NOTHING
         return {seeds.of_failure(lease.url, reason, blocked=state is State.BLOCKED): 1}
+
+    def tried(self, lease: Lease, reason: str, page: Page | None) -> Mapping[str, float]:
+        """Return the notes on a URL that is to be tried again; ``page`` is the answer, None where there was none."""
+        if not self._is_of_seed(lease):
+            return NOTHING
+        verdict = seeds.of_reason(reason) if page is None or page.status < 400 else seeds.wall(page, Metadata())
+        return {seeds.of_attempt(lease.url, verdict): 1}
 
     def _note(self, lease: Lease, page: Page, found: PageAnalysis, discovered: DiscoveredLinks) -> str:
         target = next((link for link in found.metadata.links if link.type is LinkType.REDIRECT), None)
@@ -81,6 +89,15 @@ class SeedTrail:
             return True
         hops = redirects_in_a_row(lease.path)
         return 0 < hops == len(lease.path) and Trail.of(self._stats.counts).leads_to(lease.url)
+
+
+def _on_site(lease: Lease, page: Page, found: PageAnalysis) -> Mapping[str, float]:
+    """Return what a page adds to the counts of its site. What a wall shows of an article is no object of the site."""
+    said, document = found.metadata, found.document
+    if document is None:  # It is remembered.
+        return seeds.on_site(lease.queue, len(said.objects), said.relevant)
+    objects = 0 if len(said.objects) == 1 and seeds.wall(page, said) is Verdict.LOGIN else len(said.objects)
+    return seeds.on_site(lease.queue, objects, said.relevant if len(document.text) >= _TELLING else None)
 
 
 @lru_cache(maxsize=8)

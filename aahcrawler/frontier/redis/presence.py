@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from redis import Redis
 
-from aahcrawler.frontier.presence import SILENCE, Worker
+from aahcrawler.frontier.presence import SILENCE, Doing, Worker
 from aahcrawler.frontier.redis.redis_client import connect, unavailable
 from aahcrawler.frontier.redis.registry import TAG
 
@@ -98,6 +98,7 @@ def _written(worker: Worker) -> bytes:
             "folder": worker.folder,
             "software": worker.software,
             "crawls": {crawl: dict(numbers) for crawl, numbers in worker.crawls.items()},
+            "doing": worker.doing,
         }
     ).encode()
 
@@ -105,6 +106,7 @@ def _written(worker: Worker) -> bytes:
 def _read(content: bytes) -> Worker | None:
     try:
         fields: dict[str, Any] = json.loads(content)
-        return Worker(**fields)
-    except (TypeError, ValueError):
+        doing = {crawl: Doing(tuple(sites), *more) for crawl, (sites, *more) in fields.pop("doing", {}).items()}
+        return Worker(**fields, doing=doing)
+    except (TypeError, ValueError, AttributeError):
         return None
