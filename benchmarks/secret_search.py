@@ -105,7 +105,7 @@ def _payload(record: ArcWarcRecord) -> bytes:
         return bytes(record.content_stream().read())
     # What reads archives knows an older library of this coding.
     head.remove_header("Content-Encoding")
-    return brotli.decompress(record.content_stream().read())
+    return bytes(brotli.decompress(record.content_stream().read()))
 
 
 def _dumped(data: bytes) -> bytes:

@@ -20,16 +20,18 @@ from benchmarks.process_memory import Finished, run
 from benchmarks.recorded import free_port
 from benchmarks.redesigned_crawl import only
 from benchmarks.results import Cell, Row
-from benchmarks.sites import ICD, LIMITED, LONGEST, MOST_PAGES_UNKNOWN, BenchmarkError
+from benchmarks.sites import ICD, LIMITED, LONGEST, MOST_PAGES_UNKNOWN, NETWORK, BenchmarkError
 from benchmarks.software.content import Content, Edit, Place, edited, write_edits
 from benchmarks.software.front import Front
 from benchmarks.software.installation import Application
+from benchmarks.software.membership import Member
 from benchmarks.software.scorer import (
     ComparedChanges,
     Described,
     Matching,
     ToldChange,
     TrueObjects,
+    local,
     needed_pages,
     page_requests,
 )
@@ -40,6 +42,7 @@ from benchmarks.truth import Truth
 _SETTINGS: Final = {"SCRAPY_SETTINGS_MODULE": "aahcrawler.crawl.scrapy.settings"}
 _AAH: Final = (sys.executable, "-m", "aahcrawler.cli")
 _ALL: Final = 1_000_000
+DEFINITION: Final = "icd.yaml"
 
 
 class Case(StrEnum):
@@ -53,6 +56,10 @@ class Case(StrEnum):
     """The site in its new template, never seen before."""
     EDITS = "edits"
     """The same site, crawled again after posts were edited, deleted and added."""
+    LOGIN = "login"
+    """The site shown to members alone, never seen before, crawled by one of them."""
+    LOGIN_LOST = "login-lost"
+    """The same, and the application forgets all sessions when half of the requests were made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +116,11 @@ class Site:
 
 @dataclass(frozen=True)
 class Crawl:
-    """One crawl of a site as it was then: what the command used, how many pages it asked for, and its number."""
+    """One crawl of a site as it was then: what the command used, how often it asked for anything and for pages, its number."""
 
     site: Site
     finished: Finished
+    requests: int
     asked: int
     number: int
 
@@ -120,6 +128,11 @@ class Crawl:
     def pages(self) -> tuple[PageRow, ...]:
         """What this crawl fetched."""
         return tuple(page_rows(self.site.crawled, self.number))
+
+    @cached_property
+    def html_pages(self) -> frozenset[str]:
+        """The addresses of the pages that it fetched, without the site's own."""
+        return frozenset(local(page.url) for page in self.pages if page.is_page and _is_html(page.media_type))
 
     def read(self) -> Matching:
         """Compare what this crawl itself has read with what the site shows."""
@@ -177,7 +190,7 @@ class _Measured:
     def rows(self) -> Iterator[Row]:
         """Yield a row for each case."""
         cases = self._plan.cases
-        if cases - {Case.WITHOUT_MEMORY}:
+        if cases & {Case.UNKNOWN, Case.TEMPLATE, Case.EDITS}:
             row = self._first()
             if Case.UNKNOWN in cases:
                 yield row
@@ -187,6 +200,8 @@ class _Measured:
                     yield self._recrawled(Case.TEMPLATE, redesign, ())
                 if Case.WITHOUT_MEMORY in cases:
                     yield self._fresh(Case.WITHOUT_MEMORY, redesign)
+        if cases & {Case.LOGIN, Case.LOGIN_LOST}:
+            yield from self._as_member()
         if Case.EDITS in cases:
             edits = Writer(self._plan.seed + 1).edits(self._site.content, self._site.application.page_size)
             made = planted(self._site.content, edits)
@@ -216,6 +231,37 @@ class _Measured:
         shutil.rmtree(self._site.crawled, ignore_errors=True)
         return self._row(case, redesign, crawl(self._site, 1), None)
 
+    def _as_member(self) -> Iterator[Row]:
+        """Crawl as a member, and once more while the sessions are deleted: nothing that the first has may be lost."""
+        site, login = self._site, self._site.application.login
+        if login is None:
+            print(f"{site.application.name}: has no pages for members alone", file=sys.stderr, flush=True)
+            return
+        member = Member(login)
+        site.application.join(site.home, member.write(site.folder / "member.json"))
+        whole = self._crawled_by(member)
+        if Case.LOGIN in self._plan.cases:
+            yield self._member_row(Case.LOGIN, member, whole, whole.html_pages)
+        if Case.LOGIN_LOST in self._plan.cases:
+            site.front.interrupt(whole.requests // 2, lambda: site.application.end_sessions(site.home))
+            yield self._member_row(Case.LOGIN_LOST, member, self._crawled_by(member), whole.html_pages)
+
+    def _crawled_by(self, member: Member) -> Crawl:
+        shutil.rmtree(self._site.crawled, ignore_errors=True)
+        return crawl(self._site, 1, member)
+
+    def _member_row(self, case: Case, member: Member, done: Crawl, wanted: frozenset[str]) -> Row:
+        site = self._site
+        said = {"output": done.finished.output, "definition": (site.folder / DEFINITION).read_text("utf-8")}
+        leaks = member.leaks(site.crawled, said, site.front.tokens)
+        print("".join(f"{site.application.name}: a secret in {name}\n" for name in leaks), end="", file=sys.stderr)
+        cells = {
+            "logins": member.logins(site.front.log),
+            "lost_pages": len(wanted - done.html_pages),
+            "leaks": len(leaks),
+        }
+        return {**self._row(case, None, done, None), **cells}
+
     def _recrawled(self, case: Case, redesign: Redesign | None, made: Sequence[ToldChange]) -> Row:
         shutil.rmtree(self._site.crawled, ignore_errors=True)
         shutil.copytree(self._former, self._site.crawled, symlinks=True)
@@ -239,7 +285,7 @@ class _Measured:
             "cost_ratio": round(float(cost) / float(self._cost), 2) if cost and self._cost else None,
             "false_changes": len(changes.false) if changes else None,
             "missed_changes": len(changes.missed) if changes else None,
-            "failure": None,
+            **dict.fromkeys(("logins", "lost_pages", "leaks", "failure")),
         }
         return {**head, **scored, **after}
 
@@ -258,21 +304,30 @@ def keep(crawled: Path, target: Path, matching: Matching, changes: ComparedChang
     (target / "mistakes.jsonl").write_text("".join(f"{line}\n" for line in lines), "utf-8")
 
 
-def crawl(site: Site, number: int) -> Crawl:
-    """Crawl a site from its front page with the shipped defaults, but without a delay, and with loopback allowed."""
+def crawl(site: Site, number: int, member: Member | None = None) -> Crawl:
+    """Crawl a site from its front page with the shipped defaults, but without a delay, and with loopback allowed.
+
+    With a member the site shows itself to members alone, and the crawl is one of them.
+    """
     site.front.log.write_text("", "utf-8")
-    definition = site.folder / "icd.yaml"
-    described = ICD.format(site=site.application.name, seed=site.front.url, output=json.dumps(str(site.crawled)))
+    definition = site.folder / DEFINITION
+    described = ICD.format(
+        site=site.application.name,
+        seed=site.front.url,
+        network=member.network(site.front.url) if member else NETWORK,
+        output=json.dumps(str(site.crawled)),
+    )
     definition.write_text(described + LIMITED.format(pages=MOST_PAGES_UNKNOWN), "utf-8")
     command = [sys.executable, "-m", "scrapy", "crawl", "aah", "-a", f"icd={definition}"]
-    with site.application.serving(site.home, site.backend):
-        finished = run(command, {**os.environ, **_SETTINGS}, LONGEST)
+    environment = {**os.environ, **_SETTINGS, **(member.environment if member else {})}
+    with site.application.serving(site.home, site.backend, members_only=member is not None):
+        finished = run(command, environment, LONGEST)
     if finished.code:
         raise BenchmarkError(
             f"{site.application.name}: the crawl ended with {finished.code}:\n{finished.output[-4000:]}"
         )
     asked = [json.loads(line)["url"] for line in site.front.log.read_text("utf-8").splitlines()]
-    return Crawl(site, finished, page_requests(asked), number)
+    return Crawl(site, finished, len(asked), page_requests(asked), number)
 
 
 def changed(site: Site, edits: tuple[Edit, ...]) -> Site:

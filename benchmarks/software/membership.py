@@ -1,0 +1,60 @@
+"""A crawl as a member of a site that shows itself to members alone: how it logs in, what it says, what it may not say."""
+
+import json
+import secrets
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from aahcrawler.layout import FRONTIER
+from benchmarks.secret_search import contents, holding
+from benchmarks.software.installation import Login
+
+VARIABLE: Final = "AAH_SOFTWARE_PASSWORD"
+"""The variable of the crawl's environment that has the member's password."""
+
+
+def _password() -> str:
+    """Return a password that is spelled in another way in each kind of text."""
+    return f'{secrets.token_urlsafe(9)} &<"/+%?{secrets.token_urlsafe(9)}'
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """Who logs in to a site."""
+
+    login: Login
+    name: str = "archivist"
+    password: str = field(default_factory=_password, repr=False)
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """The variables that the crawl needs."""
+        return {VARIABLE: self.password}
+
+    def write(self, target: Path) -> Path:
+        """Write what the application is to know of the member; return where it was written."""
+        target.write_text(json.dumps({"name": self.name, "password": self.password}), "utf-8")
+        return target
+
+    def network(self, seed: str) -> str:
+        """Return the section of the definition by which a crawl of the site is let in."""
+        fields = {self.login.user: self.name, self.login.password: {"env": VARIABLE}}
+        login = {"url": seed + self.login.path, "fields": fields, "logged_in": self.login.sign}
+        return json.dumps({"allow_private": True, "secrets_over_http": ["127.0.0.1"], "logins": [login]})
+
+    def logins(self, log: Path) -> int:
+        """Return how often the form was sent and led on, by a log of requests."""
+        asked = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
+        forms = (each for each in asked if each["method"] == "POST" and each["url"].startswith(f"/{self.login.path}"))
+        return sum(each["status"] in (302, 303) for each in forms)
+
+    def leaks(self, crawled: Path, said: Mapping[str, str], tokens: Iterable[str]) -> list[str]:
+        """Return the files of a crawl, and the names of other texts, that hold the password or a cookie of a session.
+
+        The cookies belong into the frontier, the password nowhere.
+        """
+        places = {**contents(crawled), **{name: text.encode() for name, text in said.items()}}
+        outside = {name: text for name, text in places.items() if Path(name).parts[0] != FRONTIER}
+        return sorted(holding(places, [self.password]) | holding(outside, filter(None, tokens)))
