@@ -5,6 +5,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Final
@@ -19,6 +20,21 @@ _VALIDATORS: Final = frozenset({"etag", "last-modified"})
 _LONGEST: Final = 60.0
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request, and what was answered: ``location`` is where a redirect leads, else empty."""
+
+    method: str
+    path: str
+    status: int
+    location: str = ""
+
+
+def asked_of(log: Path) -> list[Asked]:
+    """Read a front's log of requests."""
+    return [Asked(**json.loads(line)) for line in log.read_text("utf-8").splitlines()]
+
+
 class Front:
     """A server on loopback before an application that listens on another port.
 
@@ -27,7 +43,7 @@ class Front:
     """
 
     def __init__(self, backend: int, log: Path) -> None:
-        """Bind a free port; ``log`` receives a JSON line a request: its method, path, status and type."""
+        """Bind a free port; ``log`` receives a line of JSON for each request (`Asked`)."""
         self.template: Template | None = None
         self.tokens: set[str] = set()
         self._left, self._interruption = 0, _nothing
@@ -40,7 +56,7 @@ class Front:
     @contextmanager
     def running(self) -> Iterator["Front"]:
         """Serve until the block ends."""
-        thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
         thread.start()
         try:
             yield self
@@ -81,13 +97,13 @@ class Front:
             answer = connection.getresponse()
             body = answer.read()
         except OSError:
-            self._note(asked, 502, "")
+            self._note(Asked(asked.command, asked.path, 502))
             asked.send_error(502)
             return
         finally:
             connection.close()
         content_type = answer.headers.get("Content-Type", "")
-        self._note(asked, answer.status, content_type)
+        self._note(Asked(asked.command, asked.path, answer.status, answer.headers.get("Location", "")))
         self.tokens |= {
             cookie.partition(";")[0].partition("=")[2] for cookie in answer.headers.get_all("Set-Cookie", ())
         }
@@ -110,10 +126,9 @@ class Front:
         if is_due:
             self._interruption()
 
-    def _note(self, asked: BaseHTTPRequestHandler, status: int, content_type: str) -> None:
-        line = {"method": asked.command, "url": asked.path, "status": status, "content_type": content_type}
+    def _note(self, asked: Asked) -> None:
         with self._writing, self.log.open("a", encoding="utf-8") as lines:
-            lines.write(json.dumps(line) + "\n")
+            lines.write(json.dumps(asdict(asked)) + "\n")
 
 
 def _sent(asked: BaseHTTPRequestHandler) -> bytes | None:

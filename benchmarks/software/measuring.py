@@ -22,7 +22,7 @@ from benchmarks.redesigned_crawl import only
 from benchmarks.results import Cell, Row
 from benchmarks.sites import ICD, LIMITED, LONGEST, MOST_PAGES_UNKNOWN, NETWORK, BenchmarkError
 from benchmarks.software.content import Content, Edit, Place, edited, write_edits
-from benchmarks.software.front import Front
+from benchmarks.software.front import Front, asked_of
 from benchmarks.software.installation import Application
 from benchmarks.software.membership import Member
 from benchmarks.software.scorer import (
@@ -31,7 +31,6 @@ from benchmarks.software.scorer import (
     Matching,
     ToldChange,
     TrueObjects,
-    local,
     needed_pages,
     page_requests,
 )
@@ -116,11 +115,10 @@ class Site:
 
 @dataclass(frozen=True)
 class Crawl:
-    """One crawl of a site as it was then: what the command used, how often it asked for anything and for pages, its number."""
+    """One crawl of a site as it was then: what the command used, how many pages it asked for, and its number."""
 
     site: Site
     finished: Finished
-    requests: int
     asked: int
     number: int
 
@@ -128,11 +126,6 @@ class Crawl:
     def pages(self) -> tuple[PageRow, ...]:
         """What this crawl fetched."""
         return tuple(page_rows(self.site.crawled, self.number))
-
-    @cached_property
-    def html_pages(self) -> frozenset[str]:
-        """The addresses of the pages that it fetched, without the site's own."""
-        return frozenset(local(page.url) for page in self.pages if page.is_page and _is_html(page.media_type))
 
     def read(self) -> Matching:
         """Compare what this crawl itself has read with what the site shows."""
@@ -232,35 +225,30 @@ class _Measured:
         return self._row(case, redesign, crawl(self._site, 1), None)
 
     def _as_member(self) -> Iterator[Row]:
-        """Crawl as a member, and once more while the sessions are deleted: nothing that the first has may be lost."""
+        """Crawl as a member, and as another one whose session the application forgets midway."""
         site, login = self._site, self._site.application.login
         if login is None:
             print(f"{site.application.name}: has no pages for members alone", file=sys.stderr, flush=True)
             return
-        member = Member(login)
-        site.application.join(site.home, member.write(site.folder / "member.json"))
-        whole = self._crawled_by(member)
+        row, requests = self._crawled_by(Member(login, "archivist"), Case.LOGIN)
         if Case.LOGIN in self._plan.cases:
-            yield self._member_row(Case.LOGIN, member, whole, whole.html_pages)
+            yield row
         if Case.LOGIN_LOST in self._plan.cases:
-            site.front.interrupt(whole.requests // 2, lambda: site.application.end_sessions(site.home))
-            yield self._member_row(Case.LOGIN_LOST, member, self._crawled_by(member), whole.html_pages)
+            site.front.interrupt(requests // 2, lambda: site.application.end_sessions(site.home))
+            yield self._crawled_by(Member(login, "librarian"), Case.LOGIN_LOST)[0]
 
-    def _crawled_by(self, member: Member) -> Crawl:
-        shutil.rmtree(self._site.crawled, ignore_errors=True)
-        return crawl(self._site, 1, member)
-
-    def _member_row(self, case: Case, member: Member, done: Crawl, wanted: frozenset[str]) -> Row:
+    def _crawled_by(self, member: Member, case: Case) -> tuple[Row, int]:
+        """Crawl as somebody who becomes a member; return the row, and how many requests that took."""
         site = self._site
+        site.application.join(site.home, member.write(site.folder / "member.json"))
+        shutil.rmtree(site.crawled, ignore_errors=True)
+        done = crawl(site, 1, member)
         said = {"output": done.finished.output, "definition": (site.folder / DEFINITION).read_text("utf-8")}
         leaks = member.leaks(site.crawled, said, site.front.tokens)
         print("".join(f"{site.application.name}: a secret in {name}\n" for name in leaks), end="", file=sys.stderr)
-        cells = {
-            "logins": member.logins(site.front.log),
-            "lost_pages": len(wanted - done.html_pages),
-            "leaks": len(leaks),
-        }
-        return {**self._row(case, None, done, None), **cells}
+        log = asked_of(site.front.log)
+        cells = {"logins": member.logins(log), "lost_pages": len(member.missed(log)), "leaks": len(leaks)}
+        return {**self._row(case, None, done, None), **cells}, len(log)
 
     def _recrawled(self, case: Case, redesign: Redesign | None, made: Sequence[ToldChange]) -> Row:
         shutil.rmtree(self._site.crawled, ignore_errors=True)
@@ -326,8 +314,7 @@ def crawl(site: Site, number: int, member: Member | None = None) -> Crawl:
         raise BenchmarkError(
             f"{site.application.name}: the crawl ended with {finished.code}:\n{finished.output[-4000:]}"
         )
-    asked = [json.loads(line)["url"] for line in site.front.log.read_text("utf-8").splitlines()]
-    return Crawl(site, finished, len(asked), page_requests(asked), number)
+    return Crawl(site, finished, page_requests(each.path for each in asked_of(site.front.log)), number)
 
 
 def changed(site: Site, edits: tuple[Edit, ...]) -> Site:

@@ -1,4 +1,4 @@
-"""A crawl as a member of a site that shows itself to members alone: how it logs in, what it says, what it may not say."""
+"""A member of a site that shows itself to members alone: how a crawl logs in as one, and what it may not tell."""
 
 import json
 import secrets
@@ -9,8 +9,11 @@ from typing import Final
 
 from aahcrawler.layout import FRONTIER
 from benchmarks.secret_search import contents, holding
+from benchmarks.software.front import Asked
 from benchmarks.software.installation import Login
 
+_LEAST: Final = 16
+"""Characters of a cookie by which somebody may be known; one that is deleted is empty."""
 VARIABLE: Final = "AAH_SOFTWARE_PASSWORD"
 """The variable of the crawl's environment that has the member's password."""
 
@@ -25,7 +28,7 @@ class Member:
     """Who logs in to a site."""
 
     login: Login
-    name: str = "archivist"
+    name: str
     password: str = field(default_factory=_password, repr=False)
 
     @property
@@ -44,11 +47,15 @@ class Member:
         login = {"url": seed + self.login.path, "fields": fields, "logged_in": self.login.sign}
         return json.dumps({"allow_private": True, "secrets_over_http": ["127.0.0.1"], "logins": [login]})
 
-    def logins(self, log: Path) -> int:
-        """Return how often the form was sent and led on, by a log of requests."""
-        asked = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
-        forms = (each for each in asked if each["method"] == "POST" and each["url"].startswith(f"/{self.login.path}"))
-        return sum(each["status"] in (302, 303) for each in forms)
+    def logins(self, log: Iterable[Asked]) -> int:
+        """Return how often the form was sent and led on."""
+        forms = (each for each in log if each.method == "POST" and each.path.startswith(f"/{self.login.path}"))
+        return sum(each.status in (302, 303) for each in forms)
+
+    def missed(self, log: Iterable[Asked]) -> frozenset[str]:
+        """Return the pages of which the last that was seen is that one has to log in."""
+        last = {each.path: each.location for each in log}
+        return frozenset(path for path, location in last.items() if f"/{self.login.path}" in location)
 
     def leaks(self, crawled: Path, said: Mapping[str, str], tokens: Iterable[str]) -> list[str]:
         """Return the files of a crawl, and the names of other texts, that hold the password or a cookie of a session.
@@ -57,4 +64,6 @@ class Member:
         """
         places = {**contents(crawled), **{name: text.encode() for name, text in said.items()}}
         outside = {name: text for name, text in places.items() if Path(name).parts[0] != FRONTIER}
-        return sorted(holding(places, [self.password]) | holding(outside, filter(None, tokens)))
+        return sorted(
+            holding(places, [self.password]) | holding(outside, (token for token in tokens if len(token) >= _LEAST))
+        )

@@ -7,9 +7,9 @@
     python -m benchmarks.software.site NAME serve-members HOME PORT
     python -m benchmarks.software.site NAME end-sessions HOME
 
-``NAME`` is a module of `benchmarks.software.sites` with functions of these names. The first two return the place of each
-post by its id, which is written to HOME/places.json. The last three are of applications that can show themselves to
-members alone; MEMBER.json has the ``name`` and ``password`` of the one who joins.
+``NAME`` is a module of `benchmarks.software.sites` with functions of these names. The first two return the place of
+each post by its id, which is written to HOME/places.json. The last three are of applications that can show themselves
+to members alone; MEMBER.json has the ``name`` and ``password`` of the one who joins.
 """
 
 import json
