@@ -22,6 +22,8 @@ import zstandard
 from warcio.archiveiterator import ArchiveIterator
 from warcio.recordloader import ArcWarcRecord
 
+from aahcrawler.layout import FRONTIER
+
 _DEEPEST: Final = 4
 """How many packings are opened that lie within one another: an archive, its record, a packed page, and one more."""
 _GZIP, _ZSTD, _ZIP, _SQLITE, _WARC = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"SQLite format 3\0", b"WARC/"
@@ -55,8 +57,19 @@ def _in_base64(secret: bytes) -> Iterator[bytes]:
 
 def holding(places: Mapping[str, bytes], secrets: Iterable[str]) -> frozenset[str]:
     """Return which of some contents, by their names, hold one of the secrets in any spelling."""
-    sought = re.compile(b"|".join(re.escape(each) for secret in secrets for each in sorted(spellings(secret))))
+    spelled = [re.escape(each) for secret in secrets for each in sorted(spellings(secret))]
+    sought = re.compile(b"|".join(spelled) if spelled else b"(?!)")
     return frozenset(name for name, data in places.items() if any(map(sought.search, _unpacked(data))))
+
+
+def leaks(folder: Path, said: Mapping[str, str], secrets: Iterable[str], tokens: Iterable[str]) -> list[str]:
+    """Return the files of a crawl's folder, and the names of other texts, that hold a secret or a token.
+
+    Tokens, by which sites know the crawl again, belong into the frontier; secrets belong nowhere.
+    """
+    places = {**contents(folder), **{name: text.encode() for name, text in said.items()}}
+    outside = {name: data for name, data in places.items() if Path(name).parts[0] != FRONTIER}
+    return sorted(holding(places, secrets) | holding(outside, tokens))
 
 
 def contents(folder: Path) -> dict[str, bytes]:

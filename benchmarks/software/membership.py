@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from aahcrawler.layout import FRONTIER
-from benchmarks.secret_search import contents, holding
+from benchmarks import secret_search
 from benchmarks.software.front import Asked
 from benchmarks.software.installation import Login
 
@@ -62,8 +61,5 @@ class Member:
 
         The cookies belong into the frontier, the password nowhere.
         """
-        places = {**contents(crawled), **{name: text.encode() for name, text in said.items()}}
-        outside = {name: text for name, text in places.items() if Path(name).parts[0] != FRONTIER}
-        return sorted(
-            holding(places, [self.password]) | holding(outside, (token for token in tokens if len(token) >= _LEAST))
-        )
+        known_by = [token for token in tokens if len(token) >= _LEAST]
+        return secret_search.leaks(crawled, said, [self.password], known_by)
