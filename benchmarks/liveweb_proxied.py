@@ -19,7 +19,9 @@ PROXIED: Mapping[str, Site] = {
     **{program: behind(program) for program in SERVERS},
     **{f"{program}-tls": behind(program, _ACCEPTED, listen="tls") for program in SERVERS},
     **{f"{program}-forward": behind(program, plain="forward") for program in ("tinyproxy", "squid")},
-    **{f"{program}-login": behind(f"{program}-login", **_USER) for program in ("tinyproxy", "microsocks")},
+    **{
+        f"{program}-login": behind(f"{program}-login", None, "http", **_USER) for program in ("tinyproxy", "microsocks")
+    },
     **{f"{program}-refuses": _refusing(program) for program in ("tinyproxy", "squid", "danted")},
 }
 """Cases by name, which begins with that of the program."""

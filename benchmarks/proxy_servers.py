@@ -1,4 +1,4 @@
-"""Proxies that others made, on loopback, where they are installed: tinyproxy, Squid (HTTP), Dante, microsocks (SOCKS)."""
+"""Proxies that others made, on loopback: tinyproxy and Squid (HTTP), Dante and microsocks (SOCKS 5)."""
 
 import os
 import shutil
