@@ -3,6 +3,7 @@
 from importlib import import_module
 
 from knowledge_base.loader import load
+from online_analysis.terms import listed_idf
 
 for module in (
     "aahcrawler.cli",
@@ -15,3 +16,5 @@ for module in (
 ):
     import_module(module)
 load()
+for language in ("en", None):
+    listed_idf(language)
