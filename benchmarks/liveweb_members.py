@@ -5,12 +5,15 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from urllib.parse import parse_qs
 
 from aahcrawler.seeds import Verdict
 from benchmarks.liveweb_sites import ALL, ARTICLES, LIST, Answer, Page, Site, html
 
 USER, PASSWORD, VARIABLE = "archivist", "open sesame & more", "AAH_LIVEWEB_PASSWORD"
+SESSION = "session-of-the-archivist"
+"""What all cookies begin with by which somebody is known."""
 _NONCE = "bGl2ZXdlYg"
 _OUT = '<p><a class="out" href="/logout">Log out</a></p>'
 _EVERYTHING = {"/": Answer(html(LIST + _OUT)), **ARTICLES}
@@ -82,8 +85,10 @@ def _board(lasts: int, password: str, *, redirects: bool = True) -> Site:
         sent = {name: values[0] for name, values in parse_qs(headers.get(":body", "")).items()}
         if sent.get("_token") not in tokens or (sent.get("login"), sent.get("word")) != (USER, password):
             return form()
-        sessions[f"s{len(sessions)}"] = lasts
-        return Answer("", 302, (("Location", "/"), ("Set-Cookie", f"id=s{len(sessions) - 1}; Path=/; HttpOnly")))
+        sessions[f"{SESSION}-{len(sessions)}"] = lasts
+        return Answer(
+            "", 302, (("Location", "/"), ("Set-Cookie", f"id={SESSION}-{len(sessions) - 1}; Path=/; HttpOnly"))
+        )
 
     def gate(_: str, headers: Mapping[str, str]) -> Answer | None:
         session = headers.get("cookie", "").partition("id=")[2]
@@ -117,6 +122,16 @@ def _gate(target: str, _: Mapping[str, str]) -> Answer:
     return Answer("", 302, (("Location", target.partition("to=")[2]), ("Set-Cookie", "pass=1; Path=/")))
 
 
+def _has(field: str, value: str) -> Gate:
+    """Show pages where a field of the request has a value."""
+
+    def gate(_: str, headers: Mapping[str, str]) -> Answer | None:
+        return None if headers.get(field) == value else Answer(html("<h1>Forbidden</h1>"), 403)
+
+    return gate
+
+
+_KEY = {"headers": {"127.0.0.1": {"X-Api-Key": {"env": VARIABLE}, "X-Purpose": "archive"}}}
 _ACCOUNT = {"accounts": {"127.0.0.1": {"user": USER, "password": {"env": VARIABLE}}}}
 _STRANGER = {"accounts": {"127.0.0.1": {"user": "nobody", "password": {"env": VARIABLE}}}}
 _DIGEST = f'Digest realm="x", nonce="{_NONCE}", qop="auth", algorithm=SHA-256'
@@ -128,6 +143,10 @@ MEMBERS: Mapping[str, Site] = {
     "basic": _kept_by(_asks('Basic realm="x"', _basic), Verdict.FETCHED, _ACCOUNT, _WHOLE),
     "digest": _kept_by(_asks(_DIGEST, _digest), Verdict.FETCHED, _ACCOUNT, _WHOLE),
     "basic-wrong": _kept_by(_asks('Basic realm="x"', _basic), Verdict.LOGIN_FAILED, _STRANGER, frozenset({"/"})),
+    "header": _kept_by(_has("x-api-key", PASSWORD), Verdict.FETCHED, _KEY, _WHOLE),
+    "cookies-file": _kept_by(
+        _has("cookie", f"id={SESSION}-0"), Verdict.FETCHED, {"cookies_file": "{folder}/cookies.txt"}, _WHOLE
+    ),
     "login": _board(_LASTING, PASSWORD),
     "login-in-place": _board(_LASTING, PASSWORD, redirects=False),
     "login-lost": _board(3, PASSWORD),
@@ -135,3 +154,9 @@ MEMBERS: Mapping[str, Site] = {
     "login-wrong": _board(_LASTING, "another"),
 }
 """Cases by name; their crawls find the password in the variable ``VARIABLE`` of the environment."""
+
+
+def write_cookies(target: Path) -> None:
+    """Write the cookies of somebody who has logged in with a browser."""
+    target.write_text(f"# Netscape HTTP Cookie File\n127.0.0.1\tFALSE\t/\tFALSE\t0\tid\t{SESSION}-0\n", "utf-8")
+    target.chmod(0o600)

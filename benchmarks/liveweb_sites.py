@@ -27,10 +27,14 @@ from cryptography.x509.oid import NameOID
 
 from aahcrawler.seeds import Verdict
 from benchmarks.proxies import RunningProxy, http_proxy, proxying, socks_proxy
+from benchmarks.proxy_servers import SERVERS, Rules
 from benchmarks.trap_sites import prose
 
 KEYWORD = "harbour"
 """What crawls of these sites look for; every article has it."""
+
+PROXY_PASSWORD = "a-word-of-the-proxy"  # noqa: S105 - of a proxy of ours
+"""What proxies ask for; no space in it, which one of them cannot have."""
 
 Fields = Sequence[tuple[str, str]]
 
@@ -56,8 +60,8 @@ class Site:
     ``reachable`` are the paths that a reader reaches, and ``verdict`` is that on the seed. ``listen`` is how the server
     behaves below HTTP: ``http``, ``tls``, ``tls-client`` (which asks for a certificate), ``closed``, ``silent``,
     ``drop``, ``banner`` or ``unresolved``. ``icd`` is added to the definition: ``{proxy}`` in it is the URL of a proxy,
-    which ``proxy`` describes (``http``, ``socks5h``, ``socks5``, ``login`` or ``refusing``), and ``{folder}`` has the
-    server's certificate and the proxy's password.
+    which ``proxy`` describes (``http``, ``socks5h``, ``socks5``, ``login`` or ``refusing``; or one of ``proxy_servers``
+    alone or with ``-login`` or ``-refusing``), and ``{folder}`` has the server's certificate and the proxy's password.
     """
 
     verdict: Verdict
@@ -108,7 +112,7 @@ def _own(hosts: Mapping[str, object], listen: str, **network: object) -> Site:
     return replace(open_site(Answer(html(LIST)), icd=icd), listen=listen)
 
 
-def _behind(proxy: str, hosts: Mapping[str, object] | None = None, listen: str = "http", **section: object) -> Site:
+def behind(proxy: str, hosts: Mapping[str, object] | None = None, listen: str = "http", **section: object) -> Site:
     """Return a site that is reached through a proxy."""
     return replace(_own(hosts or {}, listen, proxy={"url": "{proxy}", **section}), proxy=proxy)
 
@@ -351,13 +355,13 @@ SITES: Mapping[str, Site] = {
         {"127.0.0.1": {"ca_file": "{folder}/server.pem", "client_certificate": "{folder}/server.pem"}},
         listen="tls-client",
     ),
-    "proxy": _behind("http"),
-    "proxy-tls": _behind("http", {"127.0.0.1": {"certificates": "accept"}}, listen="tls"),
-    "proxy-forward": _behind("http", plain="forward"),
-    "proxy-socks": _behind("socks5h"),
-    "proxy-socks-local": _behind("socks5"),
-    "proxy-login": _behind("login", user="me", password={"file": "{folder}/password"}),
-    "proxy-refuses": replace(_behind("refusing"), verdict=Verdict.PROXY_REFUSED, reachable=frozenset()),
+    "proxy": behind("http"),
+    "proxy-tls": behind("http", {"127.0.0.1": {"certificates": "accept"}}, listen="tls"),
+    "proxy-forward": behind("http", plain="forward"),
+    "proxy-socks": behind("socks5h"),
+    "proxy-socks-local": behind("socks5"),
+    "proxy-login": behind("login", user="me", password={"file": "{folder}/password"}),
+    "proxy-refuses": replace(behind("refusing"), verdict=Verdict.PROXY_REFUSED, reachable=frozenset()),
     "refused": Site(Verdict.REFUSED, listen="closed"),
     "silent": Site(Verdict.TIMEOUT, listen="silent"),
     "dropped": Site(Verdict.DISCONNECTED, listen="drop"),
@@ -395,13 +399,19 @@ def proxying_for(site: Site, folder: Path) -> Iterator[str]:
         yield ""
         return
     password = folder / "password"
-    password.write_text("a word of the proxy")
+    password.write_text(PROXY_PASSWORD)
     password.chmod(0o600)
-    login = ("me", password.read_text()) if site.proxy == "login" else None
+    program, _, rule = site.proxy.partition("-")
+    if program in SERVERS:
+        login = ("me", PROXY_PASSWORD) if rule == "login" else ("", "")
+        with SERVERS[program].running(folder, Rules(*login, refuses=rule == "refusing")) as url:
+            yield url
+        return
+    known = ("me", PROXY_PASSWORD) if site.proxy == "login" else None
     refuses = frozenset({"127.0.0.1"} if site.proxy == "refusing" else ())
     kind = site.proxy if site.proxy.startswith("socks") else "http"
     speaks = http_proxy if kind == "http" else socks_proxy
-    with proxying(RunningProxy(refuses=refuses, login=login), speaks) as proxy:
+    with proxying(RunningProxy(refuses=refuses, login=known), speaks) as proxy:
         yield f"{kind}://127.0.0.1:{proxy.port}"
 
 

@@ -21,7 +21,7 @@ from aahcrawler.segments import segments
 from benchmarks.process_memory import run
 from benchmarks.recorded import RecordedSite, Served, score, start_site
 from benchmarks.results import Cell
-from benchmarks.sites import ICD, KNOWLEDGE_BASE, LIMITED, LONGEST, MOST_PAGES_UNKNOWN, BenchmarkError, table
+from benchmarks.sites import ICD, KNOWLEDGE_BASE, LIMITED, LONGEST, MOST_PAGES_UNKNOWN, NETWORK, BenchmarkError, table
 from knowledge_base.loader import load
 
 ADAPTATION = "AAH_ADAPTATION"
@@ -67,7 +67,9 @@ def measure(redesign: Redesign, folder: Path) -> dict[str, Cell]:
     log, definition, output = folder / "requests.jsonl", folder / "icd.yaml", folder / "crawl"
     first = redesign.before or redesign.after
     with start_site(first, log=log, themes=True) as served:
-        described = ICD.format(site=redesign.after.name, seed=served.url, output=json.dumps(str(output)))
+        described = ICD.format(
+            site=redesign.after.name, seed=served.url, network=NETWORK, output=json.dumps(str(output))
+        )
         definition.write_text(described + LIMITED.format(pages=MOST_PAGES_UNKNOWN), "utf-8")
         crawl(definition, redesign)
         if redesign.before is not None:

@@ -41,9 +41,12 @@ contact: https://example.org/aahcrawler-benchmark
 seeds: ["{seed}"]
 topic: {{keywords: [linux, installation, network, security]}}
 politeness: {{delay: 0}}
-network: {{allow_private: true}}
+network: {network}
 output: {output}
 """
+
+NETWORK = "{allow_private: true}"
+"""The section of the definition that allows loopback."""
 
 LIMITED = """\
 limits: {{pages: {pages}}}
@@ -82,7 +85,7 @@ def crawl(site: RecordedSite, folder: Path, unknown: bool = False) -> tuple[Fini
     with start_site(site, log=requests) as served:
         definition = folder / "icd.yaml"
         output = folder / "crawl"
-        described = ICD.format(site=site.name, seed=served.url, output=json.dumps(str(output)))
+        described = ICD.format(site=site.name, seed=served.url, network=NETWORK, output=json.dumps(str(output)))
         definition.write_text(described + limits, "utf-8")
         finished = run([sys.executable, "-m", "aahcrawler.cli", "crawl", str(definition)], environment, LONGEST)
     if finished.code:

@@ -187,9 +187,9 @@ class _Idf(dict[str, float]):
     """The idf of each term; those that no list holds are estimated, and remembered for a bounded number."""
 
     def __init__(self, known: Mapping[str, float], *, listed: bool) -> None:
-        super().__init__({term: _term_idf(term, frequency) for term, frequency in known.items()})
+        super().__init__(known)
         self._bound = len(self) + _CACHED_WORDS
-        self._known = frozenset(known)
+        self._known = known
         self._listed = listed
 
     def __missing__(self, term: str) -> float:
@@ -279,15 +279,25 @@ class Language:
         """The idf of any term of this language. Every look-up succeeds."""
         if self._frequencies is not None:
             return _LearnedIdf(self._frequencies)
-        known: dict[str, float] = {}
-        for name in self._lists:
-            here: defaultdict[str, float] = defaultdict(float)
-            for power, words in enumerate(wordfreq.get_frequency_list(name, "small")):
-                for term in self.terms(" ".join(words)):
-                    here[term] += 10 ** (-power / 100)
-            for term, frequency in here.items():
-                known[term] = max(frequency, known.get(term, 0.0))
-        return _Idf(known, listed=bool(self._lists))
+        return _Idf(listed_idf(self.code), listed=bool(self._lists))
+
+
+@lru_cache(maxsize=64)
+def listed_idf(code: str | None) -> Mapping[str, float]:
+    """Return the idf of each term that the word lists of a language hold.
+
+    It takes a large part of a second the first time; later ones get the same object, which is not to be changed.
+    """
+    language = Language(code)
+    known: dict[str, float] = {}
+    for name in _word_lists(code):
+        here: defaultdict[str, float] = defaultdict(float)
+        for power, words in enumerate(wordfreq.get_frequency_list(name, "small")):
+            for term in language.terms(" ".join(words)):
+                here[term] += 10 ** (-power / 100)
+        for term, frequency in here.items():
+            known[term] = max(frequency, known.get(term, 0.0))
+    return {term: _term_idf(term, frequency) for term, frequency in known.items()}
 
 
 class Lexicon:

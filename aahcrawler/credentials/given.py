@@ -60,9 +60,9 @@ class GivenHeader:
 class Credentials:
     """All that a crawl is given to be known by; by default nothing, and cookies are kept.
 
-    ``logins`` and ``cookies`` are by site (``urls.queue_of``), passwords and headers by host. ``cookies_version``
-    tells one file of cookies from another. ``secrets`` are all that must not be told, those of proxies and client
-    certificates among them.
+    ``logins`` and ``cookies`` (see ``cookies_of``) are by site (``urls.queue_of``), passwords and headers by host.
+    ``cookies_version`` tells one file of cookies from another. ``secrets`` are all that must not be told, those of
+    proxies and client certificates among them.
     """
 
     keeps_cookies: bool = True
@@ -79,6 +79,10 @@ class Credentials:
         """The sites that the crawl has credentials for, and the hosts: on loopback each port is a site."""
         hosts = {*self.passwords, *(host for host, headers in self.headers.items() if _are_secret(headers))}
         return frozenset({*self.logins, *self.cookies, *hosts, *(queue_of(f"http://{host}/") for host in hosts)})
+
+    def cookies_of(self, site: str) -> Sequence[Cookie]:
+        """Return the cookies of a site; on loopback each port is a site, and has those of its host."""
+        return self.cookies.get(site) or self.cookies.get(site.rpartition(":")[0], ())
 
     def may_go(self, url: str) -> bool:
         """Return whether secrets may be sent with a request for a URL: encrypted, or where that was allowed."""

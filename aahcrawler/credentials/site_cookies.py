@@ -186,7 +186,10 @@ def _of_columns(column: Mapping[str, str]) -> Cookie:
 
 
 def _site_of(domain: str) -> str:
-    return queue_of(f"http://{domain.lstrip('.').lower()}/")
+    """Return the site of a domain; on loopback the host, since cookies are for all of its ports."""
+    host = domain.lstrip(".").lower()
+    site = queue_of(f"http://{host}/")
+    return host if site == f"{host}:80" else site
 
 
 def _is_as_prefixed(cookie: Cookie, request: Request) -> bool:

@@ -1,4 +1,4 @@
-"""Crawls real applications of unknown software: as they are, after a change of their template, after edits.
+"""Crawls real applications of unknown software: as they are, after changes, behind a login.
 
     python -m benchmarks.software [--app NAME ...] [--case NAME ...] [--change NAME ...] [--quick] --json FILE
 
@@ -23,7 +23,7 @@ from benchmarks.software.writing import QUICK, Size
 _COLUMNS = (
     *("app", "case", "change", "held_out", "recall", "precision", "duplicate_share", "title", "author", "date"),
     *("title_wrong", "author_wrong", "date_wrong", "requests_per_needed_page", "false_objects", "cpu_ms_per_page"),
-    *("cost_ratio", "false_changes", "missed_changes", "failure"),
+    *("cost_ratio", "false_changes", "missed_changes", "logins", "lost_pages", "leaks", "failure"),
 )
 
 

@@ -3,8 +3,9 @@
 import http.client
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Final
@@ -19,15 +20,33 @@ _VALIDATORS: Final = frozenset({"etag", "last-modified"})
 _LONGEST: Final = 60.0
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request, and what was answered: ``location`` is where a redirect leads, else empty."""
+
+    method: str
+    path: str
+    status: int
+    location: str = ""
+
+
+def asked_of(log: Path) -> list[Asked]:
+    """Read a front's log of requests."""
+    return [Asked(**json.loads(line)) for line in log.read_text("utf-8").splitlines()]
+
+
 class Front:
     """A server on loopback before an application that listens on another port.
 
-    With a ``template`` answers have no validators: a page is another one as soon as its template is.
+    With a ``template`` answers have no validators: a page is another one as soon as its template is. ``tokens`` are the
+    values of the cookies that the application has set.
     """
 
     def __init__(self, backend: int, log: Path) -> None:
-        """Bind a free port; ``log`` receives a JSON line a request: its path, status and type of content."""
+        """Bind a free port; ``log`` receives a line of JSON for each request (`Asked`)."""
         self.template: Template | None = None
+        self.tokens: set[str] = set()
+        self._left, self._interruption = 0, _nothing
         self.log, self._backend, self._writing = log, backend, threading.Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
@@ -37,7 +56,7 @@ class Front:
     @contextmanager
     def running(self) -> Iterator["Front"]:
         """Serve until the block ends."""
-        thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
         thread.start()
         try:
             yield self
@@ -45,6 +64,10 @@ class Front:
             self._server.shutdown()
             self._server.server_close()
             thread.join()
+
+    def interrupt(self, after: int, interruption: Callable[[], None]) -> None:
+        """Have something done before the request that follows so many more."""
+        self._left, self._interruption = after + 1, interruption
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         front = self
@@ -55,7 +78,7 @@ class Front:
             def do_GET(self) -> None:
                 front._answer(self)
 
-            do_HEAD = do_GET  # noqa: N815 - what the standard library calls
+            do_HEAD = do_POST = do_GET  # noqa: N815 - what the standard library calls
 
             def log_message(self, *_: object) -> None:
                 pass
@@ -63,23 +86,27 @@ class Front:
         return Handler
 
     def _answer(self, asked: BaseHTTPRequestHandler) -> None:
+        self._count()
         template = self.template
         path = template.former(asked.path) if template else asked.path
         dropped = _HOPS | {"accept-encoding"} | (_CONDITIONS if template else frozenset())
         headers = {name: value for name, value in asked.headers.items() if name.lower() not in dropped}
         connection = http.client.HTTPConnection("127.0.0.1", self._backend, timeout=_LONGEST)
         try:
-            connection.request(asked.command, path, headers=headers)
+            connection.request(asked.command, path, _sent(asked), headers)
             answer = connection.getresponse()
             body = answer.read()
         except OSError:
-            self._note(asked.path, 502, "")
+            self._note(Asked(asked.command, asked.path, 502))
             asked.send_error(502)
             return
         finally:
             connection.close()
         content_type = answer.headers.get("Content-Type", "")
-        self._note(asked.path, answer.status, content_type)
+        self._note(Asked(asked.command, asked.path, answer.status, answer.headers.get("Location", "")))
+        self.tokens |= {
+            cookie.partition(";")[0].partition("=")[2] for cookie in answer.headers.get_all("Set-Cookie", ())
+        }
         if template and answer.status == 200 and content_type.startswith("text/html") and body:
             body = template.page(self.url.rstrip("/") + asked.path, content_type, body)
         asked.send_response(answer.status)
@@ -92,6 +119,22 @@ class Front:
         if asked.command != "HEAD":
             asked.wfile.write(body)
 
-    def _note(self, path: str, status: int, content_type: str) -> None:
+    def _count(self) -> None:
+        with self._writing:
+            self._left -= 1
+            is_due = self._left == 0
+        if is_due:
+            self._interruption()
+
+    def _note(self, asked: Asked) -> None:
         with self._writing, self.log.open("a", encoding="utf-8") as lines:
-            lines.write(json.dumps({"url": path, "status": status, "content_type": content_type}) + "\n")
+            lines.write(json.dumps(asdict(asked)) + "\n")
+
+
+def _sent(asked: BaseHTTPRequestHandler) -> bytes | None:
+    size = int(asked.headers.get("Content-Length") or 0)
+    return asked.rfile.read(size) if size else None
+
+
+def _nothing() -> None:
+    pass

@@ -29,12 +29,22 @@ class InstallationError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Login:
+    """How members log in: the path of the form, its two fields, and the sign of a page that members see."""
+
+    path: str
+    user: str
+    password: str
+    sign: str
+
+
+@dataclass(frozen=True, slots=True)
 class Application:
     """A real application: ``name`` is also that of its module in `benchmarks.software.sites`.
 
     Each has a virtual environment of its own, with what its file in ``requirements`` pins, and pinned packages of npm
     beside that. A page of a thread shows ``page_size`` posts. One that is ``held_out`` is not looked at while the
-    crawler is worked on.
+    crawler is worked on. One with a ``login`` can show itself to members alone.
     """
 
     name: str
@@ -42,6 +52,7 @@ class Application:
     page_size: int
     node: Sequence[str] = ()
     held_out: bool = False
+    login: Login | None = None
 
     def install(self) -> Path:
         """Make the environment where it is not there; return the interpreter that runs the application's module.
@@ -77,16 +88,23 @@ class Application:
         _run([*self._command(command, home), argument], _FILLS_WITHIN)
         return read_places(home / PLACES)
 
+    def join(self, home: Path, member: Path) -> None:
+        """Let the module register the member whose name and password a file of JSON has."""
+        _run([*self._command("join", home), member], _FILLS_WITHIN)
+
+    def end_sessions(self, home: Path) -> None:
+        """Let the module forget who is logged in."""
+        _run(self._command("end-sessions", home), _FILLS_WITHIN)
+
     @contextmanager
-    def serving(self, home: Path, port: int) -> Iterator[None]:
-        """Serve a site on a port of loopback until the block ends.
+    def serving(self, home: Path, port: int, *, members_only: bool = False) -> Iterator[None]:
+        """Serve a site on a port of loopback until the block ends, to all or to its members.
 
         Raises ``InstallationError`` where the server does not start.
         """
+        command = self._command("serve-members" if members_only else "serve", home)
         with (home / "server.log").open("ab") as log:
-            process = subprocess.Popen(
-                [*self._command("serve", home), str(port)], cwd=home, env=_environment(), stdout=log, stderr=log
-            )
+            process = subprocess.Popen([*command, str(port)], cwd=home, env=_environment(), stdout=log, stderr=log)
             try:
                 _wait_for(port, process, home / "server.log")
                 yield
@@ -138,7 +156,9 @@ def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
 
 
 APPLICATIONS: Final = (
-    Application("spirit", "forum", 10),
+    Application(
+        "spirit", "forum", 10, login=Login("user/login/", "username", "password", "css=a[href*='/user/logout/']")
+    ),
     Application("mezzanine", "blog with comments", 10),
     Application("eleventy", "static site with comments", 10, node=("@11ty/eleventy@3.1.8",)),
     Application("askbot", "questions and answers", 10, held_out=True),

@@ -20,10 +20,11 @@ from benchmarks.process_memory import Finished, run
 from benchmarks.recorded import free_port
 from benchmarks.redesigned_crawl import only
 from benchmarks.results import Cell, Row
-from benchmarks.sites import ICD, LIMITED, LONGEST, MOST_PAGES_UNKNOWN, BenchmarkError
+from benchmarks.sites import ICD, LIMITED, LONGEST, MOST_PAGES_UNKNOWN, NETWORK, BenchmarkError
 from benchmarks.software.content import Content, Edit, Place, edited, write_edits
-from benchmarks.software.front import Front
+from benchmarks.software.front import Front, asked_of
 from benchmarks.software.installation import Application
+from benchmarks.software.membership import Member
 from benchmarks.software.scorer import (
     ComparedChanges,
     Described,
@@ -40,6 +41,7 @@ from benchmarks.truth import Truth
 _SETTINGS: Final = {"SCRAPY_SETTINGS_MODULE": "aahcrawler.crawl.scrapy.settings"}
 _AAH: Final = (sys.executable, "-m", "aahcrawler.cli")
 _ALL: Final = 1_000_000
+DEFINITION: Final = "icd.yaml"
 
 
 class Case(StrEnum):
@@ -53,6 +55,10 @@ class Case(StrEnum):
     """The site in its new template, never seen before."""
     EDITS = "edits"
     """The same site, crawled again after posts were edited, deleted and added."""
+    LOGIN = "login"
+    """The site shown to members alone, never seen before, crawled by one of them."""
+    LOGIN_LOST = "login-lost"
+    """The same, and the application forgets all sessions when half of the requests were made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +183,7 @@ class _Measured:
     def rows(self) -> Iterator[Row]:
         """Yield a row for each case."""
         cases = self._plan.cases
-        if cases - {Case.WITHOUT_MEMORY}:
+        if cases & {Case.UNKNOWN, Case.TEMPLATE, Case.EDITS}:
             row = self._first()
             if Case.UNKNOWN in cases:
                 yield row
@@ -187,6 +193,8 @@ class _Measured:
                     yield self._recrawled(Case.TEMPLATE, redesign, ())
                 if Case.WITHOUT_MEMORY in cases:
                     yield self._fresh(Case.WITHOUT_MEMORY, redesign)
+        if cases & {Case.LOGIN, Case.LOGIN_LOST}:
+            yield from self._as_member()
         if Case.EDITS in cases:
             edits = Writer(self._plan.seed + 1).edits(self._site.content, self._site.application.page_size)
             made = planted(self._site.content, edits)
@@ -216,6 +224,32 @@ class _Measured:
         shutil.rmtree(self._site.crawled, ignore_errors=True)
         return self._row(case, redesign, crawl(self._site, 1), None)
 
+    def _as_member(self) -> Iterator[Row]:
+        """Crawl as a member, and as another one whose session the application forgets midway."""
+        site, login = self._site, self._site.application.login
+        if login is None:
+            print(f"{site.application.name}: has no pages for members alone", file=sys.stderr, flush=True)
+            return
+        row, requests = self._crawled_by(Member(login, "archivist"), Case.LOGIN)
+        if Case.LOGIN in self._plan.cases:
+            yield row
+        if Case.LOGIN_LOST in self._plan.cases:
+            site.front.interrupt(requests // 2, lambda: site.application.end_sessions(site.home))
+            yield self._crawled_by(Member(login, "librarian"), Case.LOGIN_LOST)[0]
+
+    def _crawled_by(self, member: Member, case: Case) -> tuple[Row, int]:
+        """Crawl as somebody who becomes a member; return the row, and how many requests that took."""
+        site = self._site
+        site.application.join(site.home, member.write(site.folder / "member.json"))
+        shutil.rmtree(site.crawled, ignore_errors=True)
+        done = crawl(site, 1, member)
+        said = {"output": done.finished.output, "definition": (site.folder / DEFINITION).read_text("utf-8")}
+        leaks = member.leaks(site.crawled, said, site.front.tokens)
+        print("".join(f"{site.application.name}: a secret in {name}\n" for name in leaks), end="", file=sys.stderr)
+        log = asked_of(site.front.log)
+        cells = {"logins": member.logins(log), "lost_pages": len(member.missed(log)), "leaks": len(leaks)}
+        return {**self._row(case, None, done, None), **cells}, len(log)
+
     def _recrawled(self, case: Case, redesign: Redesign | None, made: Sequence[ToldChange]) -> Row:
         shutil.rmtree(self._site.crawled, ignore_errors=True)
         shutil.copytree(self._former, self._site.crawled, symlinks=True)
@@ -239,7 +273,7 @@ class _Measured:
             "cost_ratio": round(float(cost) / float(self._cost), 2) if cost and self._cost else None,
             "false_changes": len(changes.false) if changes else None,
             "missed_changes": len(changes.missed) if changes else None,
-            "failure": None,
+            **dict.fromkeys(("logins", "lost_pages", "leaks", "failure")),
         }
         return {**head, **scored, **after}
 
@@ -258,21 +292,29 @@ def keep(crawled: Path, target: Path, matching: Matching, changes: ComparedChang
     (target / "mistakes.jsonl").write_text("".join(f"{line}\n" for line in lines), "utf-8")
 
 
-def crawl(site: Site, number: int) -> Crawl:
-    """Crawl a site from its front page with the shipped defaults, but without a delay, and with loopback allowed."""
+def crawl(site: Site, number: int, member: Member | None = None) -> Crawl:
+    """Crawl a site from its front page with the shipped defaults, but without a delay, and with loopback allowed.
+
+    With a member the site shows itself to members alone, and the crawl is one of them.
+    """
     site.front.log.write_text("", "utf-8")
-    definition = site.folder / "icd.yaml"
-    described = ICD.format(site=site.application.name, seed=site.front.url, output=json.dumps(str(site.crawled)))
+    definition = site.folder / DEFINITION
+    described = ICD.format(
+        site=site.application.name,
+        seed=site.front.url,
+        network=member.network(site.front.url) if member else NETWORK,
+        output=json.dumps(str(site.crawled)),
+    )
     definition.write_text(described + LIMITED.format(pages=MOST_PAGES_UNKNOWN), "utf-8")
     command = [sys.executable, "-m", "scrapy", "crawl", "aah", "-a", f"icd={definition}"]
-    with site.application.serving(site.home, site.backend):
-        finished = run(command, {**os.environ, **_SETTINGS}, LONGEST)
+    environment = {**os.environ, **_SETTINGS, **(member.environment if member else {})}
+    with site.application.serving(site.home, site.backend, members_only=member is not None):
+        finished = run(command, environment, LONGEST)
     if finished.code:
         raise BenchmarkError(
             f"{site.application.name}: the crawl ended with {finished.code}:\n{finished.output[-4000:]}"
         )
-    asked = [json.loads(line)["url"] for line in site.front.log.read_text("utf-8").splitlines()]
-    return Crawl(site, finished, page_requests(asked), number)
+    return Crawl(site, finished, page_requests(each.path for each in asked_of(site.front.log)), number)
 
 
 def changed(site: Site, edits: tuple[Edit, ...]) -> Site:

@@ -3,11 +3,16 @@
     python -m benchmarks.software.site NAME create HOME CONTENT.json
     python -m benchmarks.software.site NAME edit HOME EDITS.json
     python -m benchmarks.software.site NAME serve HOME PORT
+    python -m benchmarks.software.site NAME join HOME MEMBER.json
+    python -m benchmarks.software.site NAME serve-members HOME PORT
+    python -m benchmarks.software.site NAME end-sessions HOME
 
-``NAME`` is a module of `benchmarks.software.sites` with the three functions. The first two return the place of each
-post by its id, which is written to HOME/places.json.
+``NAME`` is a module of `benchmarks.software.sites` with functions of these names. The first two return the place of
+each post by its id, which is written to HOME/places.json. The last three are of applications that can show themselves
+to members alone; MEMBER.json has the ``name`` and ``password`` of the one who joins.
 """
 
+import json
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -19,7 +24,7 @@ ADDRESS = "address.txt"
 """The file in the home of a site that holds the address under which it is public."""
 
 
-def main(name: str, command: str, home: Path, argument: str) -> None:
+def main(name: str, command: str, home: Path, argument: str = "") -> None:
     """Do what was asked for."""
     site = import_module(f"benchmarks.software.sites.{name}")
     match command:
@@ -32,9 +37,15 @@ def main(name: str, command: str, home: Path, argument: str) -> None:
             write_places(site.edit(home, read_edits(Path(argument))), home / PLACES)
         case "serve":
             site.serve(home, int(argument))
+        case "join":
+            site.join(home, **json.loads(Path(argument).read_text("utf-8")))
+        case "serve-members":
+            site.serve_members(home, int(argument))
+        case "end-sessions":
+            site.end_sessions(home)
         case _:
             sys.exit(f"no such command: {command}")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], Path(sys.argv[3]), sys.argv[4])
+    main(sys.argv[1], sys.argv[2], Path(sys.argv[3]), *sys.argv[4:])

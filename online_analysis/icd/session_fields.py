@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
+from cssselect.xpath import HTMLTranslator
 from lxml import etree
-from lxml.cssselect import CSSSelector
 from pydantic import AfterValidator, Field, model_validator
 
 from online_analysis.icd.secrets import HOW_TO_GIVE_ONE, Secret, Value, WholePath
@@ -55,7 +55,7 @@ def _sign(text: str) -> str:
     """Check what tells a page: ``css=...``, ``xpath=...``, or a piece of its text."""
     try:
         if text.startswith("css="):
-            CSSSelector(text.removeprefix("css="), translator="html")
+            etree.XPath(HTMLTranslator().css_to_xpath(text.removeprefix("css=")))
         elif text.startswith("xpath="):
             etree.XPath(text.removeprefix("xpath="))
     except (etree.XPathSyntaxError, SyntaxError, ValueError) as error:

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -36,6 +35,17 @@ download_handler.GRACE = worker.GRACE = peer_export.LAST_SECONDS = 600.0
 cli.main()
 """
 """Runs ``aah`` so that what is under way when it is told to end has more than seconds to do so."""
+PROJECT = Path(__file__).parents[2]
+SCRAPY = """
+import sys
+
+sys.path.insert(0, "")
+sys.argv[0] = "scrapy"
+from scrapy.cmdline import execute
+
+execute()
+"""
+"""Runs ``scrapy`` as ``python -m scrapy`` does: modules of the folder that it is run in can be imported."""
 PATIENCE = 300.0
 """Seconds that anything may take which ends or comes to pass by itself: a busy machine starts a process slowly."""
 
@@ -110,19 +120,10 @@ def command(*arguments: str | Path) -> list[str]:
     return [sys.executable, "-m", "aahcrawler.cli", *map(str, arguments)]
 
 
-def scrapy(*arguments: str | Path, timeout: float = PATIENCE) -> EndedRun:
-    """Run ``scrapy`` in the project to its end."""
-    project = Path(__file__).parents[2]
-    done = subprocess.run(
-        [sys.executable, "-m", "scrapy", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        check=False,
-        cwd=project,
-        env=dict(os.environ),
-    )
-    return EndedRun(done.returncode, done.stdout, done.stderr)
+def scrapy(*arguments: str | Path, cwd: Path = PROJECT, timeout: float = PATIENCE) -> EndedRun:
+    """Run ``scrapy`` in a folder, that of this project unless another is given, to its end."""
+    with running(*arguments, cwd=cwd, code=SCRAPY) as process:
+        return process.ended(timeout)
 
 
 def write_icd(folder: Path, *seeds: str, text: str = ICD, more: str = "") -> Path:

@@ -78,7 +78,13 @@ def test_the_form_is_filled_in_and_keeps_what_the_page_gave_it() -> None:
     assert parse_qs((sent.body or b"").decode()) == {"token": ["t7"], "user": ["me"], "word": ["a b&c"], "days": ["9"]}
 
 
-@pytest.mark.parametrize("sign", ["css=a.out", "xpath=//a[@href='/bye']", "welcome, LOG out", "xpath=count(//a) > 0"])
+@pytest.mark.parametrize(
+    "sign",
+    [
+        *("css=a.out", "css=html a.out", "css=a:contains('og out')", "css=p:not(:contains('Log in'))"),
+        *("xpath=//a[@href='/bye']", "welcome, LOG out", "xpath=count(//a) > 0"),
+    ],
+)
 def test_what_tells_a_login_is_a_selector_a_path_or_words(sign: str) -> None:
     assert login(Site({LOGIN: page(LOGIN, FORM.format(""))}, page(BOARD, IN)), logged_in=sign) == ""
 

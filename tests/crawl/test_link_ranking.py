@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from aahcrawler.segments import DiskFullError, SegmentError
 from aahcrawler.wire.errors import ProtocolError
 from online_analysis.aggregation import UNSPENT, Revision, ScoredLink
 from online_analysis.document import Document, Outlink
+from tests import skipping
 from tests.crawl.test_response_handler import PAGE, Bench, Broken, Flood, answer, lease
 from tests.scores.logs import BEGUN, HostRanker, Ticking, score_log
 from tests.shipped import shipped
@@ -45,8 +46,8 @@ class RankedBench(Bench):
     def ends(self) -> list[str]:
         return [str(url) for what, url, *_ in self.ranker.calls if what == "settled"]
 
-    def beside(self, *, turns: int = 1) -> None:
-        """Let the re-scoring run until it has been asked so often, or has nothing to do."""
+    def beside(self, *, turns: int = 1, run: Callable[[Coroutine[Any, Any, None]], None] = asyncio.run) -> None:
+        """Let the re-scoring run until it has been asked so often, or has nothing to do for 50 seconds."""
 
         async def crawl() -> None:
             task = asyncio.create_task(self.job.background[0]())
@@ -57,7 +58,7 @@ class RankedBench(Bench):
             task.cancel()
             await asyncio.wait([task])
 
-        asyncio.run(crawl())
+        run(crawl())
 
 
 @pytest.fixture
@@ -156,11 +157,10 @@ def test_what_the_ranker_has_changed_its_mind_about_is_set_beside_the_crawl(benc
     assert bench.recorder.counted == {"rescored": 2}
 
 
-@pytest.mark.slow
 def test_nothing_is_asked_while_nothing_was_learned(bench: RankedBench) -> None:
     bench.ranker.told = {"http://a.test/b": 0.1}
     bench.ranker.queued = {"http://a.test/b": 0.25}
-    bench.beside()
+    bench.beside(run=skipping.run)
     assert (bench.asked, bench.log.rest) == ([], [])
 
 

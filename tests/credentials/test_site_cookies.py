@@ -2,6 +2,7 @@
 
 import pytest
 
+from aahcrawler.credentials.given import Credentials, is_among
 from aahcrawler.credentials.site_cookies import (
     MOST_BYTES,
     MOST_COOKIES,
@@ -105,3 +106,14 @@ def test_another_file_is_refused_without_a_word_of_it() -> None:
     with pytest.raises(CookiesFileError, match="line 2") as refused:
         cookies_of_file("# Netscape HTTP Cookie File\nsession=hunter2\n")
     assert "hunter2" not in str(refused.value)
+
+
+def test_a_file_has_cookies_for_all_ports_of_a_host_on_loopback() -> None:
+    lines = ("127.0.0.1\tFALSE\t/\tFALSE\t0\tid\tone\n", "[::1]\tFALSE\t/\tFALSE\t0\tid\ttwo\n")
+    given = Credentials(cookies=cookies_of_file("".join(lines)))
+    found = {site: [each.value for each in given.cookies_of(site)] for site in ("127.0.0.1:8000", "[::1]:80", "a.test")}
+    assert found == {"127.0.0.1:8000": ["one"], "[::1]:80": ["two"], "a.test": []}
+    assert is_among(given.sites, "http://127.0.0.1:8000/a")
+    session = SiteCookies("127.0.0.1:8000")
+    session.add(given.cookies_of("127.0.0.1:8000"))
+    assert session.header("http://127.0.0.1:8000/a") == "id=one"

@@ -4,14 +4,13 @@ import csv
 import json
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
 from tests.crawl.articles import article_site
+from tests.crawl.crawling import scrapy
 from tests.crawl.site import Site, serving
 
 PAGE = (Path(__file__).parents[2] / "docs" / "scrapy.md").read_text("utf-8")
@@ -65,12 +64,10 @@ class Reader:
             self.said[line] = self.scrapy(*(each.replace(URL, self._site.url) for each in arguments))
 
     def scrapy(self, *arguments: str) -> str:
-        done = subprocess.run(
-            [sys.executable, "-m", "scrapy", *arguments], cwd=self.folder, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, (arguments, done.stderr)
-        assert "Traceback" not in done.stderr, (arguments, done.stderr)
-        return done.stdout
+        done = scrapy(*arguments, cwd=self.folder)
+        assert done.code == 0, (arguments, done.err)
+        assert "Traceback" not in done.err, (arguments, done.err)
+        return done.out
 
 
 @pytest.fixture(scope="module")

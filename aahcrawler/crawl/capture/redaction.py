@@ -60,7 +60,7 @@ class Redaction:
         names = dict(_fields(exchange.request.partition(b"\r\n\r\n")[0]))
         if site in self._given.logins and (b"cookie" in names or exchange.method == "POST"):
             yield "login"
-        if site in self._given.cookies and b"cookie" in names:
+        if b"cookie" in names and self._given.cookies_of(site):
             yield "cookies"
         if b"authorization" in names:
             yield names[b"authorization"].partition(b" ")[0].decode("latin-1").lower()

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 from urllib.parse import urlencode
 
+from cssselect.xpath import HTMLTranslator
 from lxml import etree
-from lxml.cssselect import CSSSelector
 from lxml.html import HtmlElement
 
 from aahcrawler import urls
@@ -193,7 +193,9 @@ class _Sign:
     def __init__(self, text: str) -> None:
         self._words = ""
         if text.startswith("css="):
-            self._path: etree.XPath | None = CSSSelector(text.removeprefix("css="), translator="html")
+            # Not lxml's own translator: what it makes of ":contains" reads memory that is freed.
+            path = HTMLTranslator().css_to_xpath(text.removeprefix("css="))
+            self._path: etree.XPath | None = etree.XPath(path)
         elif text.startswith("xpath="):
             self._path = etree.XPath(text.removeprefix("xpath="))
         else:

@@ -107,7 +107,7 @@ class SiteSession:
         """Add the cookies of the given file, unless it is the one that the session began with."""
         if given.cookies_version != self._kept.begun_with:
             self._kept = replace(self._kept, begun_with=given.cookies_version)
-            self.cookies.add(given.cookies.get(self.site, ()))
+            self.cookies.add(given.cookies_of(self.site))
 
     @property
     def text(self) -> str:
@@ -153,7 +153,7 @@ class SiteSessions:
         if newer is not None and (newer is not known or newer[0] == text):
             return newer[1]
         session = SiteSession(site, _read(text))
-        if site in self.given.cookies:
+        if self.given.cookies_of(site):
             session.begin_with(self.given)
         if not self._is_shared:
             session.forgive()

@@ -19,6 +19,9 @@ HAYSTACK_CONNECTIONS["default"]["PATH"] = str(HOME / "search")
 HAYSTACK_SIGNAL_PROCESSOR = "haystack.signals.BaseSignalProcessor"
 ST_SITE_URL = ADDRESS
 """
+MEMBERS_ONLY = """
+ST_PRIVATE_FORUM = True
+"""
 
 
 def create(home: Path, content: Content) -> Mapping[str, Place]:
@@ -73,6 +76,24 @@ def serve(home: Path, port: int) -> None:
     """Serve the forum."""
     project.set_up(home, SETTINGS)
     project.serve(port)
+
+
+def join(home: Path, name: str, password: str) -> None:
+    """Register a member."""
+    project.set_up(home, SETTINGS)
+    project.join(name, password)
+
+
+def serve_members(home: Path, port: int) -> None:
+    """Serve the forum to members alone."""
+    project.set_up(home, SETTINGS + MEMBERS_ONLY)
+    project.serve(port)
+
+
+def end_sessions(home: Path) -> None:
+    """Forget who is logged in."""
+    project.set_up(home, SETTINGS + MEMBERS_ONLY)
+    project.end_sessions()
 
 
 def _user(name: str) -> Any:
