@@ -46,6 +46,11 @@ class RankedBench(Bench):
     def ends(self) -> list[str]:
         return [str(url) for what, url, *_ in self.ranker.calls if what == "settled"]
 
+    @property
+    def taken(self) -> bool:
+        """Whether the log says that any score was set."""
+        return any(what == "rescored" and scores for what, scores in self.log.rest)
+
     def beside(self, *, turns: int = 1, run: Callable[[Coroutine[Any, Any, None]], None] = asyncio.run) -> None:
         """Let the re-scoring run until it has been asked so often, or has nothing to do for 50 seconds."""
 
@@ -53,7 +58,8 @@ class RankedBench(Bench):
             task = asyncio.create_task(self.job.background[0]())
             for _ in range(10_000):
                 await asyncio.sleep(0.005)
-                if task.done() or len(self.log.rest) >= 2 * turns:
+                # What was set is counted after it is logged.
+                if task.done() or (len(self.log.rest) >= 2 * turns and (self.recorder.counted or not self.taken)):
                     break
             task.cancel()
             await asyncio.wait([task])
