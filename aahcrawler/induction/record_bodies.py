@@ -220,14 +220,14 @@ class _Descent:
         return (len(left) == 1 and self._once(inner)) or (self._hold_marks(kept) and self._dominant(inner) is not None)
 
     def _hold_marks(self, kept: Sequence[Sequence[int]]) -> bool:
-        """Return whether the elements hold dates, authors or titles, so that none of them is a body as a whole."""
+        """Return whether several elements hold dates, authors or titles, so that none of them is a body as a whole."""
         outline = self.content.outline
         marked = sum(
             any(outline.contains(places[0], mark) for mark in self.beside.get(number, ()))
             for number, places in enumerate(kept)
             if places
         )
-        return marked > 0.5 * len(kept)
+        return len(kept) > 1 and marked > 0.5 * len(kept)
 
     def _once(self, inner: Sequence[Sequence[int]]) -> bool:
         outline = self.content.outline
