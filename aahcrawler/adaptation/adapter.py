@@ -206,8 +206,10 @@ class Adaptation:
         if better is not None:
             return better
         reported = replace(outcome, failure=wrong.failure, detail=wrong.detail) if wrong.certain else outcome
-        if len(question.page.body) > LARGEST or not case.backoff.allows():
+        if len(question.page.body) > LARGEST:
             return reported if question.shown else outcome
+        if not case.backoff.allows():
+            return replace(reported if question.shown else outcome, spared=True)
         example = self._example(question, wrong, outcome, runner)
         if example is None:
             case.backoff.failed()
@@ -308,13 +310,32 @@ class Adaptation:
     ) -> Outcome:
         """Return the objects of an example, by the action that is learned of it if that finds the same."""
         kept = Kept(example, runner, outcome)
-        found = self._learn(question, case, kept, wrong)
+        spared = not case.learning.allows()
+        found = self._read_alone(question, case, kept, wrong) if spared else self._taught(question, case, kept, wrong)
         if found is not None:
-            return found
+            return replace(found, spared=spared)
         more = supplemented(outcome.extracted, example, wrong.fields) if wrong.fields else None
         extracted = more or runner.make(question.action, sketches(example))
         detail = f"{wrong.detail}: " if wrong.detail else ""
-        return Outcome(extracted, wrong.failure, f"{detail}{len(extracted)} objects {_how(example.method)}")
+        found_how = f"{detail}{len(extracted)} objects {_how(example.method)}"
+        return Outcome(extracted, wrong.failure, found_how, spared=spared)
+
+    def _taught(self, question: Question, case: Case, kept: Kept, wrong: Trouble) -> Outcome | None:
+        """Learn of an example and those before it, and note whether that was in vain."""
+        found = self._learn(question, case, kept, wrong)
+        if found is not None and found.learned:
+            case.learning.succeeded()
+        elif len(case.examples) >= LEAST_PAGES:
+            case.learning.failed()
+            case.teaches_alone = found is not None
+        return found
+
+    def _read_alone(self, question: Question, case: Case, kept: Kept, wrong: Trouble) -> Outcome | None:
+        """Keep an example of which nothing is learned yet; return the objects of an action for its page alone."""
+        self._cases.keep(case, kept)
+        attempted = self._learning.best(question, (kept,)) if case.teaches_alone and not wrong.fields else None
+        outcome = attempted.outcome(kept) if attempted is not None else None
+        return _of_page(outcome, kept, wrong) if outcome is not None else None
 
     def _learn(self, question: Question, case: Case, kept: Kept, wrong: Trouble) -> Outcome | None:
         examples = [*(each for each in case.examples if each.example.page.url != kept.example.page.url), kept]
@@ -326,12 +347,7 @@ class Adaptation:
         cures = self._cures(question, attempted, kept, wrong)
         if attempted is None or outcome is None or not cures or len(attempted.agreeing) < LEAST_PAGES:
             self._cases.keep(case, kept)
-            if outcome is None or wrong.fields:
-                return None
-            detail = f"{len(outcome.extracted)} objects {_how(kept.example.method)}"
-            return replace(
-                outcome, failure=wrong.failure, detail=f"{wrong.detail}: {detail}" if wrong.detail else detail
-            )
+            return _of_page(outcome, kept, wrong) if outcome is not None and not wrong.fields else None
         way = way_of(question, attempted, wrong.failure.value, self._number(question, case))
         case.put_in_force(way)
         self._cases.drop(case, [each for each, _ in attempted.agreeing])
@@ -354,6 +370,12 @@ class Adaptation:
         site = site_of(question.page.url)
         known = {way.name for way in ways if way.learned is not None and way.learned.site == site}
         return next(number for number in range(1, len(known) + 2) if learned_name(question, number) not in known)
+
+
+def _of_page(outcome: Outcome, kept: Kept, wrong: Trouble) -> Outcome:
+    """Return the outcome of an action that is in force for its page alone, which says so."""
+    detail = f"{len(outcome.extracted)} objects {_how(kept.example.method)}"
+    return replace(outcome, failure=wrong.failure, detail=f"{wrong.detail}: {detail}" if wrong.detail else detail)
 
 
 def _is_verified(question: Question, outcome: Outcome) -> bool:

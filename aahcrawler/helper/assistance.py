@@ -42,7 +42,7 @@ class FailedAction:
     """An action that should have worked here and did not. ``level`` is empty if none was found.
 
     ``objects`` is the number of objects, or links, that are there nevertheless, as far as adaptation could
-    verify it.
+    verify it. ``spared`` says that repair, or learning, was left out here after failures on pages before.
     """
 
     application: str
@@ -51,6 +51,7 @@ class FailedAction:
     failure: Failure
     detail: str = ""
     objects: int = 0
+    spared: bool = False
 
     @property
     def place(self) -> str:

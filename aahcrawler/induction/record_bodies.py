@@ -30,6 +30,7 @@ _CELLS = frozenset({"tr", "td", "th", "dt", "dd", "div"})
 _BREAKS = frozenset({"br", "hr", "wbr", "img"})
 _SHORT = 25
 _LONGEST_CONTROL = 40
+_LONGEST_CONTROLS = 200
 MOST_A_RECORD = 1_500
 """The most text of one record that counts, so that one long post does not decide alone."""
 
@@ -173,8 +174,20 @@ class _Descent:
                 if self._goes_on(kept, inner):
                     frontier = inner
                     continue
-            return [self._found(number, places) for number, places in enumerate(kept)]
+            return [self._found(number, places) for number, places in enumerate(self._without_controls(kept))]
         return [self._found(number, list(places)) for number, places in enumerate(frontier)]
+
+    def _without_controls(self, kept: list[list[int]]) -> list[list[int]]:
+        """Leave out the last of several elements where most records end with the same links, and nothing else."""
+        last = {number: self._links(places[-1]) for number, places in enumerate(kept) if len(places) > 1}
+        shared = Counter(filter(None, last.values()))
+        common = {text for text, times in shared.items() if times >= max(2, 0.5 * len(kept))}
+        return [places[:-1] if last.get(number) in common else places for number, places in enumerate(kept)]
+
+    def _links(self, place: int) -> str:
+        """Return the text of an element that shows links alone, empty if it shows others as well."""
+        outline = self.content.outline
+        return "" if outline.free(place) else excerpt(outline.elements[place], _LONGEST_CONTROLS)
 
     def _slot(self, place: int) -> Slot:
         return self.content.slots.get(place, ())
@@ -202,7 +215,19 @@ class _Descent:
             outline.tags[places[0]] in ("tr", "tbody", "table") for places in kept if places
         ):
             return self._dominant(inner) is not None
-        return len(left) == 1 and self._once(inner) and held >= 0.95 * whole
+        if held < 0.95 * whole:
+            return False
+        return (len(left) == 1 and self._once(inner)) or (self._hold_marks(kept) and self._dominant(inner) is not None)
+
+    def _hold_marks(self, kept: Sequence[Sequence[int]]) -> bool:
+        """Return whether several elements hold dates, authors or titles, so that none of them is a body as a whole."""
+        outline = self.content.outline
+        marked = sum(
+            any(outline.contains(places[0], mark) for mark in self.beside.get(number, ()))
+            for number, places in enumerate(kept)
+            if places
+        )
+        return len(kept) > 1 and marked > 0.5 * len(kept)
 
     def _once(self, inner: Sequence[Sequence[int]]) -> bool:
         outline = self.content.outline

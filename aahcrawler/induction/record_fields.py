@@ -298,12 +298,16 @@ class _Names:
     def _is_title(self, name: Name) -> bool:
         outline = self.content.outline
         title = self.fields.titles.get(name.number)
-        if title is None or not outline.contains(title[1], name.place):
+        if title is None or not (outline.contains(title[1], name.place) or self._wraps(name, title)):
             return False
         if name_in(title[0]) != name.text and len(name.text) < 0.5 * len(title[0]):
             return False
         by = "author" in (outline.elements[name.place].get("rel") or "").split()
         return not by and not (name.href and _is_user_address(name.href))
+
+    def _wraps(self, name: Name, title: tuple[str, int]) -> bool:
+        """Return whether an element around a title shows nothing else."""
+        return self.content.outline.contains(name.place, title[1]) and subject(name.text) == subject(title[0])
 
     def _stands_in_line(self, place: int, holder: int) -> bool:
         """Return whether an element is a word or more of the line that its parent is."""

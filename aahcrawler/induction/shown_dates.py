@@ -20,6 +20,8 @@ LONGEST = 120
 EARLIEST = 1990
 
 _ATTRIBUTES = ("datetime", "title", "data-time", "data-timestamp", "data-utime", "data-date", "content")
+_OF_TIME = frozenset({"datetime", "data-time", "data-timestamp", "data-utime", "data-date"})
+"""The attributes in which a bare number counts seconds; elsewhere it is that of an article, an order or a telephone."""
 _NEAR_NUMBERS = re.compile(r"(?:[^\W\d_]+\W{1,3}){0,2}\d.*\d(?:\s?[apAP]\.?[mM]\b\.?|\s?[^\W\d_]{1,9}\b)?")
 _NUMBERS = re.compile(r"\d.*\d(?:\s?[apAP]\.?[mM]\b\.?)?")
 _DAY_AND_YEAR = re.compile(r"\d{4}|\d[./-]\d|\d\s?[:h]\s?\d|[年月日]")
@@ -98,7 +100,7 @@ class _Reader:
                 value = element.get(name)
                 if value and 6 <= len(value) <= 60 and any(map(str.isdigit, value)):
                     text = fold(value)
-                    moment = self._moment(text)
+                    moment = self._moment(text) if name in _OF_TIME or not text.isdigit() else None
                     if moment is not None:
                         yield Shown(place, moment, _is_timed(text), text, declared=True, attribute=name)
                         break
@@ -153,7 +155,7 @@ def _may_be_date(text: str) -> bool:
     if len(text) < 4:
         return False
     if any(map(str.isdigit, text)):
-        return not text.isdigit() or len(text) in (10, 13)
+        return not text.isdigit()
     return len(text) <= 30 and any(word in _near_words() for word in _WORD.findall(plain_letters(text)))
 
 

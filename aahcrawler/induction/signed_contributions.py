@@ -127,13 +127,14 @@ def _record(outline: Outline, signature: _Signature, previous: int, base: str, s
         run.append(place)
     run.reverse()
     element = outline.elements[signature.author]
+    dated = signature.date
     href = element.get("href")
     titled = outline.elements[heading] if heading is not None else None
     return Record(
         elements=tuple(outline.elements[place] for place in run),
         body=Region(tuple(outline.elements[place] for place in run), (), _text(outline, run, signature)),
         author=Byline(excerpt(element, 100), element, resolve(base, href) if href else None),
-        date=Dated(signature.date.moment, outline.elements[signature.date.place], signature.date.attribute),
+        date=Dated(dated.moment, outline.elements[dated.place], dated.attribute, dated.vague),
         title=excerpt(titled, 300) if titled is not None else "",
         heading=titled,
     )

@@ -135,4 +135,5 @@ class Leads:
             return False
         outline = self.content.outline
         near = outline.contains(name.place, place) or outline.contains(place, name.place)
+        near = near or excerpt(outline.elements[place], len(name.text) + 1) == name.text
         return near or (name.href is not None and resolve(self.names.base, name.href) == url)

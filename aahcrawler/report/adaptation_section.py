@@ -31,26 +31,34 @@ _ABSENT = (
     "page still shows, are missing.</p>"
 )
 
+_SPARED = (
+    "<p>After several failures in a row, repair of an action, and learning from what repair finds, are tried on ever "
+    "fewer pages of a site. On the others objects are missing, or each page was read by its structure alone.</p>"
+)
 
-def failures(failed: Mapping[str, int], mended: Mapping[str, int]) -> str:
-    """Return a table of failures by place and reason; ``failed`` and ``mended`` count pages by these.
+
+def failures(failed: Mapping[str, int], mended: Mapping[str, int], spared: Mapping[str, int]) -> str:
+    """Return a table of failures by place and reason; ``failed``, ``mended`` and ``spared`` count pages by these.
 
     Content that was not found by any means is called absent: nothing was put in its place.
     """
     if not failed:
         return "<p>No action failed.</p>"
-    rows = "".join(_failure(place, count, mended.get(place, 0)) for place, count in failed.items())
-    head = "<tr><th>action</th><th>failure</th><td>pages</td><td>found all the same</td></tr>"
+    rows = "".join(
+        _failure(place, count, mended.get(place, 0), spared.get(place, 0)) for place, count in failed.items()
+    )
+    columns = "<td>pages</td><td>found all the same</td><td>repair or learning not tried</td>"
+    head = f"<tr><th>action</th><th>failure</th>{columns}</tr>"
     absent = "" if sum(mended.values()) == sum(failed.values()) else _ABSENT
-    return f"<table>{head}{rows}</table>{absent}"
+    return f"<table>{head}{rows}</table>{absent}{_SPARED if spared else ''}"
 
 
-def _failure(place: str, count: int, mended: int) -> str:
+def _failure(place: str, count: int, mended: int, spared: int) -> str:
     where, _, reason = place.rpartition(": ")
     words = _FAILURES.get(reason, reason)
     found = f"{mended:,}" if mended else "nothing"
     failed = f"<th>{escape(where)}</th><th>{escape(words)} ({escape(reason)})</th>"
-    return f"<tr>{failed}<td>{count:,}</td><td>{found}</td></tr>"
+    return f"<tr>{failed}<td>{count:,}</td><td>{found}</td><td>{spared:,}</td></tr>"
 
 
 def learned(known: Sequence[Evidence], used: Mapping[str, int], begun: str) -> str:

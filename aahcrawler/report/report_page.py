@@ -94,6 +94,7 @@ class Summary(BaseModel):
     error: dict[str, int]
     failed: dict[str, int] = {}
     mended: dict[str, int] = {}
+    spared: dict[str, int] = {}
     learned: dict[str, int] = {}
     listing: dict[str, int] = {}
     no_object: dict[str, int] = {}
@@ -306,7 +307,7 @@ def _since(summary: Summary, former: Summary, changes: ObjectChanges | None) -> 
 
 def _adapted(summary: Summary, known: Sequence[Evidence]) -> str:
     begun = summary.begun_at or summary.started_at
-    return adaptation_section.failures(summary.failed, summary.mended) + adaptation_section.learned(
+    return adaptation_section.failures(summary.failed, summary.mended, summary.spared) + adaptation_section.learned(
         known, summary.learned, begun
     )
 

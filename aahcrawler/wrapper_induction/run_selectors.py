@@ -29,7 +29,8 @@ def cut(
     """
     titled = _parts(examples, containers, TITLE)
     if any(page.items for page in titled):
-        heading = _finding(titled, known, budget)
+        # What is around a heading's words are at most tools, which the helper leaves out.
+        heading = _finding(titled, known, budget, around=True)
         run = replace(run, headings=(*compiled(heading), *run.headings))
     signed = _parts(examples, containers, AUTHOR)
     if not _all_found(run.signature, signed):
@@ -55,15 +56,29 @@ def _says(label: Label) -> bool:
     return len(label.elements) == 1 and fold(excerpt(label.elements[0], LONGEST)) == comparable(label.value)
 
 
-def _finding(parts: tuple[ItemPage, ...], known: Features, budget: Budget) -> tuple[Expression, ...]:
-    """Return the expressions that find these elements and no others; none if there are no such expressions."""
+def _finding(
+    parts: tuple[ItemPage, ...], known: Features, budget: Budget, *, around: bool = False
+) -> tuple[Expression, ...]:
+    """Return the expressions that find these elements and no others; none if there are no such expressions.
+
+    ``around`` says that an element may be found in place of the one that it holds.
+    """
     if sum(bool(page.items) for page in parts) < LEAST_PAGES:
         # The names of one page's headings may contain only their words.
         return ()
     items = ItemInduction(parts, known, True, budget).run()
-    if items is None or any(found.items != page.items for found, page in zip(items.pages, parts, strict=True)):
+    if items is None or not all(
+        found.items == page.items or (around and _hold(found.items, page.items))
+        for found, page in zip(items.pages, parts, strict=True)
+    ):
         return ()
     return items.expressions[:1]
+
+
+def _hold(found: Sequence[HtmlElement], wanted: Sequence[HtmlElement]) -> bool:
+    """Return whether each element is, or holds, the wanted one of the same number."""
+    pairs = zip(found, wanted, strict=False)
+    return len(found) == len(wanted) and all(inner in (outer, *outer.iterdescendants()) for outer, inner in pairs)
 
 
 def _all_found(selectors: Sequence[Selector], parts: Sequence[ItemPage]) -> bool:

@@ -1,5 +1,6 @@
 """Redesigns are noticed and survived; nothing is claimed where nothing is."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -16,7 +17,8 @@ from aahcrawler.metadata import Link, Metadata
 from aahcrawler.webobject import Person
 from aahcrawler.wrapper_induction.examples import LabelledExample, Method
 from aahcrawler.wrapper_induction.induce import induce
-from knowledge_base.model import KnowledgeBase
+from aahcrawler.wrapper_induction.wrapper import Wrapper
+from knowledge_base.model import Extract, KnowledgeBase
 from tests.adaptation.redesigned import (
     POSTS,
     SITE,
@@ -142,6 +144,22 @@ def test_a_site_that_cannot_be_repaired_is_asked_about_ever_more_rarely() -> Non
     for number in range(100):
         crawl.read(thread(number, new))
     assert len(crawl.strategy.asked) <= 12
+
+
+def test_what_teaches_nothing_is_learned_from_ever_more_rarely_and_read_all_the_same() -> None:
+    crawl, tried = Crawl(), []
+
+    def learn(examples: Sequence[LabelledExample], _: Extract) -> Wrapper | None:
+        tried.append(examples[-1].page.url)
+        return None
+
+    adaptation = Adaptation((crawl.strategy,), learn)
+    helper = ApplicationAwareHelper(KnowledgeBase((crawl.application,)), adapter=adaptation)
+    found = [helper.assist(thread(number, new)) for number in range(100)]
+    assert [bodies(each.objects) for each in found] == [said(number) for number in range(100)]
+    assert len(set(tried)) <= 12
+    spared = [any(failure.spared for failure in each.failed_actions) for each in found]
+    assert spared == [thread(number, new).url not in tried for number in range(100)]
 
 
 def test_a_page_without_objects_is_not_healed() -> None:

@@ -59,6 +59,11 @@ def divided(heading: str) -> str:
     return f'<div class="topic"><b class="words">{heading}</b> <a href="/answer">answer</a></div>'
 
 
+def named_by_itself(heading: str) -> str:
+    own = "".join(chr(ord("k") + int(digit)) for digit in heading if digit.isdigit())
+    return f'<h1><span id="{own}" class="{own}">{heading}</span><i>[<a href="/w?edit={own}">edit</a>]</i></h1>'
+
+
 def talk(number: int, container: str, heading: Callable[[str], str], signs: str) -> Page:
     """Return a page with two sections of two comments each."""
     lines = []
@@ -109,7 +114,7 @@ def expected(number: int) -> list[tuple[object, ...]]:
     ]
 
 
-@pytest.mark.parametrize("heading", [old, divided])
+@pytest.mark.parametrize("heading", [old, divided, named_by_itself])
 @pytest.mark.parametrize("signs", ["signs", "person"])
 @pytest.mark.parametrize("remembers", [True, False])
 def test_comments_are_mended_with_titles_and_authors(

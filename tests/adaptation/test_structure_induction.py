@@ -1,5 +1,6 @@
 """What pages of any template have in common teaches which objects they hold, and when it cannot be told."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -89,6 +90,15 @@ class TestThreads:
         example = label(replace(thread(1, 6), body=plain), POSTS, THREAD)
         assert example is not None
         assert example.objects[0].labels["title"].value == "Ice in the harbour"
+
+    def test_dates_that_tell_no_day_are_none(self) -> None:
+        shown = thread(1, 6).body
+        for day in range(2, 8):
+            shown = re.sub(rb"\b%d March 2021, 10:\d\d" % day, b"%d months ago" % (9 - day), shown)
+        example = label(replace(thread(1, 6), body=shown), POSTS, THREAD)
+        assert example is not None
+        assert example.objects[0].labels["author"].value == Person(NAMES[1], "http://forum.test/user/1")
+        assert not any("date" in each.labels for each in example.objects)
 
     def test_a_rival_makes_it_less_sure(self) -> None:
         shouts = "".join(

@@ -1,7 +1,7 @@
 """What the report of a crawl says of what was learned."""
 
 from aahcrawler.adaptation.store.overlay import Evidence
-from aahcrawler.report.adaptation_section import learned
+from aahcrawler.report.adaptation_section import failures, learned
 
 BEGUN = "2026-01-02T00:00:00+00:00"
 
@@ -42,3 +42,11 @@ def test_actions_links_and_signs_are_told_with_what_speaks_for_them() -> None:
 def test_what_was_learned_before_is_told_from_what_this_crawl_learned() -> None:
     assert "in a former crawl" in learned([evidence("action")], {}, "2026-02-01T00:00:00+00:00")
     assert learned([], {}, BEGUN) == ""
+
+
+def test_a_report_says_where_repair_or_learning_was_not_tried() -> None:
+    place = "Board/thread/posts: nothing-found"
+    told = failures({place: 40}, {place: 38}, {place: 31})
+    assert "<td>40</td><td>38</td><td>31</td>" in told
+    assert "tried on ever fewer pages" in told
+    assert "tried on ever fewer pages" not in failures({place: 40}, {place: 38}, {})

@@ -78,6 +78,17 @@ def test_the_same_text_again_and_again_is_a_button() -> None:
     assert doubt_of(example_of(page_of(["Reply to this post"] * 6))) is Doubt.REPEATED
 
 
+@pytest.mark.parametrize(("links", "expected"), [(1, None), (12, Doubt.LINKS)])
+def test_the_line_above_a_list_of_links_is_no_article(links: int, expected: Doubt | None) -> None:
+    entries = "".join(f'<li><a href="/{number}">The harbour in {1900 + number}</a>' for number in range(links))
+    line = "This list has all that was written about the harbour so far."
+    page = html_page(URL, f"<html><body><main><h1>Harbour</h1><p>{line}</p><ul>{entries}</ul></main></body></html>")
+    labels = {"body": Label((page.tree.find(".//p"),), line)}
+    example = LabelledExample(page, Method.INDUCED, (LabelledObject((page.tree.find(".//main"),), labels),), 0.9)
+    single = replace(question(page), action=replace(POSTS, many=False))
+    assert doubt(example, single, cautious=False) is expected
+
+
 def test_lists_of_links_are_menus() -> None:
     page = page_of([f'<a href="/{n}">{text}</a>' for n, text in enumerate(TEXTS)])
     assert doubt_of(example_of(page)) is Doubt.LINKS

@@ -36,7 +36,7 @@ def test_words_with_colons_stay_whole() -> None:
 def test_failed_actions_are_counted_by_reason_and_place_and_whether_they_were_mended() -> None:
     stats = Stats()
     failed = FailedAction("Board", "thread", "posts", Failure.STOPPED_WORKING, "it worked on 7 pages", objects=3)
-    lost = replace(failed, objects=0, detail="")
+    lost = replace(failed, objects=0, detail="", spared=True)
     said = Metadata(failures=tuple(map(str, (failed, lost))))
     page = Page("http://a.test/", 200, Headers(), b"", datetime(2026, 1, 1, tzinfo=UTC))
     count(RecrawlComparison(page), PageAnalysis(said, failed=(failed, lost), learned="learned-posts-1"), stats)
@@ -44,4 +44,5 @@ def test_failed_actions_are_counted_by_reason_and_place_and_whether_they_were_me
     assert stats.group("failure") == {"stopped-working": 2}
     assert stats.group("failed") == {"Board/thread/posts: stopped-working": 2}
     assert stats.group("mended") == {"Board/thread/posts: stopped-working": 1}
+    assert stats.group("spared") == {"Board/thread/posts: stopped-working": 1}
     assert stats.group("learned") == {"learned-posts-1": 1}

@@ -69,15 +69,28 @@ def test_a_page_of_no_known_level_is_read_as_any_other() -> None:
     assert found.document.application == found.match.application.name
 
 
-def test_levels_whose_actions_miss_nothing_are_compared_rarely() -> None:
+def compared(pages: int, missed: int = 0) -> list[bool]:
+    """Return which of some pages are read generically as well; of the first ones the action misses the title."""
     known = application("software", level("post", "body", article()))
     completion = Completion()
-    compared: list[bool] = []
-    for number in range(FIRST_PAGES + 2 * EVERY):
+    found: list[bool] = []
+    for number in range(pages):
         url = f"http://blog.test/{number}"
         shown = html_page(url, f"<html><body><main><h1>Ice</h1>{TEXT}</main></body></html>")
-        own = Extracted(WebObject(url, "post", url, {"title": ("Ice",), "body": ("\n".join(ICE),)}), ())
+        values = {"body": ("\n".join(ICE),), **({"title": ("Ice",)} if number >= missed else {})}
+        own = Extracted(WebObject(url, "post", url, values), ())
         completion.completed(shown, known, known.levels[0], (own,), guessed=False)
-        compared.append("_made" in shown.__dict__)
-    assert sum(compared) == FIRST_PAGES + 2
-    assert all(compared[:FIRST_PAGES])
+        found.append("_made" in shown.__dict__)
+    return found
+
+
+def test_levels_whose_actions_miss_nothing_are_compared_rarely() -> None:
+    found = compared(FIRST_PAGES + 2 * EVERY)
+    assert sum(found) == FIRST_PAGES + 2
+    assert all(found[:FIRST_PAGES])
+
+
+def test_levels_whose_actions_miss_nothing_any_more_are_compared_rarely_again() -> None:
+    found = compared(2 + 3 * FIRST_PAGES + 4 * EVERY, missed=2)
+    assert all(found[: 2 + 3 * FIRST_PAGES])
+    assert sum(found[2 + 3 * FIRST_PAGES :]) == 4

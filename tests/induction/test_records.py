@@ -40,6 +40,13 @@ SHAPES = {
         "<table>",
         "</table>",
     ),
+    "subjects beside the text, and authors beside both": thread(
+        "<section><div class=whole><div class=box><div><a href='/profile/{slug}'>{name}</a></div><i>Newbie</i>"
+        "<i>Posts: 28</i></div><div class=area><div><div><a href='/p/{number}'>Re: Ferry</a></div>"
+        "<a href='/p/{number}'>{day} January 2022, 09:30</a></div><div class=part>{text}</div>"
+        "<div class=part><ul><li><a href='/quote/{number}'>Quote</a><li><a href='/flag'>Quote selected</a></ul></div>"
+        "</div></div></section>"
+    ),
     "definition list": thread(
         "<dt id=c{number}><a href='/people/{slug}'>{name}</a> said</dt><dd><p>{text}</p></dd>"
         "<dd><a href='#c{number}'>{day} January 2022 09:30</a></dd>",

@@ -77,12 +77,16 @@ class Kept:
 class Case:
     """One action of a file on one site. The first of ``ways`` is in force, the others were or may be again.
 
-    ``corrections`` is the back-off for single values that differ from the former ones.
+    ``backoff`` is for repair, ``learning`` for learning of the examples that repair finds, and ``corrections`` for
+    single values that differ from the former ones. ``teaches_alone`` says whether the last example for which learning
+    was tried in vain taught an action for its own page at least.
     """
 
     ways: list[Way]
     backoff: Backoff = field(default_factory=Backoff)
+    learning: Backoff = field(default_factory=Backoff)
     corrections: Backoff = field(default_factory=Backoff)
+    teaches_alone: bool = False
     examples: list[Kept] = field(default_factory=list)
     _told: LruMapping[int, str] = field(default_factory=lambda: LruMapping(MOST_TOLD))
 

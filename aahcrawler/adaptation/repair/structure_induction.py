@@ -185,7 +185,8 @@ class _Inducing:
         outline = self.prepared.outline
         records = [outline.places[root] for each in self.sets for record in each.records for root in record.elements]
         taken = (*records, *(outline.places[element] for element in part.body.elements))
-        free = [each for each in self.prepared.shown if not any(outline.contains(root, each.place) for root in taken)]
+        exact = [each for each in self.prepared.shown if not each.vague]
+        free = [each for each in exact if not any(outline.contains(root, each.place) for root in taken)]
         if not free or len({each.moment for each in free}) > 1:
             return None
         return Dated(free[0].moment, outline.elements[free[0].place], free[0].attribute)
@@ -214,8 +215,8 @@ class _Inducing:
         if author is not None:
             url = resolve(self.question.page.base_url, author.href) if author.href else None
             labels["author"] = Label((author.element,), Person(fold(author.name), url))
-        if date is not None:
-            labels["date"] = Label((date.element,), date.moment, date.attribute)
+        if date is not None and date.told is not None:
+            labels["date"] = Label((date.element,), date.told, date.attribute)
         return labels
 
     @cached_property

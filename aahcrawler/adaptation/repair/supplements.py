@@ -38,13 +38,14 @@ def supplemented(
     """Add the fields of an example to the objects found; None if the example is not about the same objects.
 
     A field is left out if the example has it for hardly any object, or has nothing new of it. If the found texts
-    contain names of authors, the example's texts replace them as well. None if no field remains, and if the texts of
-    the example contain as much additional text.
+    contain names of authors, the example's texts replace them as well, unless these contain as much additional text.
+    None if no field remains.
     """
     if BODY not in fields and _hold_signatures(found, example):
         fields = fields | {BODY}
     if BODY in fields and end_alike([str(each.labels[BODY].value) for each in example.objects if BODY in each.labels]):
-        return None
+        # Its texts are no better; its authors and dates may be.
+        fields = fields - {BODY}
     pairs = _pairs(found, example, fields)
     same = sum(labelled is not None for _, labelled in pairs)
     if not same or same < ALIGNED * len(found) or same < ALIGNED * len(example.objects):

@@ -46,7 +46,9 @@ LEFT_OUT = 0.2
 """The share of objects that may have neighbours like them which the example passes over."""
 BRIEF = 20
 LEAST_ARTICLE = 200
-"""Characters of an article on a page that shows no sign of holding one."""
+"""Characters of an article on a page that shows no sign of holding one, and of one among many links."""
+MOST_BESIDE = 2
+"""How many times as much text as a short article the links beside it may have before they are what the page is for."""
 ALIKE = 0.9
 PIECE, MOST_PIECES = 12, 0.75
 """Characters of the pieces that texts are compared by, and the share of them that two have in common."""
@@ -130,6 +132,8 @@ def _doubtful_shape(question: Question, example: LabelledExample, *, cautious: b
         return Doubt.NO_BODIES
     if labels and not question.action.many and not any(map(_runs_on, labels)):
         return Doubt.NO_BODIES
+    if not question.action.many and labels and _introduces_links(objects[0], labels[0]):
+        return Doubt.LINKS
     if _are_outside(example):
         return Doubt.OUTSIDE
     # Posts without an author are beside those with one, in the same elements.
@@ -174,6 +178,16 @@ def _headed(label: Label) -> float:
     if any(above.tag in HEADINGS for element in label.elements for above in element.iterancestors()):
         return 1.0
     return sum(_share(label, heading) for heading in HEADINGS)
+
+
+def _introduces_links(labelled: LabelledObject, label: Label) -> bool:
+    """Return whether the text of a page's one object is short beside the links around it, as a line above a list is."""
+    text = len(body_text(labelled))
+    if text >= LEAST_ARTICLE:
+        return False
+    own = {each for element in label.elements for each in element.iter()}
+    links = (link for element in labelled.elements for link in element.iter("a") if link not in own)
+    return sum(len(bare(plain_text(link))) for link in links) > MOST_BESIDE * text
 
 
 def _runs_on(label: Label) -> bool:

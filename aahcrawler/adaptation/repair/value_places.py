@@ -108,7 +108,8 @@ class ShownValues:
     def _moment(self, name: str, shown: Shown, moment: datetime) -> datetime | None:
         """Return a date as the rules for its field read it, None if it is another day, or another time of it."""
         forms = [field.date for field in self._action.fields if field.name == name and field.kind is FieldKind.DATETIME]
-        for read in (*(as_date(shown.text, form, self._page) for form in forms), shown.moment):
+        own = None if shown.vague else shown.moment
+        for read in (*(as_date(shown.text, form, self._page) for form in forms), own):
             if read is not None and _agree(read, moment, whole_day=not shown.timed):
                 return read
         return None
@@ -145,7 +146,8 @@ class ShownValues:
                 name = fold(excerpt(element, LONGEST_VALUE))
                 return Person(name, resolve(self._prepared.names.base, element.get("href") or "")) if name else None
             case datetime():
-                return next((shown.moment for shown in self._prepared.shown if shown.place == place), None)
+                exact = (shown.moment for shown in self._prepared.shown if shown.place == place and not shown.vague)
+                return next(exact, None)
             case str():
                 return fold(excerpt(element, LONGEST_VALUE)) or None
             case _:

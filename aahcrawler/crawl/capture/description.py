@@ -73,6 +73,8 @@ def count(comparison: RecrawlComparison, reading: PageAnalysis, stats: Stats) ->
         stats.merge({f"failure:{failed.failure}": 1, f"failed:{failed.place}: {failed.failure}": 1})
         if failed.objects:
             stats.add(f"mended:{failed.place}: {failed.failure}")
+        if failed.spared:
+            stats.add(f"spared:{failed.place}: {failed.failure}")
     if reading.learned:
         stats.add(f"learned:{reading.learned}")
 

@@ -8,13 +8,14 @@ BEGUN = "begun"
 
 GROUPS: Final = (
     *("application", "level", "object", "status", "type", "refused", "blocked", "error"),
-    *("failure", "failed", "mended", "learned", "trap", "listing", "no_object", "avoided", "unverified"),
+    *("failure", "failed", "mended", "spared", "learned", "trap", "listing", "no_object", "avoided", "unverified"),
     *("domain_pages", "domain_bytes"),
 )
 """Counts that have a second word: ``status:200``, ``refused:login``.
 
 ``failure`` counts actions that failed by reason, ``failed`` by where and reason, ``mended`` those of them whose objects
-were found all the same, ``learned`` pages by the learned action that found their objects, ``trap`` pages that were
+were found all the same, ``spared`` those for which repair or learning was left out after failures on pages before,
+``learned`` pages by the learned action that found their objects, ``trap`` pages that were
 found to be near duplicates or soft 404s, ``listing`` pages of complete listings by application, listing and what became
 of them, ``no_object`` pages of no known level without an object, by reason, ``avoided`` links by the pattern of their
 URLs, whose pages led to no content, ``domain_pages`` and ``domain_bytes`` what domains with budgets have used of them,

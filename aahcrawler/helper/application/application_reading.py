@@ -148,7 +148,8 @@ class ApplicationReading:
                 found.setdefault(extracted.object.iri, extracted)
             if outcome.failure is not None:
                 number = len(outcome.extracted) if outcome.verified else 0
-                self.attempts.fail(level.name, action.name, outcome.failure, outcome.detail, number)
+                fail = partial(self.attempts.fail, level.name, action.name, outcome.failure)
+                fail(outcome.detail, number, spared=outcome.spared)
         answering = answering_within(place, runner, tuple(found.values()))
         objects = References(self.links, location.own.url, self.application, level).added(answering)
         work = partial(thread_of, place, runner, objects)

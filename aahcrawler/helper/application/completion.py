@@ -27,7 +27,11 @@ FIRST_PAGES = 5
 """Pages of a level on a site that are all compared with generic reading."""
 
 EVERY = 16
-"""Of further pages one in so many is, as long as the actions of the level missed nothing on any."""
+"""Of further pages one in so many is, as long as the actions of the level miss nothing.
+
+That is the case once they missed nothing on as many in a row as `FIRST_PAGES`, and as many again for each page on which
+they did: a new theme has them repaired within some pages, while what they miss now and then has to be looked for.
+"""
 
 MOST_LEVELS = 10_000
 LISTING = frozenset({"wiki"})
@@ -41,11 +45,12 @@ CUT = "cut at its ends by generic reading"
 
 @dataclass(slots=True)
 class _Record:
-    """The comparisons of a site's level with generic reading, and those in which generic reading found more."""
+    """The pages of a site's level, and the comparisons with generic reading in which that found more."""
 
     pages: int = 0
-    compared: int = 0
     completed: int = 0
+    quiet: int = 0
+    """The last comparisons in a row in which it did not."""
 
 
 class Completion:
@@ -69,9 +74,10 @@ class Completion:
         lacks_text = whole is not None and not body_of(whole.object)
         if (extracted and len(wholes) != 1) or not (lacks_text or guessed or _is_due(record)):
             return tuple(extracted)
-        record.compared += 1
         found = _completed(page, whole, extracted, guessed=guessed, cut=application.kind not in LISTING)
-        record.completed += found != tuple(extracted)
+        found_more = found != tuple(extracted)
+        record.completed += found_more
+        record.quiet = 0 if found_more else record.quiet + 1
         return found
 
     def _record(self, page: Page, application: Application, level: PageLevel) -> _Record:
@@ -84,7 +90,7 @@ class Completion:
 
 
 def _is_due(record: _Record) -> bool:
-    return record.compared < FIRST_PAGES or record.completed > 0 or record.pages % EVERY == 0
+    return record.quiet < FIRST_PAGES * (1 + record.completed) or record.pages % EVERY == 0
 
 
 def _completed(

@@ -69,6 +69,11 @@ class Attempts:
             self.fail(level, action, Failure.ERROR, f"{type(error).__name__}: {error}")
         return None
 
-    def fail(self, level: str, action: str, failure: Failure, detail: str = "", objects: int = 0) -> None:
-        """Record that an action did not do its work here, and how many objects it yields nevertheless."""
-        self.failures.append(FailedAction(self.application, level, action, failure, detail, objects))
+    def fail(
+        self, level: str, action: str, failure: Failure, detail: str = "", objects: int = 0, *, spared: bool = False
+    ) -> None:
+        """Record that an action did not do its work here, and how many objects it yields nevertheless.
+
+        ``spared`` says that repair, or learning from it, was left out.
+        """
+        self.failures.append(FailedAction(self.application, level, action, failure, detail, objects, spared))

@@ -26,7 +26,8 @@ class Outcome:
     """The objects of an action, in document order with distinct IRIs, and the reason if some are missing.
 
     ``learned`` names the learned action that found them, and is empty if the action of the file did. Those found after
-    a failure are not ``verified`` where a former crawl knew others, which the page still shows.
+    a failure are not ``verified`` where a former crawl knew others, which the page still shows. ``spared`` says that
+    repair, or learning from what it found, was left out here, having failed on pages before.
     """
 
     extracted: tuple[Extracted, ...] = ()
@@ -34,6 +35,7 @@ class Outcome:
     detail: str = ""
     learned: str = ""
     verified: bool = True
+    spared: bool = False
 
 
 @dataclass(frozen=True)

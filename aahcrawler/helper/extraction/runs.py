@@ -166,7 +166,7 @@ class _Walk:
         """Return the text of the heading in a stop, else of the innermost stop, None if it is part of no heading."""
         heading = next((node for node in stop.iter() if node in self.headings), None)
         if heading is not None:
-            return text.excerpt(heading, MOST_HEADING)
+            return _without_tools(heading)
         inner = next(node for _, node in etree.iterwalk(stop, events=("end",)) if node in self.stops)
         above = inner.getparent()
         if _HEADINGS.isdisjoint((stop.tag, inner.tag, above.tag if above is not None else "")):
