@@ -83,8 +83,11 @@ def test_the_line_above_a_list_of_links_is_no_article(links: int, expected: Doub
     entries = "".join(f'<li><a href="/{number}">The harbour in {1900 + number}</a>' for number in range(links))
     line = "This list has all that was written about the harbour so far."
     page = html_page(URL, f"<html><body><main><h1>Harbour</h1><p>{line}</p><ul>{entries}</ul></main></body></html>")
-    labels = {"body": Label((page.tree.find(".//p"),), line)}
-    example = LabelledExample(page, Method.INDUCED, (LabelledObject((page.tree.find(".//main"),), labels),), 0.9)
+    paragraph, main = page.tree.find(".//p"), page.tree.find(".//main")
+    assert paragraph is not None
+    assert main is not None
+    labels = {"body": Label((paragraph,), line)}
+    example = LabelledExample(page, Method.INDUCED, (LabelledObject((main,), labels),), 0.9)
     single = replace(question(page), action=replace(POSTS, many=False))
     assert doubt(example, single, cautious=False) is expected
 
