@@ -34,8 +34,8 @@ _MANUALS = (
 )
 _HANDBOOKS = (
     *("apache2-doc", "aptitude-doc-en", "bind9-doc", "c++-annotations-html", "debian-policy", "debian-reference-en"),
-    *("developers-reference", "exim4-doc-html", "gap-doc", "gimp-help-en", "git-doc", "installation-guide-amd64"),
-    *("lilypond-doc-html", "maint-guide", "maxima-doc", "zsh-doc"),
+    *("debian-handbook", "developers-reference", "erlang-doc", "exim4-doc-html", "gap-doc", "gimp-help-en", "git-doc", "installation-guide-amd64"),
+    *("lilypond-doc-html", "maint-guide", "maxima-doc", "python3.11-doc", "zsh-doc"),
 )
 _ABOUT = 40
 """The subjects of a world that a script fills."""

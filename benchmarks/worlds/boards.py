@@ -6,7 +6,7 @@ from random import Random
 
 from benchmarks.worlds.archived_page import ArchivedPage
 from benchmarks.worlds.paging import count_of, pager, pages_of
-from benchmarks.worlds.prose import Writer, escaped, slug
+from benchmarks.worlds.prose import Writer, escaped, given_name, slug
 from benchmarks.worlds.subjects import Subject
 
 _POSTS, _THREADS = 8, 25
@@ -61,7 +61,7 @@ class Forum:
             yield from self._list("tag", number, name, threads)
         for member in range(_MEMBERS):
             wrote = [each for each in self.threads if any(author == member for author, _ in each.posts)]
-            yield from self._list("member", member, _member(member), wrote)
+            yield from self._list("member", member, given_name(member), wrote)
         for thread in self.threads:
             yield from self._thread(thread)
 
@@ -85,9 +85,9 @@ class Forum:
             yield self._page(self._address(thread, page), thread.title, content, labels)
 
     def _post(self, author: int, text: str) -> str:
-        by = self._link("member", author, _member(author))
+        by = self._link("member", author, given_name(author))
         body = f'<div class="{self._class("body")}"><p>{escaped(text)}</p></div>'
-        return f'<div class="{self._class("post")}"><p class="{self._class("by")}">by {by}</p>{body}</div>'
+        return f'<div class="{self._class("post")}"><p class="{self._class("by")}">{by}</p>{body}</div>'
 
     def _similar(self, thread: Thread) -> str:
         own = self.by_subject[thread.subject.name]
@@ -126,7 +126,7 @@ def forums(subjects: Sequence[Subject], threads: int, random: Random) -> Iterato
     """Yield the pages of four forums of different software, each with as many threads, about half of the subjects."""
     for skin in SKINS:
         own = random.sample(subjects, max(1, len(subjects) // 2))
-        boards = [f"Board {chr(ord('A') + number)}" for number in range(max(1, len(own) // 4))]
+        boards = [_about(own[number :: len(own) // 4]) for number in range(len(own) // 4)]
         writer = Writer(random, subjects)
         made = [_written(number, own, len(boards), writer) for number in range(threads)]
         yield from Forum(skin, boards, made, random).pages()
@@ -137,7 +137,7 @@ def _written(number: int, subjects: Sequence[Subject], boards: int, writer: Writ
     at = random.randrange(len(subjects))
     subject, board = subjects[at], at % boards if random.random() < _ALIKE else random.randrange(boards)
     posts = min(40, 1 + int(random.expovariate(0.15)))
-    written = ((_author(at, random), writer.paragraph(subject, random.randint(1, 5))) for _ in range(posts))
+    written = ((_author(at, random), text) for text in writer.paragraphs(subject, posts))
     return Thread(number, writer.title(subject), subject, board, tuple(written))
 
 
@@ -146,8 +146,9 @@ def _author(subject: int, random: Random) -> int:
     return (subject * 5 + random.randrange(5)) % _MEMBERS if random.random() < _ALIKE else random.randrange(_MEMBERS)
 
 
-def _member(number: int) -> str:
-    return f"member{number}"
+def _about(subjects: Sequence[Subject]) -> str:
+    """Return the name of a board."""
+    return ", ".join(subject.name for subject in subjects[:2])
 
 
 def _numbered(first: str, page: int, more: str) -> str:

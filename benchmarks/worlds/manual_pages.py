@@ -1,6 +1,7 @@
 """The HTML pages of unpacked documentation, with the sections that its authors put them into."""
 
 import posixpath
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,9 @@ from benchmarks.worlds.archived_page import Answer, ArchivedPage, Redirection
 
 _ENDINGS = (".html", ".htm", ".xhtml")
 _LARGEST = 2_000_000
+_LANGUAGE = "en"
+"""The language of the pages that are taken, and of those that do not say theirs: topics are none of languages."""
+_CODE = re.compile(r"[a-z]{2}([-_][A-Z]{2})?")
 _DEEPEST = 8
 """The sections above a page that are looked at."""
 _WIDEST = 0.8
@@ -26,7 +30,7 @@ class _Manual:
 
     path: str
     body: bytes
-    above: str
+    above: str = ""
 
 
 def manual(host: str, folder: Path) -> Iterator[Answer]:
@@ -50,17 +54,32 @@ def _pages(folder: Path) -> Iterator[_Manual]:
     for file in files:
         body = file.read_bytes() if file.is_file() and file.stat().st_size <= _LARGEST else b""
         path = file.relative_to(folder).as_posix()
-        if body.strip():
-            yield _Manual(path, body, _above(path, body))
+        tree = _tree(body)
+        if tree is not None and not _is_translated(folder, path) and tree.get("lang", tree.get("xml:lang", _LANGUAGE)).startswith(_LANGUAGE):
+            yield _Manual(path, body, _above(path, tree))
 
 
-def _above(path: str, body: bytes) -> str:
-    """Return the path of the page that a page names as the one above it, or nothing."""
+def _is_translated(folder: Path, path: str) -> bool:
+    """Return whether a page lies in a folder of another language, beside one of the language that is taken."""
+    parents = [Path(*Path(path).parts[: depth + 1]) for depth in range(len(Path(path).parts) - 1)]
+    return any(
+        _CODE.fullmatch(parent.name)
+        and not parent.name.startswith(_LANGUAGE)
+        and any((folder / parent).with_name(name).is_dir() for name in (_LANGUAGE, f"{_LANGUAGE}-US"))
+        for parent in parents
+    )
+
+
+def _tree(body: bytes) -> lxml.html.HtmlElement | None:
     try:
-        found = lxml.html.document_fromstring(body).xpath(_UP)
+        return lxml.html.document_fromstring(body) if body.strip() else None
     except (lxml.etree.ParserError, ValueError):
-        return ""
-    targets = [unquote(urldefrag(urljoin(f"/{quote(path)}", str(href).strip()))[0]) for href in found[:3]]
+        return None
+
+
+def _above(path: str, tree: lxml.html.HtmlElement) -> str:
+    """Return the path of the page that a page names as the one above it, or nothing."""
+    targets = [unquote(urldefrag(urljoin(f"/{quote(path)}", str(href).strip()))[0]) for href in tree.xpath(_UP)[:3]]
     return next((target.lstrip("/") for target in targets if target.startswith("/") and target != f"/{path}"), "")
 
 

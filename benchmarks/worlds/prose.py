@@ -26,33 +26,38 @@ _TALK = (
     "Moved here from another place where it did not belong.",
 )
 _ASIDES = ("On {}", "A question about {}", "{}, once more", "Notes: {}", "{} and {}", "What is {}?", "{} or {}?", "More {}")
+_TALKING, _ASTRAY = 0.05, 0.7
+"""The share of sentences that are small talk, and the largest share of a text that is about any subject."""
+_LETTERS = "bcdfghjklmnprstvz"
 _EXAMPLE = re.compile(r';\s*"')
 
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Writes by lot. ``noise`` is the share of sentences that are small talk or of another subject."""
+    """Writes by lot; ``subjects`` are all that it may stray to."""
 
     random: Random
     subjects: Sequence[Subject]
-    noise: float = 0.3
 
     def title(self, subject: Subject) -> str:
         """Return a title; one in five does not say what it is about."""
-        if self.random.random() < 0.2:
+        if self.random.random() < 0.15:
             return self.random.choice(_TALK).rstrip(".?")
         first, second = (self.random.choice(subject.senses).name for _ in range(2))
         return self.random.choice(_ASIDES).format(first, second).capitalize()
 
-    def paragraph(self, subject: Subject, sentences: int) -> str:
-        """Return a paragraph about a subject."""
-        return " ".join(self._sentence(subject) for _ in range(sentences))
+    def paragraphs(self, subject: Subject, number: int) -> tuple[str, ...]:
+        """Return paragraphs about a subject, from which some texts stray seldom and others most of the time."""
+        astray = self.random.uniform(0, _ASTRAY)
+        return tuple(self._paragraph(subject, astray) for _ in range(number))
 
-    def _sentence(self, subject: Subject) -> str:
-        lot = self.random.random()
-        if lot < self.noise / 2:
+    def _paragraph(self, subject: Subject, astray: float) -> str:
+        return " ".join(self._sentence(subject, astray) for _ in range(self.random.randint(2, 6)))
+
+    def _sentence(self, subject: Subject, astray: float) -> str:
+        if self.random.random() < _TALKING:
             return self.random.choice(_TALK)
-        about = self.random.choice(self.subjects) if lot < self.noise else subject
+        about = self.random.choice(self.subjects) if self.random.random() < astray else subject
         return described(self.random.choice(about.senses))
 
 
@@ -75,3 +80,13 @@ def slug(text: str) -> str:
     'what-is-st-john-s-wort'
     """
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "untitled"
+
+
+def given_name(number: int) -> str:
+    """Return the name of a person or a site, another one for each number below 289: no word that others use.
+
+    >>> given_name(0), given_name(149)
+    ('babab', 'salab')
+    """
+    rest, first = divmod(number, len(_LETTERS))
+    return f"{_LETTERS[first]}a{_LETTERS[rest % len(_LETTERS)]}ab"

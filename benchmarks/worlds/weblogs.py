@@ -6,7 +6,7 @@ from random import Random
 
 from benchmarks.worlds.archived_page import ArchivedPage
 from benchmarks.worlds.paging import count_of, pager, pages_of
-from benchmarks.worlds.prose import Writer, escaped, slug
+from benchmarks.worlds.prose import Writer, escaped, given_name, slug
 from benchmarks.worlds.subjects import Subject
 
 _SHOWN = 10
@@ -103,10 +103,10 @@ class Weblog:
         categories = sorted({entry.subject.name for entry in self.entries})
         recent = "".join(f"<li>{_link(each)}</li>" for each in self.entries[:5])
         listed = "".join(f'<li><a href="/category/{slug(name)}/">{escaped(name)}</a></li>' for name in categories)
-        roll = "".join(f'<li><a href="https://{host}/">{host}</a></li>' for host in HOSTS)
+        roll = "".join(f'<li><a href="https://{host}/">{_title(host)}</a></li>' for host in HOSTS)
         body = (
-            f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{escaped(title)} | {self.host}</title>'
-            f'</head><body class="blog"><header><a href="/">{self.host}</a></header><main id="main">{content}</main>'
+            f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{escaped(title)} | {_title(self.host)}</title>'
+            f'</head><body class="blog"><header><a href="/">{_title(self.host)}</a></header><main id="main">{content}</main>'
             f'<aside id="secondary"><section class="widget"><h2>Recent posts</h2><ul>{recent}</ul></section>'
             f'<section class="widget"><h2>Categories</h2><ul>{listed}</ul></section>'
             f'<section class="widget"><h2>Blogroll</h2><ul>{roll}</ul></section></aside></body></html>'
@@ -114,7 +114,7 @@ class Weblog:
         return ArchivedPage(f"https://{self.host}{path}", body.encode(), labels)
 
 
-HOSTS = tuple(f"weblog-{number}.test" for number in range(1, _BLOGS + 1))
+HOSTS = tuple(f"{given_name(number)}.test" for number in range(_BLOGS))
 
 
 def weblogs(subjects: Sequence[Subject], entries: int, random: Random) -> Iterator[ArchivedPage]:
@@ -131,11 +131,15 @@ def _entries(host: str, subjects: Sequence[Subject], number: int, writer: Writer
     for at in range(number):
         subject = random.choice(subjects)
         tags = tuple(sorted({random.choice(subject.senses[:40]).name for _ in range(random.randint(1, 4))}))
-        text = tuple(writer.paragraph(subject, random.randint(2, 6)) for _ in range(random.randint(2, 8)))
-        author, month = f"Author {random.randint(1, 4)}", (number - at) // 10
+        text = writer.paragraphs(subject, random.randint(2, 8))
+        author, month = given_name(20 + random.randrange(4)), (number - at) // 10
         made.append(Entry(host, at, writer.title(subject), subject, tags, author, month, text))
     return made
 
 
 def _link(entry: Entry) -> str:
     return f'<a href="{entry.url}">{escaped(entry.title)}</a>'
+
+
+def _title(host: str) -> str:
+    return host.partition(".")[0].capitalize()
