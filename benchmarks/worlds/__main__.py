@@ -34,7 +34,7 @@ _MANUALS = (
 )
 _HANDBOOKS = (
     *("apache2-doc", "aptitude-doc-en", "bind9-doc", "c++-annotations-html", "debian-policy", "debian-reference-en"),
-    *("debian-handbook", "developers-reference", "erlang-doc", "exim4-doc-html", "gap-doc", "gimp-help-en", "git-doc", "installation-guide-amd64"),
+    *("debian-handbook", "developers-reference", "exim4-doc-html", "gap-doc", "gimp-help-en", "git-doc", "installation-guide-amd64"),
     *("lilypond-doc-html", "maint-guide", "maxima-doc", "python3.11-doc", "zsh-doc"),
 )
 _ABOUT = 40

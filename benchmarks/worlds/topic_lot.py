@@ -17,6 +17,8 @@ _RELEVANT = (60, 0.2)
 """The same for the pages relevant to a sample: of fewer or more, an order of fetching shows little."""
 _SHARED = 0.3
 """The share of a label's pages at which it is the same topic as another one."""
+_OF_ONE_SITE = 2
+"""The most topics that are sections of one site: their labels begin with its host."""
 _TRIED = 60
 
 
@@ -35,7 +37,9 @@ def drawn(folder: Path, labels: Mapping[str, Sequence[str]], random: Random) -> 
     taken: list[frozenset[str]] = []
     for label, pages in _candidates(labels, random):
         samples = [sorted(random.sample(sorted(pages), SEEDS)) for _ in range(SAMPLES)]
-        if any(_same(pages, other) for other in taken) or not all(map(relevant.fits, samples)):
+        site = label.partition("/")[0]
+        crowded = sum(topic.partition("/")[0] == site for topic in topics) >= _OF_ONE_SITE
+        if crowded or any(_same(pages, other) for other in taken) or not all(map(relevant.fits, samples)):
             continue
         topics[label] = samples
         taken.append(pages)
