@@ -34,7 +34,15 @@ _MANUALS = (
 )
 _HANDBOOKS = (
     *("apache2-doc", "aptitude-doc-en", "bind9-doc", "c++-annotations-html", "debian-policy", "debian-reference-en"),
-    *("debian-handbook", "developers-reference", "exim4-doc-html", "gap-doc", "gimp-help-en", "git-doc", "installation-guide-amd64"),
+    *(
+        "debian-handbook",
+        "developers-reference",
+        "exim4-doc-html",
+        "gap-doc",
+        "gimp-help-en",
+        "git-doc",
+        "installation-guide-amd64",
+    ),
     *("lilypond-doc-html", "maint-guide", "maxima-doc", "python3.11-doc", "zsh-doc"),
 )
 _ABOUT = 40
@@ -93,7 +101,9 @@ def main() -> int:
     unknown = [name for name in options.names if name not in WORLDS]
     if unknown:
         parser.error(f"there is no world {unknown[0]!r}; there are {', '.join(WORLDS)}")
-    return max([_told(partial(build, name, options.out / name, options.packages), name) for name in options.names or WORLDS])
+    return max(
+        [_told(partial(build, name, options.out / name, options.packages), name) for name in options.names or WORLDS]
+    )
 
 
 def _told(building: Callable[[], int], name: str) -> int:

@@ -79,7 +79,8 @@ class Forum:
         for page, shown in pages_of(thread.posts, _POSTS):
             posts = "".join(self._post(author, text) for author, text in shown)
             links = pager(page, count, lambda n: self._address(thread, n), self._class("pager"))
-            way = f'<p class="{self._class("way")}">{self._link("board", thread.board, self.boards[thread.board])} {tag}</p>'
+            board = self._link("board", thread.board, self.boards[thread.board])
+            way = f'<p class="{self._class("way")}">{board} {tag}</p>'
             content = f"{way}{links}{posts}{links}{self._similar(thread)}"
             labels = (thread.subject.name, f"{self.skin.host}/{self.boards[thread.board]}")
             yield self._page(self._address(thread, page), thread.title, content, labels)
@@ -99,7 +100,8 @@ class Forum:
         latest = "".join(f"<li>{self._title(self.random.choice(self.threads))}</li>" for _ in range(6))
         boards = "".join(f"<li>{self._link('board', n, name)}</li>" for n, name in enumerate(self.boards))
         body = (
-            f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{escaped(title)} - {self.skin.host}</title>'
+            f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
+            f"<title>{escaped(title)} - {self.skin.host}</title>"
             f'</head><body><div class="{self._class("menu")}"><a href="/">Board index</a><ul>{boards}</ul></div>'
             f'<div id="{self._class("main")}"><h1>{escaped(title)}</h1>{content}</div>'
             f'<div class="{self._class("side")}"><h3>Latest threads</h3><ul>{latest}</ul></div></body></html>'
@@ -110,7 +112,9 @@ class Forum:
         return self._link("tag", list(self.by_subject).index(subject.name), subject.name)
 
     def _title(self, thread: Thread) -> str:
-        return f'<a class="{self._class("title")}" href="{escaped(self._address(thread, 1))}">{escaped(thread.title)}</a>'
+        return (
+            f'<a class="{self._class("title")}" href="{escaped(self._address(thread, 1))}">{escaped(thread.title)}</a>'
+        )
 
     def _address(self, thread: Thread, page: int) -> str:
         return self.skin.threaded(thread.number, slug(thread.title), page)
@@ -164,7 +168,14 @@ SKINS = (
             f"&start={(page - 1) * _THREADS}",
         ),
         lambda n, _, page: _numbered(f"/viewtopic.php?t={n}", page, f"&start={(page - 1) * _POSTS}"),
-        {"post": "post bg2", "body": "content", "by": "author", "pager": "pagination", "row": "row", "title": "topictitle"},
+        {
+            "post": "post bg2",
+            "body": "content",
+            "by": "author",
+            "pager": "pagination",
+            "row": "row",
+            "title": "topictitle",
+        },
     ),
     Skin(
         "boards-two.test",
@@ -182,7 +193,10 @@ SKINS = (
         "boards-four.test",
         lambda kind, n, _, page: f"/index.php/{kind}/{n}/{page}.html",
         lambda n, _, page: f"/index.php/message/{n}/{page}.html",
-        {name: f"x{number}" for number, name in enumerate(("post", "body", "by", "pager", "row", "list", "side", "menu"))},
+        {
+            name: f"x{number}"
+            for number, name in enumerate(("post", "body", "by", "pager", "row", "list", "side", "menu"))
+        },
     ),
 )
 """The software: one that is like phpBB, one like XenForo, one like Discourse, and one that is like none."""

@@ -82,9 +82,7 @@ def _linking(articles: Mapping[str, Article]) -> Mapping[str, Sequence[Article]]
 
 def _shown(article: Article, articles: Mapping[str, Article], others: Sequence[Article]) -> ArchivedPage:
     text = "".join(f"<p>{_linked(each, articles)}</p>" for each in article.paragraphs)
-    categories = " ".join(
-        f'<a href="/wiki/Category:{slug(name)}">{escaped(name)}</a>' for name in article.categories
-    )
+    categories = " ".join(f'<a href="/wiki/Category:{slug(name)}">{escaped(name)}</a>' for name in article.categories)
     by_lot = "".join(f"<li>{_link(each)}</li>" for each in others)
     content = (
         f'<div class="mw-parser-output">{text}</div><div id="catlinks">Categories: {categories}</div>'

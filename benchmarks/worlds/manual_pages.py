@@ -55,7 +55,11 @@ def _pages(folder: Path) -> Iterator[_Manual]:
         body = file.read_bytes() if file.is_file() and file.stat().st_size <= _LARGEST else b""
         path = file.relative_to(folder).as_posix()
         tree = _tree(body)
-        if tree is not None and not _is_translated(folder, path) and tree.get("lang", tree.get("xml:lang", _LANGUAGE)).startswith(_LANGUAGE):
+        if (
+            tree is not None
+            and not _is_translated(folder, path)
+            and tree.get("lang", tree.get("xml:lang", _LANGUAGE)).startswith(_LANGUAGE)
+        ):
             yield _Manual(path, body, _above(path, tree))
 
 

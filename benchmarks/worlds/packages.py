@@ -1,7 +1,6 @@
 """Downloads packages with the clients of their indexes, and unpacks them into folders: nothing is installed."""
 
 import subprocess
-import sys
 import tarfile
 import zipfile
 from pathlib import Path

@@ -25,7 +25,16 @@ _TALK = (
     "I will add a picture as soon as the camera works again.",
     "Moved here from another place where it did not belong.",
 )
-_ASIDES = ("On {}", "A question about {}", "{}, once more", "Notes: {}", "{} and {}", "What is {}?", "{} or {}?", "More {}")
+_ASIDES = (
+    "On {}",
+    "A question about {}",
+    "{}, once more",
+    "Notes: {}",
+    "{} and {}",
+    "What is {}?",
+    "{} or {}?",
+    "More {}",
+)
 _TALKING, _ASTRAY = 0.05, 0.7
 """The share of sentences that are small talk, and the largest share of a text that is about any subject."""
 _LETTERS = "bcdfghjklmnprstvz"

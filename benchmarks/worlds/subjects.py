@@ -68,7 +68,10 @@ def _sense(line: str) -> Sense:
     words = tuple(word.replace("_", " ") for word in fields[4 : 4 + 2 * count : 2])
     begin = 5 + 2 * count
     pointers = [fields[at : at + 3] for at in range(begin, begin + 4 * int(fields[begin - 1]), 4)]
-    to = {kinds: tuple(n for kind, n, part in pointers if kind in kinds and part == "n") for kinds in (_BROADER, _NARROWER)}
+    to = {
+        kinds: tuple(n for kind, n, part in pointers if kind in kinds and part == "n")
+        for kinds in (_BROADER, _NARROWER)
+    }
     return Sense(fields[0], int(fields[1]), words, gloss.strip(), to[_BROADER], to[_NARROWER])
 
 

@@ -31,7 +31,9 @@ class Entry:
     @property
     def url(self) -> str:
         """The address of its page."""
-        return f"https://{self.host}/{2020 + self.month // 12}/{self.month % 12 + 1:02}/{slug(self.title)}-{self.number}/"
+        return (
+            f"https://{self.host}/{2020 + self.month // 12}/{self.month % 12 + 1:02}/{slug(self.title)}-{self.number}/"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +106,10 @@ class Weblog:
         recent = "".join(f"<li>{_link(each)}</li>" for each in self.entries[:5])
         listed = "".join(f'<li><a href="/category/{slug(name)}/">{escaped(name)}</a></li>' for name in categories)
         roll = "".join(f'<li><a href="https://{host}/">{_title(host)}</a></li>' for host in HOSTS)
+        name = _title(self.host)
         body = (
-            f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{escaped(title)} | {_title(self.host)}</title>'
-            f'</head><body class="blog"><header><a href="/">{_title(self.host)}</a></header><main id="main">{content}</main>'
+            f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{escaped(title)} | {name}</title>'
+            f'</head><body class="blog"><header><a href="/">{name}</a></header><main id="main">{content}</main>'
             f'<aside id="secondary"><section class="widget"><h2>Recent posts</h2><ul>{recent}</ul></section>'
             f'<section class="widget"><h2>Categories</h2><ul>{listed}</ul></section>'
             f'<section class="widget"><h2>Blogroll</h2><ul>{roll}</ul></section></aside></body></html>'
