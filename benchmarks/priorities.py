@@ -3,12 +3,12 @@
     python -m benchmarks.priorities --worlds DIR ... [--strategies NAME,NAME] [--variant NAME=FILE ...]
         [--against NAME] [--judge cosine|labels|FILE] [--keep FOLDER] [--json FILE]
 
-A variant is the crawler as it ships with the fields of a definition (`aah simulate --icd FILE`), so that weights,
-update function and the ranker's settings can be compared. For each world and strategy there is the share of the gap
-between FIRST and the oracle that it closes, at R and at R/3, with mean and lowest over worlds and, over all samples, the
-paired sign test against `--against`. Last, for each world, the variant whose mean over the other worlds is highest, with
-its gaps on this one; `--json` writes that beside, as `.held_out.json`. FIRST is that of the world's `reference.json`
-where a judge of one's own is asked, else `paper-first`. What was read is kept, in a folder for each world.
+A variant is the crawler as it ships with the fields of a definition (`aah simulate --icd FILE`): weights, update
+function, the ranker's settings. For each world and strategy there is the share of the gap between
+FIRST and the oracle that it closes, at R and at R/3, with mean and lowest over worlds and, over all samples, the paired
+sign test against `--against`. Last, for each world, the variant whose mean over the other worlds is highest, with its
+gaps on this one; `--json` writes that beside, as `.held_out.json`. FIRST is that of the world's `reference.json` where
+a judge of one's own is asked, else `paper-first`. What was read is kept, in a folder for each world.
 """
 
 import argparse
@@ -130,8 +130,8 @@ def sign_test(better: int, worse: int) -> float:
     (True, 1.0)
     """
     number = better + worse
-    tail = sum(math.comb(number, k) for k in range(min(better, worse) + 1)) / 2**number
-    return min(1.0, 2 * tail)
+    tail: float = sum(math.comb(number, k) for k in range(min(better, worse) + 1)) / 2**number
+    return min(1.0, 2.0 * tail)
 
 
 def held_out(worlds: Sequence[Measured], names: Sequence[str]) -> Iterator[Row]:

@@ -1,14 +1,11 @@
 """Writes a world as ``aah simulate`` reads it: WARC files, topics, labels, and what it was made of."""
 
 import csv
+import gzip
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from io import BytesIO
 from pathlib import Path
 from uuid import NAMESPACE_URL, uuid5
-
-from warcio.statusandheaders import StatusAndHeaders
-from warcio.warcwriter import WARCWriter
 
 from benchmarks.worlds.archived_page import Answer, ArchivedPage
 from benchmarks.worlds.topic_lot import Topics
@@ -22,12 +19,11 @@ def write_answers(folder: Path, name: str, answers: Iterable[Answer]) -> Mapping
     labels: dict[str, tuple[str, ...]] = {}
     seen: set[str] = set()
     with (folder / f"{name}.warc.gz").open("wb") as file:
-        writer = WARCWriter(file, gzip=True)
         for answer in answers:
             if answer.url in seen:
                 continue
             seen.add(answer.url)
-            writer.write_record(_record(writer, answer))
+            file.write(gzip.compress(_record(answer), mtime=0))
             if isinstance(answer, ArchivedPage):
                 labels[answer.url] = answer.labels
     return labels
@@ -48,13 +44,19 @@ def write_topics(folder: Path, topics: Topics, sources: Mapping[str, str]) -> No
     (folder / "sources.json").write_text(json.dumps(sources, indent=1) + "\n", "utf-8")
 
 
-def _record(writer: WARCWriter, answer: Answer) -> object:
+def _record(answer: Answer) -> bytes:
     if isinstance(answer, ArchivedPage):
-        status, own, body = "200 OK", [("Content-Type", "text/html")], answer.body
+        status, own, body = "200 OK", "Content-Type: text/html", answer.body
     else:
-        status, own, body = "301 Moved Permanently", [("Location", answer.target)], b""
-    head = StatusAndHeaders(status, [*own, ("Content-Length", str(len(body)))], protocol="HTTP/1.1")
-    fields = {"WARC-Date": _DATE, "WARC-Record-ID": f"<{uuid5(NAMESPACE_URL, answer.url).urn}>"}
-    return writer.create_warc_record(
-        answer.url, "response", payload=BytesIO(body), http_headers=head, warc_headers_dict=fields
+        status, own, body = "301 Moved Permanently", f"Location: {answer.target}", b""
+    answered = f"HTTP/1.1 {status}\r\n{own}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+    fields = (
+        "WARC/1.1",
+        "WARC-Type: response",
+        f"WARC-Record-ID: <{uuid5(NAMESPACE_URL, answer.url).urn}>",
+        f"WARC-Date: {_DATE}",
+        f"WARC-Target-URI: {answer.url}",
+        "Content-Type: application/http;msgtype=response",
+        f"Content-Length: {len(answered)}",
     )
+    return "\r\n".join(fields).encode() + b"\r\n\r\n" + answered + b"\r\n\r\n"

@@ -28,8 +28,8 @@ class Targets:
 def report(finished: Finished, simulation: Simulation, targets: Targets, say: Callable[[str], object]) -> None:
     """Write the files that are wanted and say the rest, line by line. Raises ``WorldError`` where the judge fails.
 
-    Where the world has a ``reference.json``, the judge's own program judges the orders as well. With a judge that ships,
-    the gap is that between the paper's FIRST and the oracle, where both were simulated.
+    Where the world has a ``reference.json``, the judge's own program judges the orders as well. With a judge that
+    ships, the gap is that between the paper's FIRST and the oracle, where both were simulated.
     """
     if targets.orders is not None:
         write_orders(finished, targets.orders)

@@ -7,6 +7,8 @@ from typer.testing import CliRunner
 
 from aahcrawler.cli import app
 from offline.simulation import label_judge
+from offline.simulation.gaps import gap_rows
+from offline.simulation.measures import Row
 from offline.simulation.sample import WorldError
 from tests.offline.simulated_world import COOKING, SOLAR, with_reference, write_world
 
@@ -39,12 +41,20 @@ def test_a_world_without_labels_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.starts
-def test_a_simulation_goes_by_labels_and_reports_the_gap(tmp_path: Path) -> None:
+def test_a_simulation_goes_by_labels(tmp_path: Path) -> None:
     world = labelled(with_reference(write_world(tmp_path / "world")))
     names = "max,paper-first,oracle"
     shown = CliRunner().invoke(app, ["simulate", str(world), "--judge", "labels", "--strategies", names])
     assert shown.exit_code == 0, shown.output
     rows = {line.split()[0]: line.split() for line in shown.output.splitlines() if line.startswith("  ")}
     assert rows["oracle"][1] == "24"
-    assert "gap@R" in shown.output
-    assert "+1.000" in rows["oracle"][-1] or "+1.000" in " ".join(rows["oracle"])
+    assert float(rows["oracle"][2]) >= float(rows["max"][2])
+
+
+def test_the_gap_is_that_of_summed_harvests_between_first_and_the_oracle() -> None:
+    harvests = {"paper-first": (0.2, 0.4), "max": (0.5, 0.4), "oracle": (0.8, 0.8)}
+    rows = [Row(name, 2, 9, None, {"a#0": at, "a#1": at}) for name, at in harvests.items()]
+    found = {row["strategy"]: row for row in gap_rows(rows, "paper-first", "oracle")}
+    assert (found["max"]["gap@R"], found["max"]["gap@R/3"], found["oracle"]["gap@R"]) == (0.5, 0.0, 1.0)
+    assert found["max"]["gap95@R"] == [0.5, 0.5]
+    assert gap_rows(rows[:2], "paper-first", "oracle") == ()
