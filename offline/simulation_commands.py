@@ -55,8 +55,11 @@ def simulate(
     ] = None,
     judge: Annotated[
         Path | None,
-        typer.Option("--judge", metavar="FILE", help="What finds the relevant pages: `cosine`, or a file of Python."),
+        typer.Option("--judge", metavar="FILE", help="What finds the relevant pages: `cosine`, `labels`, or a file."),
     ] = None,
+    causes: Annotated[
+        bool, typer.Option("--causes", help="Say why pages that the oracle fetched were missed; needs a judge.")
+    ] = False,
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw relevance over time, SVG; needs a judge.")
     ] = None,
@@ -83,7 +86,7 @@ def simulate(
     """Crawl a folder of archived pages instead of the web, with each strategy and from each sample of seeds."""
     from knowledge_base.file_selection import named_folders
     from knowledge_base.loader import LoadError
-    from offline.simulation import cosine_judge
+    from offline.simulation.built_in_judges import judge_file
     from offline.simulation.report import Targets, report
     from offline.simulation.sample import WorldError, read_samples
     from offline.simulation.sample_definition import read_template
@@ -97,16 +100,19 @@ def simulate(
             strategies=tuple(filter(None, (name.strip() for name in strategies.split(",")))),
             knowledge_base=named_folders(os.environ.get("AAH_KNOWLEDGE_BASE", "")),
             template=read_template(icd),
-            judge=cosine_judge.FILE if judge == Path(cosine_judge.NAME) else judge,
+            judge=judge_file(judge),
             keep=keep,
             seed=seed,
             pages=pages,
             processes=processes,
+            causes=causes,
         )
         simulated(simulation)
         samples = read_samples(world)
         if plot is not None and judge is None:
             raise WorldError("--plot shows the pages that a judge calls relevant: name one with --judge FILE")
+        if causes and judge is None:
+            raise WorldError("--causes compares with the oracle, which needs a judge: name one with --judge FILE")
         if not pages and judge is None and any(sample.pages is None for sample in samples):
             raise WorldError(f"{world}: nothing says how many pages to fetch; write --pages N, or --judge FILE")
         with _progress(len(samples)) as watcher:

@@ -58,6 +58,10 @@ class BatchedCrawl:
         if self._ranking is not None:
             self._ranking.rescore(self._queue)
 
+    def queued(self) -> Sequence[int]:
+        """Return the pages that wait, the best first."""
+        return self._queue.queued()
+
     def _end(self) -> None:
         self._queue.offer_all(self._batch.end().offers)
         self._batch = self._new_batch()

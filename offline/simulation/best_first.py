@@ -108,6 +108,11 @@ class FrontierQueue:
         self._frontier.finish(lease, State.DONE, links=links)
         return links
 
+    def queued(self) -> Sequence[int]:
+        """Return the pages that wait, the best first."""
+        waiting = self._frontier.iterate(len(self._world))
+        return [number for each in waiting if (number := self._world.number(each.url)) is not None]
+
     def offer_all(self, offers: Sequence[Offer]) -> None:
         """Offer links again."""
         self._frontier.offer(offers)
@@ -135,3 +140,7 @@ class BestFirst:
     def fetched(self, visit: Visit) -> None:
         """Offer the links of a page."""
         self._queue.finish(visit.number, visit.targets, self._scoring.scores(visit))
+
+    def queued(self) -> Sequence[int]:
+        """Return the pages that wait, the best first."""
+        return self._queue.queued()

@@ -3,12 +3,13 @@
 import csv
 import json
 from array import array
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 
 from offline.simulation.judge import Bench
+from offline.simulation.label_judge import LABELS
 from offline.simulation.sample import Sample, WorldError
 from offline.simulation.simulation import Finished, Order
 from offline.simulation.world import key
@@ -36,12 +37,16 @@ class Measures:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A strategy with how many pages it fetched in all; ``measures`` are None without a judge."""
+    """A strategy with how many pages it fetched in all; ``measures`` are None without a judge.
+
+    ``by_sample`` has its harvest ratios at R and at R/3 by the name of the sample; it is empty without a judge.
+    """
 
     strategy: str
     samples: int
     fetched: int
     measures: Measures | None
+    by_sample: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
 def rows(finished: Finished, world: Path) -> tuple[Row, ...]:
@@ -69,7 +74,7 @@ def write_orders(finished: Finished, target: Path) -> None:
 
 def read_subtopics(world: Path, urls: Sequence[str]) -> Sequence[str] | None:
     """Return the subtopic of each page, empty for none, by ``topics.tsv``; None where the world has no such file."""
-    path = world / "topics.tsv"
+    path = world / LABELS
     if not path.exists():
         return None
     try:
@@ -128,7 +133,11 @@ def _course(fetched: Sequence[int], flags: Sequence[float], relevant: int) -> tu
 
 def _row(name: str, orders: Sequence[Order], measured: Sequence[Measures]) -> Row:
     own = [order for order in orders if order.strategy == name]
-    return Row(name, len(own), sum(len(order.pages) for order in own), _mean(measured) if measured else None)
+    fetched = sum(len(order.pages) for order in own)
+    if not measured:
+        return Row(name, len(own), fetched, None)
+    by_sample = {order.sample.name: (each.harvest, each.early) for order, each in zip(own, measured, strict=True)}
+    return Row(name, len(own), fetched, _mean(measured), by_sample)
 
 
 def _mean(measured: Sequence[Measures]) -> Measures:

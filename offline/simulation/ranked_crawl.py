@@ -40,6 +40,10 @@ class RankedCrawl:
         self._queue.finish(visit.number, visit.targets, [found.links[position].score for position in visit.links])
         self._ranking.rescore(self._queue)
 
+    def queued(self) -> Sequence[int]:
+        """Return the pages that wait, the best first."""
+        return self._queue.queued()
+
 
 class Ranking:
     """Teaches and asks a ranker as a real crawl does; links out of the world are refused as those out of scope are."""

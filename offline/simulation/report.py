@@ -2,16 +2,18 @@
 
 import json
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from offline.simulation import cosine_judge
+from offline.simulation.built_in_judges import BUILT_IN
+from offline.simulation.gaps import gap_rows
 from offline.simulation.judge import JudgedRow, judged_rows
 from offline.simulation.measures import Row, rows, write_orders
 from offline.simulation.plot import chart
-from offline.simulation.result_tables import all_cells, as_text, tables
+from offline.simulation.result_tables import all_cells, as_text, missed_rows, missed_text, tables
 from offline.simulation.simulation import Finished, Simulation
+from offline.simulation.strategies import FIRST, ORACLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,18 +28,24 @@ class Targets:
 def report(finished: Finished, simulation: Simulation, targets: Targets, say: Callable[[str], object]) -> None:
     """Write the files that are wanted and say the rest, line by line. Raises ``WorldError`` where the judge fails.
 
-    Where the world has a ``reference.json``, the judge's own program judges the orders as well.
+    Where the world has a ``reference.json``, the judge's own program judges the orders as well. With a judge that
+    ships, the gap is that between the paper's FIRST and the oracle, where both were simulated.
     """
     if targets.orders is not None:
         write_orders(finished, targets.orders)
     found = rows(finished, simulation.world)
-    judged = _judged(finished, simulation, targets.orders)
+    built_in = simulation.judge in BUILT_IN.values()
+    judged = gap_rows(found, FIRST, ORACLE) if built_in else _judged(finished, simulation, targets.orders)
     if targets.json is not None:
         targets.json.write_text(_as_json(finished, simulation, found, judged), "utf-8")
     if targets.plot is not None:
         targets.plot.write_text(chart(found), "utf-8")
     for line in as_text(found, judged):
         say(line)
+    if finished.missed:
+        say("")
+        for line in missed_text(finished.missed):
+            say(line)
     say("")
     say(_speed(finished))
     if simulation.judge is None:
@@ -45,9 +53,8 @@ def report(finished: Finished, simulation: Simulation, targets: Targets, say: Ca
 
 
 def _judged(finished: Finished, simulation: Simulation, orders: Path | None) -> Sequence[JudgedRow]:
-    if simulation.judge in (None, cosine_judge.FILE) or not (simulation.world / "reference.json").exists():
+    if simulation.judge is None or not (simulation.world / "reference.json").exists():
         return ()
-    assert simulation.judge is not None  # noqa: S101
     if orders is not None:
         return judged_rows(simulation.judge, simulation.world, orders)
     with tempfile.TemporaryDirectory(prefix="aah-orders-") as folder:
@@ -66,9 +73,22 @@ def _as_json(finished: Finished, simulation: Simulation, found: Sequence[Row], j
         "cpu_seconds": {"reading": round(finished.cost.reading, 1), "crawling": round(finished.cost.crawling, 1)},
         "rows": all_cells(found, judged),
         "tables": [{"title": title, "rows": cells} for title, cells in tables(found)],
+        **_missed(finished),
         "courses": {row.strategy: row.measures.course for row in found if row.measures is not None},
     }
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def _missed(finished: Finished) -> Mapping[str, object]:
+    """Return what was missed, where that was asked: its table, and each page with its cause."""
+    if not finished.missed:
+        return {}
+    pages = [
+        {"strategy": each.strategy, "sample": each.sample, "url": finished.urls[page], "cause": cause}
+        for each in finished.missed
+        for page, cause in each.causes
+    ]
+    return {"causes": missed_rows(finished.missed), "missed": pages}
 
 
 def _speed(finished: Finished) -> str:

@@ -1,10 +1,12 @@
 """Writes the results of simulated crawls, as tables for people and as JSON for programs."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from statistics import median
 
 from aahcrawler.frontier.protocol import Update
 from offline.simulation.judge import JudgedRow
 from offline.simulation.measures import Measures, Row
+from offline.simulation.missed_pages import Cause, Missed
 from offline.simulation.strategies import WIDE, update_name
 
 Cell = str | int | float | None
@@ -64,6 +66,39 @@ def as_text(rows: Sequence[Row], judged: Sequence[JudgedRow]) -> Iterator[str]:
     for title, cells in tables(rows):
         yield ""
         yield from _text(title, cells)
+
+
+def missed_rows(missed: Sequence[Missed]) -> Sequence[Cells]:
+    """Return for each strategy and sample how many pages it missed by cause, then over all samples of a strategy.
+
+    ``rank`` is the median place that queued ones had at the end.
+    """
+    strategies = dict.fromkeys(each.strategy for each in missed)
+    return [
+        cells
+        for strategy in strategies
+        for own in [[each for each in missed if each.strategy == strategy]]
+        for cells in [
+            *(_missed_cells(strategy, each.sample, [each]) for each in own),
+            _missed_cells(strategy, "all", own),
+        ]
+    ]
+
+
+def missed_text(missed: Sequence[Missed]) -> Iterator[str]:
+    """Yield the lines of the table of what was missed and why."""
+    yield from _text("Relevant pages that the oracle fetched, by what became of them", missed_rows(missed))
+
+
+def _missed_cells(strategy: str, sample: str, missed: Sequence[Missed]) -> Cells:
+    ranks = [rank for each in missed for rank in each.ranks]
+    return {
+        "strategy": strategy,
+        "sample": sample,
+        "found": sum(each.found for each in missed),
+        **{cause.value: sum(each.count(cause) for each in missed) for cause in Cause},
+        "rank": int(median(ranks)) if ranks else None,
+    }
 
 
 def _row_cells(row: Row) -> Cells:

@@ -10,13 +10,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 
-from offline.simulation.crawl_strategy import Briefing, crawl
+from offline.simulation.crawl_strategy import Briefing, Strategy, crawl
 from offline.simulation.judge import Bench, Relevance, judge_samples, load_judge
+from offline.simulation.missed_pages import Missed, Missing
 from offline.simulation.page_reader import Gathering, reader
 from offline.simulation.progress import Watcher
 from offline.simulation.sample import Sample
 from offline.simulation.sample_definition import AnalyserJudge, definition, frontier_settings
-from offline.simulation.strategies import Named, StrategyError, chosen
+from offline.simulation.strategies import ORACLE, Named, StrategyError, chosen
 from offline.simulation.visits import Visits
 from offline.simulation.worker_processes import own_processes
 from offline.simulation.world import World, recorded
@@ -29,7 +30,8 @@ class Simulation:
 
     ``template`` are fields of a definition that all crawls share; ``seed`` is that of the random numbers; ``pages`` is
     a budget for all samples, 0 for that of each. ``judge`` is the file of a judge, None where there is none. ``keep``
-    is a folder for the reading of the world, which the next simulation then reuses; None discards it.
+    is a folder for the reading of the world, which the next simulation then reuses; None discards it. ``causes`` asks
+    why strategies missed pages; the oracle then runs with them.
     """
 
     world: Path
@@ -41,6 +43,7 @@ class Simulation:
     seed: int = 0
     pages: int = 0
     processes: int = 1
+    causes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,7 @@ class Finished:
     urls: Sequence[str]
     bench: Bench | None
     cost: Cost
+    missed: tuple[Missed, ...] = ()
 
     @property
     def pages_per_second(self) -> float:
@@ -103,11 +107,13 @@ def simulate(simulation: Simulation, samples: Sequence[Sample], watcher: Watcher
         bench, cost = _read(simulation, samples, kept, executor, watcher)
         tasks = [_task(simulation, folder, sample, bench) for sample in samples]
         orders: list[Order] = []
-        for found, spent in _run(tasks, executor):
-            orders += found
-            cost += spent
-            watcher.crawling(sum(len(order.pages) for order in found))
-        return Finished(tuple(orders), recorded(folder), bench, cost)
+        missed: list[Missed] = []
+        for found in _run(tasks, executor):
+            orders += found.orders
+            missed += found.missed
+            cost += found.cost
+            watcher.crawling(sum(len(order.pages) for order in found.orders))
+        return Finished(tuple(orders), recorded(folder), bench, cost, tuple(missed))
 
 
 def simulated(simulation: Simulation) -> tuple[Named, ...]:
@@ -117,18 +123,24 @@ def simulated(simulation: Simulation) -> tuple[Named, ...]:
     """
     named = chosen(simulation.strategies)
     if simulation.judge is not None:
-        return named
+        return tuple(dict.fromkeys((*named, *chosen([ORACLE])))) if simulation.causes else named
     needing = [each.name for each in named if each.needs_judge]
     if needing and simulation.strategies:
         raise StrategyError(f"{needing[0]} needs the judge's judgements: name the judge with --judge FILE")
     return tuple(each for each in named if not each.needs_judge)
 
 
-def simulate_sample(task: Task) -> tuple[list[Order], Cost]:
-    """Run every strategy on a sample; what fetching a page reveals is worked out once for all of them.
+@dataclass(frozen=True, slots=True)
+class Crawled:
+    """The crawls of one sample, what they missed where that was asked, and their cost."""
 
-    Return the orders and the cost.
-    """
+    orders: list[Order]
+    missed: list[Missed]
+    cost: Cost
+
+
+def simulate_sample(task: Task) -> Crawled:
+    """Run every strategy on a sample; what fetching a page reveals is worked out once for all of them."""
     started = time.process_time()
     simulation, sample = task.simulation, task.sample
     icd = definition(sample, simulation.template)
@@ -137,15 +149,37 @@ def simulate_sample(task: Task) -> tuple[list[Order], Cost]:
         judge = AnalyserJudge(icd, world)
         visits = Visits(world, seeds, judge)
         orders: list[Order] = []
+        made: dict[str, Strategy] = {}
         for named in simulated(simulation):
             random = Random(f"{simulation.seed}/{sample.name}/{named.name}")
             budget = sample.pages or len(world)
             briefing = Briefing(
                 world, visits, judge, frontier_settings(icd), icd.scoring, random, budget, task.relevance
             )
-            pages = crawl(named.make(briefing), visits, seeds, budget)
+            strategy = named.make(briefing)
+            pages = crawl(strategy, visits, seeds, budget)
             orders.append(Order(sample, named.name, pages))
-    return orders, Cost(world.seconds, time.process_time() - started - world.seconds, world.pages_read)
+            if simulation.causes:
+                made[named.name] = strategy
+        missed = _missed(task, Missing(world, visits, _relevant(task).__contains__), orders, made) if made else []
+    cost = Cost(world.seconds, time.process_time() - started - world.seconds, world.pages_read)
+    return Crawled(orders, missed, cost)
+
+
+def _missed(task: Task, missing: Missing, orders: Sequence[Order], made: Mapping[str, Strategy]) -> list[Missed]:
+    oracle = next(order.pages for order in orders if order.strategy == ORACLE)
+    compared = [order for order in orders if order.strategy != ORACLE]
+    return [
+        missing.missed(task.sample.name, order.strategy, order.pages, oracle, made[order.strategy])
+        for order in compared
+    ]
+
+
+def _relevant(task: Task) -> frozenset[int]:
+    """Return the pages that the judge calls relevant to a task's sample."""
+    assert task.simulation.judge is not None  # noqa: S101 - asked for with a judge alone
+    judge, relevance = load_judge(task.simulation.judge), task.relevance or ()
+    return frozenset(page for page in range(len(relevance)) if judge.harvest([page], relevance, 1))
 
 
 def _executor(processes: int, stack: ExitStack) -> Executor | None:
@@ -197,5 +231,5 @@ def _task(simulation: Simulation, folder: Path, sample: Sample, bench: Bench | N
     return Task(simulation, folder, replace(sample, pages=pages), relevance)
 
 
-def _run(tasks: Sequence[Task], executor: Executor | None) -> Iterator[tuple[list[Order], Cost]]:
+def _run(tasks: Sequence[Task], executor: Executor | None) -> Iterator[Crawled]:
     yield from map(simulate_sample, tasks) if executor is None else executor.map(simulate_sample, tasks)

@@ -28,6 +28,10 @@ UNLEARNED = "aahcrawler-unlearned"
 """The same without the ranker that learns."""
 BATCHED = "aahcrawler-batch"
 """As shipped, with batches: of the definition's number of pages, or of ``BATCH`` where it asks for none."""
+FIRST = "paper-first"
+"""The paper's plain strategy, from which gaps are measured."""
+ORACLE = "oracle"
+"""Best-first by what the judge will say."""
 WIDE = 5
 """The other balance that the paper tries (section 5.1)."""
 
@@ -60,7 +64,7 @@ def strategies() -> Mapping[str, Named]:
         Named("tag-path-bandit", "UCB1 over the places of links", lambda _: TagPathBandit()),
         Named("breadth-first", "in the order of discovery", partial(_with_update, EqualScoring, Update.FIRST, 1)),
         Named("random", "by lot", lambda briefing: RandomOrder(briefing.random)),
-        Named("oracle", "knows the judgements in advance", _oracle, needs_judge=True),
+        Named(ORACLE, "knows the judgements in advance", _oracle, needs_judge=True),
     )
     return {each.name: each for each in named}
 

@@ -144,15 +144,20 @@ class World:
             numbers[self._numbers[key(urls.canonicalize(address) or address)]] = None
         return tuple(numbers)
 
+    def page(self, number: int) -> Page:
+        """Return a page as it was recorded."""
+        begin, end = self._offsets[number], self._offsets[number + 1]
+        self._file.seek(begin)
+        page: Page = _unpacked(self._file.read(end - begin))
+        return page
+
     def _understood(self, number: int) -> Understood:
         known = self._known.execute("SELECT packed FROM pages WHERE number = ?", (number,)).fetchone()
         if known is not None:
             understood: Understood = _unpacked(known[0])
             return understood
         began = process_time()
-        begin, end = self._offsets[number], self._offsets[number + 1]
-        self._file.seek(begin)
-        understood = self._read(_unpacked(self._file.read(end - begin)))
+        understood = self._read(self.page(number))
         self._known.execute("INSERT OR IGNORE INTO pages VALUES (?, ?)", (number, _packed(understood)))
         self.pages_read += 1
         self.seconds += process_time() - began

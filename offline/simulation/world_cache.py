@@ -10,6 +10,7 @@ import online_analysis
 from aahcrawler.segments import segments
 from knowledge_base.file_selection import SHIPPED, files_of
 from offline.simulation.judge import Relevance
+from offline.simulation.label_judge import LABELS
 from offline.simulation.sample import Sample, WorldError
 
 _CRAWLER, _ANALYSIS, _HERE = (
@@ -27,12 +28,15 @@ _READ_BY = (
 class WorldCache:
     """A folder with the reading of a world, and a judge's judgements of it.
 
-    A stamp tells this world, this software and this knowledge base from others; judgements depend on the world alone.
+    A stamp tells this world, this software and this knowledge base from others; judgements depend on the
+    world and its labels alone.
     """
 
     def __init__(self, folder: Path, world: Path, knowledge_base: Sequence[Path]) -> None:
         self.folder = folder
         self._world = _digest(_archived(world))
+        labels = world / LABELS
+        self._labels = _content(labels) if labels.is_file() else ""
         self._stamp = _digest(
             (
                 self._world,
@@ -60,20 +64,26 @@ class WorldCache:
 
     def relevance(self, judge: Path, samples: Sequence[Sample]) -> Relevance | None:
         """Return the judge's stored judgements; None where none are stored for this judge and these samples."""
-        if not _says(self.folder / "judged.stamp", self._judged_stamp(judge, samples)):
+        if not _says(_judged(self.folder, judge, ".stamp"), self._judged_stamp(judge, samples)):
             return None
-        relevance: Relevance = pickle.loads((self.folder / "judged").read_bytes())  # noqa: S301 - written by us
+        relevance: Relevance = pickle.loads(_judged(self.folder, judge).read_bytes())  # noqa: S301 - written by us
         return relevance
 
     def keep(self, relevance: Relevance, judge: Path, samples: Sequence[Sample]) -> None:
         """Store a judge's judgements."""
-        (self.folder / "judged.stamp").unlink(missing_ok=True)
-        (self.folder / "judged").write_bytes(pickle.dumps(relevance))
-        (self.folder / "judged.stamp").write_text(self._judged_stamp(judge, samples), "utf-8")
+        stamp = _judged(self.folder, judge, ".stamp")
+        stamp.unlink(missing_ok=True)
+        _judged(self.folder, judge).write_bytes(pickle.dumps(relevance))
+        stamp.write_text(self._judged_stamp(judge, samples), "utf-8")
 
     def _judged_stamp(self, judge: Path, samples: Sequence[Sample]) -> str:
         seeds = (f"{sample.name}: {seed}" for sample in samples for seed in sample.seeds)
-        return _digest((self._world, _content(judge), *seeds))
+        return _digest((self._world, self._labels, _content(judge), *seeds))
+
+
+def _judged(folder: Path, judge: Path, suffix: str = "") -> Path:
+    """Return the file of a judge's judgements: several judges may be asked in turn."""
+    return folder / f"judged-{judge.stem}{suffix}"
 
 
 def _archived(world: Path) -> Iterable[str]:
