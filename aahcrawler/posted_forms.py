@@ -10,12 +10,15 @@ from typing import Final, NamedTuple
 HOP: Final = "P"
 """The letter of the hop from a form to the page that it gives (``aahcrawler.frontier.hops``)."""
 
+ENCODING: Final = "application/x-www-form-urlencoded"
+"""The media type of what is posted, that of a form that names none."""
+
 _MARK: Final = "__wb_method=POST"
 _NAME: Final = "__wb_method="
 
 
 class PostedForm(NamedTuple):
-    """The URL that a form is sent to, and the body that it sends (``application/x-www-form-urlencoded``)."""
+    """The URL that a form is sent to, and the body that it sends (`ENCODING`)."""
 
     target: str
     body: str

@@ -210,6 +210,20 @@ def test_a_form_without_action_asks_its_own_page() -> None:
     assert form_of('<form action="find"></form>', "http://a.test/g/").filled({"q": "x"}) == "http://a.test/g/find?q=x"
 
 
+@pytest.mark.parametrize("attributes", ['enctype="multipart/form-data"', 'enctype=" Text/Plain "'])
+def test_a_form_that_is_posted_otherwise_than_urlencoded_is_not_sent(attributes: str) -> None:
+    tree: HtmlElement = document_fromstring(f'<form method="post" {attributes}><input name="q"></form>')
+    with pytest.raises(NotSentError, match="it is sent as"):
+        submission(next(tree.iter("form")), HERE, HERE, may_post=True)
+
+
+def test_the_button_says_how_a_form_is_encoded() -> None:
+    markup = """<form method="post" enctype="text/plain"><input name="q">
+    <button formenctype="application/x-www-form-urlencoded">Find</button></form>"""
+    tree: HtmlElement = document_fromstring(markup)
+    assert submission(next(tree.iter("form")), HERE, HERE, may_post=True).is_post
+
+
 @pytest.mark.parametrize(
     ("markup", "reason"),
     [

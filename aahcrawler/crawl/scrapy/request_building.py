@@ -13,7 +13,7 @@ from aahcrawler.crawl.fetch.download_handler import CAPTURED_AS, ENDING
 from aahcrawler.crawl.fetch.ip_claims import IP_CLAIM
 from aahcrawler.frontier.hops import Hop
 from aahcrawler.frontier.protocol import Lease
-from aahcrawler.posted_forms import PostedForm, posted_by
+from aahcrawler.posted_forms import ENCODING, PostedForm, posted_by
 
 
 def sent_form(lease: Lease) -> PostedForm | None:
@@ -27,7 +27,7 @@ def posting(request: Request, form: PostedForm) -> Request:
         url=form.target,
         method="POST",
         body=form.body.encode("ascii"),
-        headers={**request.headers, "Content-Type": "application/x-www-form-urlencoded"},
+        headers={**request.headers, "Content-Type": ENCODING},
         meta={**request.meta, CAPTURED_AS: request.url},
     )
 

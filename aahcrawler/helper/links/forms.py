@@ -10,7 +10,7 @@ from lxml.html import HtmlElement
 
 from aahcrawler import urls
 from aahcrawler.page import text
-from aahcrawler.posted_forms import PostedForm, is_reserved, posted_by, url_of
+from aahcrawler.posted_forms import ENCODING, PostedForm, is_reserved, posted_by, url_of
 
 MOST_CONTROLS = 500
 """The most controls of one form that are read."""
@@ -20,6 +20,7 @@ Entry = tuple[str, str]
 _CONTROLS = ("button", "input", "select", "textarea")
 _BUTTONS = frozenset({"submit", "image"})
 _SECRET = frozenset({"password", "file"})
+_OTHER_ENCODINGS = frozenset({"multipart/form-data", "text/plain"})
 _BREAK = re.compile(r"\r\n?|\n")
 _owned = etree.XPath("//*[self::button or self::input or self::select or self::textarea][@form = $name]")
 
@@ -74,6 +75,9 @@ def submission(form: HtmlElement, page_url: str, base_url: str, *, may_post: boo
             f"its method is {method}, and only forms that ask and change nothing (get) are sent; "
             'name the pages it leads to by <select> or <request>, or say safe="search" where that is all it does'
         )
+    encoding = (override.get("formenctype") or form.get("enctype") or "").strip().lower()
+    if method == "post" and encoding in _OTHER_ENCODINGS:
+        raise NotSentError(f"it is sent as {encoding}, and only forms sent as {ENCODING} are posted; choose another")
     if any(_type(control) in _SECRET for control in controls):
         raise NotSentError("it asks for a password or a file; choose another form")
     reference = text.fold(override.get("formaction") or form.get("action") or "")
