@@ -11,11 +11,13 @@ import time
 from pathlib import Path
 
 import pytest
+from redis import Redis
 
 from aahcrawler.frontier.protocol import FrontierAwayError, FrontierSettings, FrontierUnavailableError, Offer, State
 from aahcrawler.frontier.redis.frontier import RedisFrontier
 from aahcrawler.frontier.server import binary, embedded
 from aahcrawler.frontier.server.embedded import EmbeddedServer
+from aahcrawler.frontier.server.file_sync import FileSync
 from aahcrawler.frontier.server.server_process import Ownership, claim
 from tests.crawl.crawling import PATIENCE, until
 
@@ -23,6 +25,7 @@ CRAWLER = """
 import sys
 from pathlib import Path
 from aahcrawler.frontier.server.embedded import EmbeddedServer
+from aahcrawler.frontier.server.file_sync import FileSync
 from aahcrawler.frontier.protocol import FrontierSettings, Offer
 from aahcrawler.frontier.redis.frontier import RedisFrontier
 folder, start = Path(sys.argv[1]), int(sys.argv[2])
@@ -79,6 +82,41 @@ def test_nothing_acknowledged_is_lost_when_processes_are_killed(folder: Path) ->
         assert all(frontier.state(f"http://a.test/{i}") is State.QUEUED for i in range(last + 1))
         assert counts in (last + 1, last + 2)
         frontier.close()
+
+
+def test_the_file_is_forced_to_the_disk_by_the_process_that_uses_the_server(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    synced: list[int] = []
+
+    def fsync(number: int) -> None:
+        synced.append(os.fstat(number).st_size)
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with EmbeddedServer(folder) as server, Redis.from_url(server.url) as client:
+        assert client.config_get("appendfsync") == {"appendfsync": "no"}, "else it puts writing off"
+        for _ in range(2):
+            client.set("key", bytes(50_000))
+            until(lambda: any(size > 50_000 for size in synced))
+            synced.clear()
+    said = "a power failure may lose more than the last second of the frontier: [Errno 5] Input/output error"
+    assert [record.getMessage() for record in caplog.records] == [said]
+
+
+def test_what_is_in_the_disk_is_not_forced_there_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    file_sync = FileSync(tmp_path, "a")
+    file_sync.sync()
+    (tmp_path / "a.1").write_bytes(b"x")
+    (tmp_path / "b").write_bytes(b"x")
+    file_sync.sync()
+    file_sync.sync()
+    assert len(synced) == 1
+    (tmp_path / "a.1").write_bytes(b"xy")
+    file_sync.sync()
+    assert len(synced) == 2
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux tells a process of its parent's death")

@@ -23,8 +23,8 @@ GROWTH = 2.0
 """What a site's pause is multiplied by when it answers that it has too much to do."""
 SHRINKAGE = 0.8
 """What a pause that was learned is multiplied by with each answer that is none of these."""
-ALIKE = 0.25
-"""Seconds by which the frontier and this process may differ on when a queue has rested."""
+ALIKE, ALIKE_SHARE = 0.25, 0.02
+"""Seconds, and share of a wait, by which the frontier and this process may differ on when a queue has rested."""
 SHORTEST = 0.1
 """Seconds below which a pause that was learned is forgotten."""
 OVERLOADED = frozenset({429, 503})
@@ -105,8 +105,8 @@ class PolitenessTracker:
 
     def rests_for(self, seconds: float) -> str:
         """Return the queue that may be fetched from in so many seconds; empty where that is none, or several."""
-        at = self._clock() + seconds
-        found = [queue for queue, known in self._known.items() if abs(known.next - at) <= ALIKE]
+        at, alike = self._clock() + seconds, max(ALIKE, ALIKE_SHARE * seconds)
+        found = [queue for queue, known in self._known.items() if abs(known.next - at) <= alike]
         return found[0] if len(found) == 1 else ""
 
     def obey_crawl_delay(self, url: str, crawl_delay: float) -> None:

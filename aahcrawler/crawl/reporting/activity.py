@@ -2,12 +2,12 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, inf
 
 MOST_SITES = 4
 """Sites that are named; the others are counted."""
 SHORT = 1.0
-"""Seconds below which a wait is none."""
+"""Seconds below which a wait is none, and two waits are one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +39,22 @@ class Activity:
 def together(activities: Collection[Activity]) -> Activity | None:
     """Return what several do: all sites, or the wait of the one that waits least; None where there is nobody.
 
+    Of those that wait for the same, some may not know the site: the others name it.
+
     >>> str(together([Activity(["a.org"]), Activity(wait=9.0), Activity(["b.org", "a.org"])]))
     'fetching from a.org, b.org'
     >>> str(together([Activity(wait=9.0, next_site="a.org"), Activity(), Activity(wait=5.0, next_site="b.org")]))
+    'next fetch from b.org in 5 s'
+    >>> str(together([Activity(wait=4.9), Activity(wait=5.0, next_site="b.org")]))
     'next fetch from b.org in 5 s'
     """
     sites = dict.fromkeys(site for each in activities for site in each.sites)
     if sites:
         return Activity(tuple(sites))
-    return min(activities, key=lambda each: float("inf") if each.wait is None else each.wait, default=None)
+    least = min(map(_wait, activities), default=0.0)
+    alike = (each for each in activities if _wait(each) <= least + SHORT)
+    return max(alike, key=lambda each: (bool(each.next_site), -_wait(each)), default=None)
+
+
+def _wait(activity: Activity) -> float:
+    return inf if activity.wait is None else activity.wait
