@@ -14,7 +14,7 @@ from collections.abc import Set as AbstractSet
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import takewhile
+from itertools import groupby, takewhile
 
 from lxml.etree import Comment, ProcessingInstruction, XPath, strip_tags
 from lxml.etree import _Element as Element
@@ -52,6 +52,8 @@ _too_deep = XPath("boolean(self::*" + MOST_DEPTH * "/*" + ")")
 _FIRST_LINES = 8
 _LINKED, _FREE = 0.9, 0.3
 _LONGEST_WAY = 40
+_LISTS = frozenset({"ul", "ol", "dl"})
+_COUNT = re.compile(r"\s*[(\[]\s*\d[\d.,\s]*[)\]]\s*")
 _NO_WORD = re.compile(r"\W+")
 _SENTENCE = tuple(".!?…。！？")
 _ENDED = re.compile(r"\w\w[.!?…](?:\W|$)|[。！？]")
@@ -135,7 +137,8 @@ def article_text(page: Page, prepared: PreparedPage, part: MainPart | None) -> A
     read = _Lines(_trafilatura(page), shown.linked)
     structure = _Lines(part.body.plain().split("\n") if part is not None else (), shown.linked)
     lines, agreed = _agreed(page, read, structure, shown)
-    title = shown.headings | {_key(prepared.names.title)}
+    lines = lines if agreed else _with_lists(lines, structure, shown)
+    title = shown.headings | {_key(prepared.names.title)} | {_key(part.title) if part is not None else ""}
     begun = _below_heading(shown, lines, part)
     whole = tuple(_without_byline(_without_title(begun, title), part))
     lead = tuple(_lead(shown, part, whole))
@@ -234,6 +237,42 @@ def _agreed(page: Page, read: "_Lines", structure: "_Lines", shown: "_Shown") ->
     return (best.lines, True) if best.running else (read.lines, False)
 
 
+def _with_lists(lines: Sequence[str], structure: "_Lines", shown: "_Shown") -> Sequence[str]:
+    """Return lines with the lists amid them that were left out, and that the structure of the page has.
+
+    Such a list follows a line in the same element, holds running text and no links, and another line of the text
+    follows it, or each of its own ends a sentence.
+    """
+    has = set(map(_key, lines))
+    known = dict(zip(structure.letters, structure.lines, strict=True))
+    if has.issuperset(structure.long):
+        return lines
+    found = list(lines)
+    for place, first, end in shown.lists():
+        blocks = shown.blocks[first:end]
+        keys = [each.key for each in blocks]
+        if not has.isdisjoint(keys) or not all(key in known for key in keys) or max(map(len, keys)) < RUNNING:
+            continue
+        before, after = shown.blocks[first - 1 : first], shown.blocks[end : end + 1]
+        if any(each.linked > _FREE for each in blocks) or shown.pictures_in(place):
+            continue
+        if not _stands_beside(shown, before, place, has):
+            continue
+        ended = all(known[key].rstrip(_QUOTES).endswith(_SENTENCE) for key in keys)
+        if ended or _stands_beside(shown, after, place, has):
+            at = next(number for number, line in enumerate(found) if _key(line) == before[0].key)
+            found[at + 1 : at + 1] = [known[key] for key in keys]
+    return found
+
+
+def _stands_beside(shown: "_Shown", blocks: Sequence["_Block"], place: int, has: Collection[str]) -> bool:
+    """Return whether a line is one of some, and stands in the element that holds another element."""
+    outline = shown.outline
+    return any(
+        each.key in has and outline.common(each.pieces[0].owner, place) == outline.parents[place] for each in blocks
+    )
+
+
 def _trafilatura(page: Page) -> list[str]:
     """Return the lines that trafilatura reads, none on a page that is too large or nested too deeply for it."""
     if int(page.tree.xpath("count(//*)")) > MOST_READ or _too_deep(page.tree):
@@ -319,8 +358,11 @@ class _Block:
 
     @property
     def linked(self) -> float:
-        """The share of its text that is links, of all but the words before a headline ("Read more:") that is one."""
-        whole = sum(piece.weight for piece in self.pieces if piece.linked or _key(piece.text))
+        """The share of its text that is links, of all but the words before a headline ("Read more:") that is one.
+
+        A number in brackets counts what a link leads to, and is no text.
+        """
+        whole = sum(piece.weight for piece in self.pieces if piece.linked or _says(piece.text))
         linked = sum(piece.weight for piece in self.pieces if piece.linked)
         if linked >= RUNNING and self.pieces[0].text.endswith(":"):
             whole -= self.pieces[0].weight
@@ -352,6 +394,25 @@ class _Shown:
         """The letters of first-level headings."""
         inside = self.outline.is_within
         return frozenset(each.key for each in self.blocks if inside(each.pieces[0].owner, ("h1",)))
+
+    def lists(self) -> Iterator[tuple[int, int, int]]:
+        """Yield the place of each outermost list, and the numbers of its first line and of the one after its last."""
+        within = [
+            next((at for at in reversed(self._around(each)) if self.outline.tags[at] in _LISTS), -1)
+            for each in self.blocks
+        ]
+        for place, numbers in groupby(range(len(within)), lambda number: within[number]):
+            if place >= 0:
+                first, *others = numbers
+                yield place, first, (others or [first])[-1] + 1
+
+    def pictures_in(self, place: int) -> bool:
+        """Return whether an element holds pictures, which its lines may be captions of."""
+        return next(self.outline.elements[place].iter("img", "picture", "figure"), None) is not None
+
+    def _around(self, block: _Block) -> Sequence[int]:
+        owner = block.pieces[0].owner
+        return (owner, *self.outline.ancestors(owner))
 
     def element(self, block: _Block) -> Element:
         """Return the element that a line is the text of."""
@@ -444,6 +505,11 @@ def merged(text: str, other: str, third: str) -> str:
     has = first.keys + second.keys
     inner = [line for line in kept if f"\n{_key(line)}\n" in has or not _key(line)]
     return "\n".join((*first.lines_before(inner), *inner))
+
+
+def _says(text: str) -> bool:
+    """Return whether a text has letters, and is no count such as ``(12)``."""
+    return bool(_key(text)) and not _COUNT.fullmatch(text)
 
 
 def _key(line: str) -> str:

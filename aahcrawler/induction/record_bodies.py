@@ -31,6 +31,7 @@ _BREAKS = frozenset({"br", "hr", "wbr", "img"})
 _SHORT = 25
 _LONGEST_CONTROL = 40
 _LONGEST_CONTROLS = 200
+_MOSTLY, _OUTWEIGHS, _FEWEST_SIGNED = 0.8, 2.0, 3
 MOST_A_RECORD = 1_500
 """The most text of one record that counts, so that one long post does not decide alone."""
 
@@ -174,7 +175,8 @@ class _Descent:
                 if self._goes_on(kept, inner):
                     frontier = inner
                     continue
-            return [self._found(number, places) for number, places in enumerate(self._without_controls(kept))]
+            kept = self._without_signatures(self._without_controls(kept))
+            return [self._found(number, places) for number, places in enumerate(kept)]
         return [self._found(number, list(places)) for number, places in enumerate(frontier)]
 
     def _without_controls(self, kept: list[list[int]]) -> list[list[int]]:
@@ -183,6 +185,44 @@ class _Descent:
         shared = Counter(filter(None, last.values()))
         common = {text for text, times in shared.items() if times >= max(2, 0.5 * len(kept))}
         return [places[:-1] if last.get(number) in common else places for number, places in enumerate(kept)]
+
+    def _without_signatures(self, kept: list[list[int]]) -> list[list[int]]:
+        """Leave out what stands behind the text of several records and is none of it.
+
+        That is what follows the byline, where most of the text stands above it, and an element at the end, where other
+        records end with the very same.
+        """
+        split = [self._split(number, places) for number, places in enumerate(kept)]
+        both = [(above, below) for above, below in split if above and below]
+        if len(kept) > 1 and both and sum(bool(above) for above, _ in split) >= _MOSTLY * len(kept):
+            held, behind = (sum(self._held(each[side]) for each in both) for side in (0, 1))
+            if held >= _OUTWEIGHS * behind:
+                kept = [above or below for above, below in split]
+        last = {number: places[-1] for number, places in enumerate(kept) if len(places) > 1}
+        first = {self._slot(places[0]) for places in kept if places}
+        slots = Counter(self._slot(place) for place in last.values()).keys() - first
+        signed = {slot for slot in slots if self._repeats(slot, last)}
+        return [
+            places[:-1] if number in last and self._slot(last[number]) in signed else places
+            for number, places in enumerate(kept)
+        ]
+
+    def _split(self, number: int, places: Sequence[int]) -> tuple[list[int], list[int]]:
+        """Return the elements of a record above its last date, author or title, and those below."""
+        last = max(self.beside.get(number, ()), default=-1)
+        return [place for place in places if place < last], [place for place in places if place > last]
+
+    def _held(self, places: Sequence[int]) -> float:
+        return min(sum(map(self.content.weight, places)), MOST_A_RECORD)
+
+    def _repeats(self, slot: Slot, last: Mapping[int, int]) -> bool:
+        """Return whether half of the elements of a slot, at least three, say what another one of them says."""
+        outline = self.content.outline
+        texts = Counter(
+            excerpt(outline.elements[place], _LONGEST_CONTROLS) for place in last.values() if self._slot(place) == slot
+        )
+        repeated = sum(times for text, times in texts.items() if times > 1 and text)
+        return texts.total() >= _FEWEST_SIGNED and 2 * repeated >= texts.total()
 
     def _links(self, place: int) -> str:
         """Return the text of an element that shows links alone, empty if it shows others as well."""

@@ -262,7 +262,8 @@ class _Names:
         texts = Counter(name.text for name in found.values())
         coverage = len(found) / records
         hrefs = {name.href for name in found.values()}
-        if coverage < 0.5 or (len(texts) == 1 and (records >= 4 or len(hrefs) > 1)):
+        alone = len(texts) == 1 and (records >= 4 or len(hrefs) > 1)
+        if coverage < 0.5 or (alone and not (len(hrefs) == 1 and all(map(self._is_user, found.values())))):
             return 0.0
         score = 2.0 * coverage
         score += 2.0 * _share(found, lambda name: bool(name.href and _is_user_address(name.href)))
@@ -275,6 +276,11 @@ class _Names:
         score -= 3.0 * _share(found, self._is_title)
         score -= 0.02 * sum(map(len, texts)) / len(texts)
         return score
+
+    def _is_user(self, name: Name) -> bool:
+        """Return whether a name leads to a page of a person and is called one, as on the page of one author's posts."""
+        called = self.content.outline.once(name.place, _names_user)
+        return called and bool(name.href and _is_user_address(name.href))
 
     def _is_near_date(self, name: Name) -> bool:
         outline = self.content.outline

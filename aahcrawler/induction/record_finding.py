@@ -19,7 +19,7 @@ from aahcrawler.induction.record_bodies import Content, Found, Part, Slot, bodie
 from aahcrawler.induction.record_fields import Fields, Name, name_at, read_unsigned, sign
 from aahcrawler.induction.record_identity import RecordIdentity, Template, addresses
 from aahcrawler.induction.record_sets import Byline, Dated, Nature, Record, RecordSet
-from aahcrawler.induction.record_shapes import follow, matches
+from aahcrawler.induction.record_shapes import follow, known_shapes, matches
 from aahcrawler.induction.signed_contributions import signed_records
 from aahcrawler.induction.teaser_detection import Leads
 from aahcrawler.page import Page
@@ -89,7 +89,7 @@ def _holds_own_comments(prepared: PreparedPage, candidate: Candidate) -> bool:
 def _known(prepared: PreparedPage, found: Sequence["_Judged"]) -> Iterator["_Judged"]:
     """Yield records of the shapes that the site has shown on other pages, where no posts were found by other means."""
     outline = prepared.outline
-    for shape in prepared.shapes:
+    for shape in known_shapes(prepared.shapes):
         roots = matches(outline, shape)
         if not roots:
             continue
@@ -173,7 +173,10 @@ class _Reading:
         return RecordSet(_container(outline, parts), records, Nature.POSTS, confidence)
 
     def of_shape(self, shape: RecordShape) -> RecordSet | None:
-        """Return the records of a known shape that have a text and a date or an author; None where there are none."""
+        """Return the records of a known shape that have a text and a date or an author; None where there are none.
+
+        Those of a shape that may stand anywhere have both.
+        """
         outline = self.prepared.outline
         roots = sorted(root for record in self.candidate.records for root in record)
         parts = [Part(record, _holes(outline, record, roots)) for record in self.candidate.records]
@@ -182,7 +185,12 @@ class _Reading:
         sign(fields, content, self.prepared.shown)
         self._place_fields(fields, parts, shape)
         found = _bodies(content, fields)
-        kept = [n for n, body in enumerate(found) if body is not None and (n in fields.dates or n in fields.names)]
+        fewest = 1 if shape.around else 2
+        kept = [
+            number
+            for number, body in enumerate(found)
+            if body is not None and (number in fields.dates) + (number in fields.names) >= fewest
+        ]
         if not kept or (shape.date is not None and not any(number in fields.dates for number in kept)):
             return None
         records = self._records(parts, fields, found, shape.permalink)

@@ -39,7 +39,13 @@ def matches(outline: Outline, shape: RecordShape) -> tuple[tuple[int, ...], ...]
 def is_of(outline: Outline, found: RecordSet, shapes: Sequence[RecordShape]) -> bool:
     """Return whether all records of a set are of one of some shapes."""
     roots = {tuple(outline.places[element] for element in record.elements) for record in found.records}
-    return any(roots.issubset(matches(outline, shape)) for shape in shapes)
+    return any(roots.issubset(matches(outline, shape)) for shape in known_shapes(shapes))
+
+
+def known_shapes(shapes: Sequence[RecordShape]) -> Iterator[RecordShape]:
+    """Yield shapes as they are, then those of records that are told by themselves, wherever they stand."""
+    yield from shapes
+    yield from (each.anywhere for each in shapes if each.is_signed)
 
 
 def follow(outline: Outline, roots: Sequence[int], field: tuple[int, Trail]) -> int | None:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, time
+from hashlib import sha256
 from types import MappingProxyType
 from typing import Final, Self
 from urllib.parse import quote, urlsplit
@@ -19,6 +20,8 @@ from aahcrawler.objects.vocabulary import VERSION
 from aahcrawler.webobject import Person, Reference, Value, WebObject
 
 _SHOWN_BY_TEMPLATES: Final = ("title", "author", "date", "links")
+_LEAST_TELLING: Final = 40
+"""The letters of a text from which on it tells an object from the others of its page."""
 _RECORD: Final = "urn:uuid:"
 _INVISIBLE: Final = dict.fromkeys((0xAD, 0x200B, 0x2060, 0xFEFF))
 _TELLING: Final = ("author", "date", "body")
@@ -26,6 +29,9 @@ _TELLING: Final = ("author", "date", "body")
 _PICTURE: Final = re.compile(
     r"[^/]+\.(?:avif|bmp|gif|jpe?g|jfif|m4v|mov|mp4|ogv|png|svg|tiff?|webm|webp)$", re.IGNORECASE
 )
+
+_Telling = tuple[Callable[[WebObject], object], bool]
+"""What tells an object, and whether it does so only where no other object of the page has the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +85,11 @@ def compare(former: Sequence[WebObject], now: Sequence[WebObject]) -> Changes:
 def carried(former: Sequence[WebObject], now: Sequence[WebObject]) -> tuple[WebObject, ...]:
     """Return the objects of a page under the IRIs that they had in a former capture of it.
 
-    An object of another IRI is one that is gone if it has its former address, or says the same by the same author, or,
-    where no other does, is of the same author and moment: pages number their objects anew, or not at all. Its ``url``
-    stays that of today, and references to it follow.
+    An object of another IRI is one that is gone if it says the same by the same author, or, where no other does, is of
+    the same author and moment, has the same text, or has its former address: pages number their objects anew, or not at
+    all. Where the IRI of an object is that of another one now, because a page counts its objects and one before it is
+    gone, the same holds; an object that is new under the IRI of another gets one of its own. The ``url`` stays that of
+    today, and references to objects follow.
     """
     names = _known_as(former, now)
     return tuple(_under(names, each) for each in now) if names else tuple(now)
@@ -90,22 +98,51 @@ def carried(former: Sequence[WebObject], now: Sequence[WebObject]) -> tuple[WebO
 def _known_as(former: Sequence[WebObject], now: Sequence[WebObject]) -> dict[str, str]:
     """Return the former IRIs of objects that have others now."""
     before, after = {each.iri: each for each in former}, {each.iri: each for each in now}
-    gone = [each for each in before.values() if each.iri not in after and "body" in each.properties]
-    new = [each for each in after.values() if each.iri not in before]
+    renumbered = _renumbered(before, after)
+    gone = [each for name, each in before.items() if (name not in after or name in renumbered) and _has_text(each)]
+    new = [each for name, each in after.items() if name not in before or name in renumbered]
     names: dict[str, str] = {}
-    for telling in (_address, identity, _content, _moment_of):
+    tellings: list[_Telling] = [(identity, False), (_content, False), (_moment_of, True), (_body, True)]
+    for telling, alone in tellings if renumbered else [*tellings, (_address, False)]:
         waiting: dict[object, list[str]] = {}
         for each in gone:
             waiting.setdefault(telling(each), []).append(each.iri)
         counts = Counter(map(telling, new))
         for each in new:
             said = telling(each)
-            is_alone = telling is not _moment_of or (counts[said] == 1 and len(waiting.get(said, ())) == 1)
-            if said is not None and is_alone and waiting.get(said):
+            is_told = not alone or (counts[said] == 1 and len(waiting.get(said, ())) == 1)
+            if said is not None and is_told and waiting.get(said):
                 names[each.iri] = waiting[said].pop(0)
         gone = [each for each in gone if each.iri not in names.values()]
         new = [each for each in new if each.iri not in names]
-    return names
+    return names | {each.iri: _of_its_own(each) for each in new if each.iri in before}
+
+
+def _renumbered(before: Mapping[str, WebObject], after: Mapping[str, WebObject]) -> frozenset[str]:
+    """Return the IRIs that name another object than before, as those do that count the objects of a page.
+
+    One proves it: what it names now was known by another IRI. Then all do that name a text of another moment or author.
+    """
+    known = {identity(each): name for name, each in before.items() if _has_text(each)}
+    other = {name for name in before.keys() & after.keys() if _is_another(before[name], after[name])}
+    proven = any(known.get(identity(after[name]), name) != name for name in other)
+    return frozenset(other) if proven else frozenset()
+
+
+def _is_another(former: WebObject, now: WebObject) -> bool:
+    """Return whether nobody edited one object into the other: the text differs, and when or by whom it was written."""
+    if not (_has_text(former) and _has_text(now)) or _read(former, "body") == _read(now, "body"):
+        return False
+    return any(
+        _read(former, name) and _read(now, name) and _differs(name, _read(former, name), _read(now, name))
+        for name in ("author", "date")
+    )
+
+
+def _of_its_own(web_object: WebObject) -> str:
+    """Return an IRI for an object whose own one names another object, by what it says."""
+    page, _, fragment = web_object.iri.partition("#")
+    return f"{page}#{fragment}-{sha256(identity(web_object).encode()).hexdigest()[:16]}"
 
 
 def _under(names: Mapping[str, str], each: WebObject) -> WebObject:
@@ -201,6 +238,16 @@ def _is_same_moment(one: str, other: str) -> bool:
     if 0 in (first.second, second.second):
         return first.replace(second=0) == second.replace(second=0)
     return first == second
+
+
+def _has_text(web_object: WebObject) -> bool:
+    return "body" in web_object.properties
+
+
+def _body(web_object: WebObject) -> object:
+    """Return the text of an object; None where it is so short that others may say the same."""
+    body = _read(web_object, "body")
+    return body if sum(map(len, body)) >= _LEAST_TELLING else None
 
 
 def _content(web_object: WebObject) -> tuple[object, ...]:

@@ -49,6 +49,16 @@ class RecordShape:
         """Return whether any class tells the elements of records from others."""
         return bool(self.roots[0].words or (self.around and self.around[0].words))
 
+    @property
+    def is_signed(self) -> bool:
+        """Return whether records of the shape are known by a class of their own, a date and an author."""
+        return bool(self.roots[0].words) and self.date is not None and self.author is not None
+
+    @property
+    def anywhere(self) -> Self:
+        """The shape of the same records wherever they stand: a list of one often lacks the element around others."""
+        return replace(self, around=())
+
     def common(self, other: Self) -> Self | None:
         """Return the shape of records of both shapes, None if they have different elements."""
         roots, around = _common(self.roots, other.roots), _common(self.around, other.around)
