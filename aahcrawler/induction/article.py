@@ -7,7 +7,14 @@ from dataclasses import dataclass
 
 from lxml.etree import _Element as Element
 
-from aahcrawler.induction.article_text import ArticleText, apart_from, article_text, entries_of, letters
+from aahcrawler.induction.article_text import (
+    ArticleText,
+    apart_from,
+    article_text,
+    entries_of,
+    letters,
+    structure_text,
+)
 from aahcrawler.induction.comment_sections import Section
 from aahcrawler.induction.headings import heading_target
 from aahcrawler.induction.main_part import MainPart, main_part
@@ -101,7 +108,11 @@ def judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given
     reason = NoObject.NO_TEXT if part is None else NoObject.LIST
     if part is not None and not _holds_posts(prepared, part, posts) and not _lies_in(part, teasers_of(page, given)):
         read = text or article_text(page, prepared, part)
-        text = apart_from(read, prepared.outline, _taken(prepared, sets))
+        taken = _taken(prepared, sets)
+        text = apart_from(read, prepared.outline, taken)
+        if text.letters < MOSTLY_LISTED * read.letters:  # The comments, which quote the article, were read for it.
+            alone = apart_from(structure_text(prepared, part), prepared.outline, taken)
+            text = alone if alone.letters >= text.letters else text
         least_sentences = says and text is read
         objection = (
             _objection_to_said(prepared, part, text)

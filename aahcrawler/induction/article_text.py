@@ -138,6 +138,19 @@ def article_text(page: Page, prepared: PreparedPage, part: MainPart | None) -> A
     structure = _Lines(part.body.plain().split("\n") if part is not None else (), shown.linked)
     lines, agreed = _agreed(page, read, structure, shown)
     lines = lines if agreed else _with_lists(lines, structure, shown)
+    return _finished(prepared, part, shown, lines, agreed=agreed)
+
+
+def structure_text(prepared: PreparedPage, part: MainPart) -> ArticleText:
+    """Return the text of an article by the structure of the page alone."""
+    shown = _Shown(prepared.outline)
+    return _finished(prepared, part, shown, part.body.plain().split("\n"), agreed=True)
+
+
+def _finished(
+    prepared: PreparedPage, part: MainPart | None, shown: "_Shown", lines: Sequence[str], *, agreed: bool
+) -> ArticleText:
+    """Return lines as a text: without the page's heading and byline, and with the standfirst above them."""
     title = shown.headings | {_key(prepared.names.title)} | {_key(part.title) if part is not None else ""}
     begun = _below_heading(shown, lines, part)
     whole = tuple(_without_byline(_without_title(begun, title), part))

@@ -55,7 +55,9 @@ def main_part(outline: Outline, shown: Sequence[Shown], sets: Sequence[RecordSet
     if found is None:
         found = Found((deepest,), tuple(part.holes))
     after = min((root for root in taken.posts if root > found.elements[0]), default=len(outline.elements))
-    found = Found(tuple(place for place in found.elements if place < after), found.without)
+    first, *others = found.elements
+    kept = (first, *(place for place in others if outline.ends[place] <= after)) if first < after else ()
+    found = Found(kept, found.without)
     if not found.elements:
         return None
     name, dated = fields.names.get(0), fields.dates.get(0)

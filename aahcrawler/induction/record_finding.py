@@ -17,7 +17,7 @@ from aahcrawler.induction.outline import Outline
 from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.induction.record_bodies import Content, Found, Part, Slot, bodies
 from aahcrawler.induction.record_fields import Fields, Name, name_at, read_unsigned, sign
-from aahcrawler.induction.record_identity import RecordIdentity, Template, addresses
+from aahcrawler.induction.record_identity import RecordIdentity, Template, addresses, is_front
 from aahcrawler.induction.record_sets import Byline, Dated, Nature, Record, RecordSet
 from aahcrawler.induction.record_shapes import follow, known_shapes, matches
 from aahcrawler.induction.signed_contributions import signed_records
@@ -157,13 +157,14 @@ class _Reading:
         parts = [Part(record, _holes(outline, record, roots)) for record in self.candidate.records]
         content = Content(outline, parts, self._dated)
         fields = read_unsigned(content, self.prepared.shown, self.prepared.names.title)
-        if _bodied(_bodies(content, fields)) < LEAST_BODIED:
-            return None
+        texts = _bodies(content, fields)
+        if _bodied(texts) < LEAST_BODIED:
+            return self._without_placeholders(texts)
         sign(fields, content, self.prepared.shown)
         found = _bodies(content, fields)
         confidence = self._confidence(content, fields, found)
         if confidence < LEAST_CONFIDENCE:
-            return None
+            return self._without_placeholders(texts)
         records = self._records(parts, fields, found)
         targets = Leads(content, fields, found, self.prepared.names, self._dated).targets()
         if self._is_list(records, len(targets) / len(parts), parts):
@@ -171,6 +172,13 @@ class _Reading:
             aside = self._is_aside(parts)
             return RecordSet(_container(outline, parts), tuple(listed), Nature.TEASERS, confidence, aside)
         return RecordSet(_container(outline, parts), records, Nature.POSTS, confidence)
+
+    def _without_placeholders(self, texts: Sequence[Found | None]) -> RecordSet | None:
+        """Judge comments without those that stand where another one was, and have no text: ``Comment deleted``."""
+        told = tuple(record for record, text in zip(self.candidate.records, texts, strict=True) if text is not None)
+        if not 0 < len(told) < len(texts) or not self._are_comments:
+            return None
+        return replace(self, candidate=replace(self.candidate, records=told)).judge()
 
     def of_shape(self, shape: RecordShape) -> RecordSet | None:
         """Return the records of a known shape that have a text and a date or an author; None where there are none.
@@ -194,6 +202,8 @@ class _Reading:
         if not kept or (shape.date is not None and not any(number in fields.dates for number in kept)):
             return None
         records = self._records(parts, fields, found, shape.permalink)
+        if self._are_of_one_author(records):
+            return None
         chosen = _with_parents(outline, [parts[n] for n in kept], [records[n] for n in kept])
         return RecordSet(_container(outline, parts), chosen, Nature.POSTS, KNOWN)
 
@@ -223,8 +233,16 @@ class _Reading:
     def _is_list(self, records: Sequence[Record], led: float, parts: Sequence[Part]) -> bool:
         cut = sum(bool(record.body and _CUT.search(record.body.plain()[-30:])) for record in records) / len(parts)
         return (
-            led >= 0.6 or (cut >= 0.6 and len(parts) > 2) or (self._is_aside(parts) and not self._stand_here(records))
+            led >= 0.6
+            or (cut >= 0.6 and len(parts) > 2)
+            or (self._is_aside(parts) and not self._stand_here(records))
+            or self._are_of_one_author(records)
         )
+
+    def _are_of_one_author(self, records: Sequence[Record]) -> bool:
+        """Return whether this is the page of the author of most records: it lists what stands on other pages."""
+        own = {url for each in self.prepared.names.own for url in (each, each.partition("?")[0]) if not is_front(url)}
+        return sum(each.author is not None and each.author.href in own for each in records) >= 0.6 * len(records)
 
     def _confidence(self, content: Content, fields: Fields, found: Sequence[Found | None]) -> float:
         """Weigh the evidence that these are records that people wrote: dates, authors, texts of their own."""

@@ -70,13 +70,18 @@ def compare(former: Sequence[WebObject], now: Sequence[WebObject]) -> Changes:
     """
     before = {each.iri: each for each in reversed(former)}
     after = {each.iri: each for each in reversed(carried(former, now))}
-    of_template = _of_template([(before[name], each) for name, each in after.items() if name in before])
+    of_template = {
+        kind: _of_template(
+            [(before[name], each) for name, each in after.items() if name in before and each.type == kind]
+        )
+        for kind in {each.type for each in after.values()}
+    }
     return Changes(
         added=tuple(name for name in reversed(after) if name not in before),
         edited=tuple(
             name
             for name, each in reversed(after.items())
-            if name in before and is_edited(before[name], each, of_template)
+            if name in before and is_edited(before[name], each, of_template[each.type])
         ),
         deleted=tuple(name for name in reversed(before) if name not in after),
     )
@@ -182,7 +187,7 @@ def is_edited(former: WebObject, now: WebObject, leaving_out: frozenset[str] = f
 
 
 def _of_template(pairs: Sequence[tuple[WebObject, WebObject]]) -> frozenset[str]:
-    """Return the fields that all objects of a page had before and none has now, or the other way round.
+    """Return the fields that all objects of a kind on a page had before and none has now, or the other way round.
 
     A redesign shows them no more, or shows them only now; nobody edits all objects at once.
     """
