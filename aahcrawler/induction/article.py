@@ -45,6 +45,9 @@ MOSTLY_LISTED, MOST_OF_ONE = 0.5, 0.75
 FEWEST_LINKS, ALL_LINKS = 5, 0.9
 """The fewest lines of links that make a list of a text, and the share of it that they have."""
 
+MORE = 1.1
+"""The ratio of sentences from which on the structure of a page has more of an article than was read among comments."""
+
 LEAST_LETTERS = 40
 """The letters of text that a page has at least that calls itself an article."""
 
@@ -110,9 +113,8 @@ def judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given
         read = text or article_text(page, prepared, part)
         taken = _taken(prepared, sets)
         text = apart_from(read, prepared.outline, taken)
-        if text.letters < MOSTLY_LISTED * read.letters:  # The comments, which quote the article, were read for it.
-            alone = apart_from(structure_text(prepared, part), prepared.outline, taken)
-            text = alone if alone.letters >= text.letters else text
+        if text is not read:
+            text = _own(text, read, apart_from(structure_text(prepared, part), prepared.outline, taken))
         least_sentences = says and text is read
         objection = (
             _objection_to_said(prepared, part, text)
@@ -126,6 +128,18 @@ def judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given
         reason = objection
     posts = tuple(each for each in posts if not _is_preview(prepared, each))
     return Judged(sets, None, posts, None if posts else reason)
+
+
+def _own(text: ArticleText, read: ArticleText, structure: ArticleText) -> ArticleText:
+    """Return the text of an article that was read together with comments on it, which often quote it.
+
+    ``text`` is what is left of ``read`` without the comments. Where that is less than half, or the structure of the
+    page has it and more sentences, the comments were taken for the article, and its structure gives the text.
+    """
+    if text.letters < MOSTLY_LISTED * read.letters:
+        return structure if structure.letters >= text.letters else text
+    whole = structure.holds((text.plain,)) and structure.sentences > MORE * text.sentences
+    return structure if whole else text
 
 
 def _is_loose(each: RecordSet) -> bool:

@@ -399,7 +399,9 @@ class _Shown:
     @cached_property
     def linked(self) -> frozenset[str]:
         """The letters of lines that consist of links, on the whole page."""
-        linked = {each.key for each in self.blocks if each.linked > _LINKED}
+        of_links = [each for each in self.blocks if each.linked > _LINKED]
+        linked = {each.key for each in of_links}
+        linked |= {_key(piece.text) for each in of_links for piece in each.pieces}
         return frozenset(linked.difference(each.key for each in self.blocks if each.linked <= _LINKED))
 
     @cached_property

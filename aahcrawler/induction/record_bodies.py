@@ -180,11 +180,15 @@ class _Descent:
         return [self._found(number, list(places)) for number, places in enumerate(frontier)]
 
     def _without_controls(self, kept: list[list[int]]) -> list[list[int]]:
-        """Leave out the last of several elements where most records end with the same links, and nothing else."""
+        """Leave out the last of several elements while most records end with the same links, and nothing else."""
         last = {number: self._links(places[-1]) for number, places in enumerate(kept) if len(places) > 1}
         shared = Counter(filter(None, last.values()))
         common = {text for text, times in shared.items() if times >= max(2, 0.5 * len(kept))}
-        return [places[:-1] if last.get(number) in common else places for number, places in enumerate(kept)]
+        if not common:
+            return kept
+        return self._without_controls(
+            [places[:-1] if last.get(number) in common else places for number, places in enumerate(kept)]
+        )
 
     def _without_signatures(self, kept: list[list[int]]) -> list[list[int]]:
         """Leave out what stands behind the text of several records and is none of it.
@@ -193,9 +197,8 @@ class _Descent:
         records end with the very same.
         """
         split = [self._split(number, places) for number, places in enumerate(kept)]
-        both = [(above, below) for above, below in split if above and below]
-        if len(kept) > 1 and both and sum(bool(above) for above, _ in split) >= _MOSTLY * len(kept):
-            held, behind = (sum(self._held(each[side]) for each in both) for side in (0, 1))
+        if len(kept) > 1 and sum(bool(above) for above, _ in split) >= _MOSTLY * len(kept):
+            held, behind = (sum(self._held(each[side]) for each in split) for side in (0, 1))
             if held >= _OUTWEIGHS * behind:
                 kept = [above or below for above, below in split]
         last = {number: places[-1] for number, places in enumerate(kept) if len(places) > 1}

@@ -157,14 +157,13 @@ class _Reading:
         parts = [Part(record, _holes(outline, record, roots)) for record in self.candidate.records]
         content = Content(outline, parts, self._dated)
         fields = read_unsigned(content, self.prepared.shown, self.prepared.names.title)
-        texts = _bodies(content, fields)
-        if _bodied(texts) < LEAST_BODIED:
-            return self._without_placeholders(texts)
+        if _bodied(_bodies(content, fields)) < LEAST_BODIED:
+            return None
         sign(fields, content, self.prepared.shown)
         found = _bodies(content, fields)
         confidence = self._confidence(content, fields, found)
         if confidence < LEAST_CONFIDENCE:
-            return self._without_placeholders(texts)
+            return None
         records = self._records(parts, fields, found)
         targets = Leads(content, fields, found, self.prepared.names, self._dated).targets()
         if self._is_list(records, len(targets) / len(parts), parts):
@@ -172,13 +171,6 @@ class _Reading:
             aside = self._is_aside(parts)
             return RecordSet(_container(outline, parts), tuple(listed), Nature.TEASERS, confidence, aside)
         return RecordSet(_container(outline, parts), records, Nature.POSTS, confidence)
-
-    def _without_placeholders(self, texts: Sequence[Found | None]) -> RecordSet | None:
-        """Judge comments without those that stand where another one was, and have no text: ``Comment deleted``."""
-        told = tuple(record for record, text in zip(self.candidate.records, texts, strict=True) if text is not None)
-        if not 0 < len(told) < len(texts) or not self._are_comments:
-            return None
-        return replace(self, candidate=replace(self.candidate, records=told)).judge()
 
     def of_shape(self, shape: RecordShape) -> RecordSet | None:
         """Return the records of a known shape that have a text and a date or an author; None where there are none.

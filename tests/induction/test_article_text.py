@@ -165,3 +165,62 @@ def test_a_text_loses_what_only_comments_say_and_keeps_what_they_quote() -> None
     found = apart_from(text, where.outline, [(section, where.outline.ends[section])])
     assert (found.lines, found.lead, found.whole) == (ICE, 1, ICE)
     assert apart_from(text, where.outline, []) is text
+
+
+LISTED = (
+    "The first to cross was the baker, who had flour to deliver and no patience at all.",
+    "The second was a dog that belonged to nobody.",
+)
+ITEMS = "".join(f"<li>{line}</li>" for line in LISTED)
+
+
+def test_lists_of_sentences_amid_the_text_and_at_its_end_are_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("aahcrawler.induction.article_text._trafilatura", lambda _: [*ICE])
+    amid = "".join(f"<p>{line}</p>" for line in ICE[:2]) + f"<ul>{ITEMS}</ul><p>{ICE[2]}</p>"
+    assert text_of(article(f"<h1>Ice</h1>{amid}")).lines == (*ICE[:2], *LISTED, ICE[2])
+    assert text_of(article(f"<h1>Ice</h1>{TEXT}<ol>{ITEMS}</ol>")).lines == (*ICE, *LISTED)
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        "<ul>" + "".join(f'<li><a href="/{n}">{line}</a></li>' for n, line in enumerate(LISTED)) + "</ul>",
+        "<ul>" + "".join(f'<li><img src="/{n}.jpg">{line}</li>' for n, line in enumerate(LISTED)) + "</ul>",
+        "<ul><li>Harbour</li><li>Ice</li></ul>",
+        f"<div><ul>{ITEMS}</ul></div>",
+    ],
+    ids=["links", "captions", "words", "elsewhere"],
+)
+def test_other_lists_below_the_text_are_left_out(beside: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("aahcrawler.induction.article_text._trafilatura", lambda _: [*ICE])
+    assert text_of(article(f"<h1>Ice</h1>{TEXT}{beside}")).lines == ICE
+
+
+def test_links_with_a_count_and_several_links_in_one_line_are_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    beside = [f"{word} ({number})" for number, word in enumerate(("Harbours", "Ice", "Winter"), 3)]
+    lines = [*ICE, *beside, "Share by letter", "Share by pigeon"]
+    monkeypatch.setattr("aahcrawler.induction.article_text._trafilatura", lambda _: lines)
+    counted = "".join(
+        f'<li><a href="/{each.split()[0]}">{each.split()[0]}</a> {each.split()[1]}</li>' for each in beside
+    )
+    shared = '<div><a href="/letter">Share by letter</a> <a href="/pigeon">Share by pigeon</a></div>'
+    assert text_of(article(f"<h1>Ice</h1>{TEXT}{shared}<ul>{counted}</ul>")).lines == ICE
+
+
+def test_an_article_is_not_read_from_the_comments_that_quote_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = [
+        f"I walked across it on day {n}, and the ice was thicker than anybody in the town had thought."
+        for n in (1, 2, 3)
+    ]
+    lines = [f"> {ICE[1]}", *said]
+    monkeypatch.setattr("aahcrawler.induction.article_text._trafilatura", lambda _: lines)
+    comments = "".join(
+        f'<div class="comment" id="c{n}"><div><a href="/user/{name}">{name}</a></div><div>{n + 1}.05.2021, 10:30</div>'
+        f"<div>{quoted}{text}</div></div>"
+        for n, name, quoted, text in zip(
+            range(3), ("Ann", "Carla", "Ben"), (f"&gt; {ICE[1]}<br>", "", ""), said, strict=True
+        )
+    )
+    found = read(article(f'<h1>Ice</h1><div>{TEXT}</div><div id="comments"><h2>Comments</h2>{comments}</div>')).objects
+    assert [each.type for each in found] == ["article", "comment", "comment", "comment"]
+    assert found[0].first("body") == "\n".join(ICE)

@@ -64,3 +64,12 @@ def test_a_link_that_only_happens_to_have_a_number_is_no_address() -> None:
     helper = ApplicationAwareHelper(KnowledgeBase(()))
     found = objects(helper, 1, 4, '<a href="/people/{0}" id="m{0}">her page</a>')
     assert [each.iri for each in found] == [f"http://a.test/talk/1/#m{number}" for number in range(100, 104)]
+
+
+def test_a_post_alone_is_read_also_where_nothing_is_around_it() -> None:
+    helper = ApplicationAwareHelper(KnowledgeBase(()))
+    for number in (1, 2):
+        objects(helper, number, 4)
+    markup = thread(3, 1).replace("<div class='talk'>", "<section>").replace("</div></body>", "</section></body>")
+    [one] = helper.assist(page_of(markup, url="http://a.test/talk/3/")).objects
+    assert (one.type, str(getattr(one.first("author"), "name", ""))) == ("post", "Dan")

@@ -224,3 +224,42 @@ def test_a_row_of_teasers_without_elements_of_their_own_is_no_article(heading: s
     row = "".join(f"<h2>{heading.format(number)}</h2>{text}" for number in range(4))
     page = page_of(f"<head><title>News</title><body><main><h1>News</h1>{text}{row}</main>", url="http://site.test/news")
     assert [each.type for each in generic_objects.read(page).objects] == types
+
+
+OPINION = "All that I write here is my own opinion, and no advice of my employer."
+SIGNED = ("", "All that I write is my own opinion, and no advice.", "", "Whoever reads this is welcome on my own boat.")
+
+
+def test_what_follows_the_byline_below_a_text_is_a_signature() -> None:
+    posts = "".join(
+        f"<div class=msg id=m{n}><div class=said><p>{TEXTS[n]}</p></div><p class=by><b>{NAMES[n]}</b> wrote on "
+        f"{11 + n} January 2022, 09:30</p>{f'<p class=own>{SIGNED[n]}</p>' if SIGNED[n] else ''}</div>"
+        for n in range(4)
+    )
+    bodies = [each.body.plain() for each in posts_of(f"<title>Ferry</title><h1>Ferry</h1>{posts}") if each.body]
+    assert bodies == list(TEXTS)
+
+
+def test_an_element_at_the_end_that_repeats_what_others_end_with_is_a_signature() -> None:
+    signed = (OPINION, OPINION, "", OPINION)
+    posts = "".join(
+        f"<div class=msg id=m{n}><p class=by><b>{NAMES[n]}</b> wrote on {11 + n} January 2022, 09:30</p>"
+        f"<div class=said><p>{TEXTS[n]}</p></div>{f'<p class=own>{signed[n]}</p>' if signed[n] else ''}</div>"
+        for n in range(4)
+    )
+    bodies = [each.body.plain() for each in posts_of(f"<title>Ferry</title><h1>Ferry</h1>{posts}") if each.body]
+    assert bodies == list(TEXTS)
+
+
+@pytest.mark.parametrize("number", [2, 4])
+@pytest.mark.parametrize("query", ["", "?page=2"])
+def test_a_page_of_a_person_lists_what_stands_elsewhere(number: int, query: str) -> None:
+    posts = "".join(
+        f'<div class=msg><a class=username href="/user/7/ann/">Ann Boyd</a><ul><li><a href="/found/{n}">Topic {n} of '
+        f"the ferry</a></li><li>{11 + n} January 2022, 09:30</li></ul><div class=said><p>{TEXTS[n]}</p></div></div>"
+        for n in range(number)
+    )
+    markup = f"<title>Posts by Ann Boyd</title><h1>Ann Boyd</h1>{posts}"
+    page = page_of(markup, url=f"http://site.test/user/7/ann/{query}")
+    assert all(each.nature is Nature.TEASERS for each in records(page))
+    assert generic_objects.read(page).objects == ()

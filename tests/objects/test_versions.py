@@ -208,3 +208,55 @@ def test_objects_of_one_author_and_minute_are_not_taken_for_one_another() -> Non
     twins = [changed(one, {"body": (text,)}, iri=f"{PAGE}#post-{text}") for text in ("Two.", "Three.")]
     found = compare((one,), [changed(each, {"url": ()}) for each in twins])
     assert (len(found.added), found.edited, found.deleted) == (2, (), (one.iri,))
+
+
+def remark(number: int, who: str, day: int, text: str) -> WebObject:
+    at = datetime(2024, 5, day, 9, 30, tzinfo=UTC)
+    given: dict[str, tuple[Value, ...]] = {"author": (Person(who),), "date": (at,), "body": (text,)}
+    return WebObject(f"{PAGE}#r{number}", "comment", PAGE, given, PAGE)
+
+
+REMARKS = [("Ann", 1, "First."), ("Bob", 2, "Bump."), ("Ann", 3, "Third."), ("Cleo", 4, "Bump.")]
+
+
+def test_a_page_that_counts_its_objects_has_deleted_one_and_shifted_the_others() -> None:
+    former = [remark(number, *each) for number, each in enumerate(REMARKS, 1)]
+    now = [remark(number, *each) for number, each in enumerate([REMARKS[0], *REMARKS[2:]], 1)]
+    assert compare(former, now) == Changes(deleted=(f"{PAGE}#r2",))
+    assert [each.iri for each in carried(former, now)] == [f"{PAGE}#r1", f"{PAGE}#r3", f"{PAGE}#r4"]
+
+
+def test_an_edit_is_found_among_shifted_objects() -> None:
+    former = [remark(number, *each) for number, each in enumerate(REMARKS, 1)]
+    now = [remark(1, *REMARKS[0]), remark(2, "Ann", 3, "Third, and better."), remark(3, *REMARKS[3])]
+    assert compare(former, now) == Changes(edited=(f"{PAGE}#r3",), deleted=(f"{PAGE}#r2",))
+
+
+def test_what_is_new_under_the_address_of_a_shifted_object_has_an_iri_of_its_own() -> None:
+    former = [remark(number, *each) for number, each in enumerate(REMARKS, 1)]
+    now = [remark(number, *each) for number, each in enumerate([*REMARKS[1:], ("Dan", 5, "Fifth.")], 1)]
+    known = carried(former, now)
+    assert len({each.iri for each in known}) == 4
+    assert compare(former, now) == Changes(added=(known[-1].iri,), deleted=(f"{PAGE}#r1",))
+    assert compare(known, now) == Changes()
+    assert carried(known, now) == known
+
+
+def test_an_edit_of_text_author_or_date_is_no_shift() -> None:
+    former = [remark(number, *each) for number, each in enumerate(REMARKS, 1)]
+    edited = remark(2, "Bob", 20, "Bump, once more.")
+    assert compare(former, [former[0], edited, *former[2:]]) == Changes(edited=(f"{PAGE}#r2",))
+
+
+def test_a_redesign_that_shows_authors_of_comments_alone_edits_no_article() -> None:
+    text = "The harbour froze in the second week of January, and people walked across it."
+    article = WebObject(PAGE, "article", PAGE, {"author": (Person("Eve"),), "body": (text,)})
+    remarks = [remark(number, *each) for number, each in enumerate(REMARKS, 1)]
+    assert compare([article, *remarks], [changed(article, {"author": ()}), *remarks]) == Changes()
+
+
+def test_a_text_under_another_address_is_the_same_though_its_author_is_no_longer_shown() -> None:
+    text = "The harbour froze in the second week of January, and people walked across it."
+    former = changed(remark(1, "Ann", 1, text), {}, iri=f"{PAGE}#post-1")
+    now = changed(remark(1, "Ann", 1, text), {"author": ()}, iri=PAGE)
+    assert compare([former], [now]) == Changes()
