@@ -52,6 +52,7 @@ _too_deep = XPath("boolean(self::*" + MOST_DEPTH * "/*" + ")")
 _FIRST_LINES = 8
 _LINKED, _FREE = 0.9, 0.3
 _LONGEST_WAY = 40
+_LEAST_LINK, _MANY_LINKS = 4, 4
 _LISTS = frozenset({"ul", "ol", "dl"})
 _COUNT = re.compile(r"\s*[(\[]\s*\d[\d.,\s]*[)\]]\s*")
 _NO_WORD = re.compile(r"\W+")
@@ -232,7 +233,7 @@ def _below_heading(shown: "_Shown", lines: Sequence[str], part: MainPart | None)
 
 def _agreed(page: Page, read: "_Lines", structure: "_Lines", shown: "_Shown") -> tuple[Sequence[str], bool]:
     """Return the lines that most readings agree on, and whether they are those of the structure."""
-    if read.is_dump_of(structure):
+    if read.is_dump_of(structure) or shown.runs_together(read.lines):
         return structure.lines, True
     if read.agrees_with(structure, AGREED):
         return read.without_end(structure), False
@@ -409,6 +410,13 @@ class _Shown:
         """The letters of first-level headings."""
         inside = self.outline.is_within
         return frozenset(each.key for each in self.blocks if inside(each.pieces[0].owner, ("h1",)))
+
+    def runs_together(self, lines: Sequence[str]) -> bool:
+        """Return whether lines are one that has several of the page's links in it: the whole of the page's text."""
+        key = _key("".join(lines)) if len(lines) == 1 else ""
+        if not key or key in self.keys:
+            return False
+        return sum(len(each) >= _LEAST_LINK and each in key for each in self.linked) >= _MANY_LINKS
 
     def lists(self) -> Iterator[tuple[int, int, int]]:
         """Yield the place of each outermost list, and the numbers of its first line and of the one after its last."""

@@ -9,7 +9,9 @@ MUCH_OF_TEXT, NEARLY_ALL = 0.3, 0.8
 """The share of a page's running text in asides that makes them no asides: with the page's heading, and without it."""
 
 SIDE = re.compile(
-    r"side[-_]?bar|widget|(?:^|[-_])(?:nav|navigation|menu|footer|related|recent)(?:$|[-_])", re.IGNORECASE
+    r"(?<!with-)(?<!has-)(?<!no-)side[-_]?bar|widget|"
+    r"(?:^|[-_])(?:nav|navigation|menu|footer|related|recent)(?:$|[-_])",
+    re.IGNORECASE,
 )
 """Names of elements beside the content."""
 

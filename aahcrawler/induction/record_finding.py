@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import takewhile
 
 from lxml.etree import _Element as Element
 
@@ -323,7 +324,7 @@ class _Reading:
     def _stand_here(self, records: Sequence[Record]) -> bool:
         """Return whether records are addressed as parts of this page, and no sidebar by its name holds them."""
         outline = self.prepared.outline
-        above = [place for place in outline.ancestors(outline.places[records[0].element]) if place > 0]
+        above = self._around(outline.places[records[0].element])
         if any(outline.tags[place] == "nav" or self._is_named_aside(place) for place in above):
             return False
         own = self.prepared.names.own
@@ -340,9 +341,14 @@ class _Reading:
         return any(len(href) > 1 and (href[0] == "#" or ("#" in href and _page(base, href) in own)) for href in links)
 
     def _is_aside(self, parts: Sequence[Part]) -> bool:
+        tags = self.prepared.outline.tags
+        around = self._around(parts[0].roots[0])
+        return any(tags[above] in _OUTSIDE or self._is_named_aside(above) for above in around)
+
+    def _around(self, place: int) -> Sequence[int]:
+        """Return the places of the elements around one, up to the page's main element or its body."""
         outline = self.prepared.outline
-        around = (above for above in outline.ancestors(parts[0].roots[0]) if above > 0)
-        return any(outline.tags[above] in _OUTSIDE or self._is_named_aside(above) for above in around)
+        return list(takewhile(lambda above: above > 0 and outline.tags[above] != "main", outline.ancestors(place)))
 
     def _is_named_aside(self, place: int) -> bool:
         return any(SIDE.search(word) for word in self.prepared.outline.tokens[place])

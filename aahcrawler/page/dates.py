@@ -100,6 +100,8 @@ def _aware(moment: datetime, zone: tzinfo) -> datetime:
 
 
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}(?::?\d{2}){0,2}.*)?|\d{8}T\d{4,6}.*")
+_ZONE_AGAIN = re.compile(r"(?<=[+-])(\d{2}):?(\d{2}) (?:[+-]?\1:?\2|UTC|GMT)$")
+"""A zone that a template adds to a moment that was written with its own: ``10:30:00+00:00 +0000``."""
 _EPOCH = re.compile(r"\d{10}|\d{13}")
 _RFC_2822 = re.compile(r"(?:[A-Z][a-z]{2}, )?\d{1,2} [A-Z][a-z]{2} \d{4} \d{1,2}:\d{2}(?::\d{2})? (?:[+-]\d{4}|GMT|UT)")
 _PARTED = re.compile(r"\s*[|»«•·—]\s*")
@@ -122,7 +124,7 @@ def _machine_date(text: str) -> datetime | None:
         if _EPOCH.fullmatch(text):
             return datetime.fromtimestamp(int(text) / (1000 if len(text) == 13 else 1), UTC)
         if _ISO.fullmatch(text):
-            return datetime.fromisoformat(text)
+            return datetime.fromisoformat(_ZONE_AGAIN.sub(r"\1:\2", text))
         if _RFC_2822.fullmatch(text):
             return parsedate_to_datetime(text)
     except ValueError:
