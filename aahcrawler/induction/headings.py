@@ -13,6 +13,8 @@ from aahcrawler.urls import canonicalize, queue_of, resolve
 OUTSIDE = ("nav", "aside")
 """Elements in which headings do not name the page."""
 
+LONGEST_HEADING = 300
+"""The most characters of a heading that are read."""
 _HEADINGS = ("h1", "h2", "h3")
 _MINOR_HEADINGS = ("h4", "h5", "h6")
 _PARTS = re.compile(r"\s+(?:[-–—|•»«/·]|::)\s+")
@@ -58,7 +60,7 @@ def page_heading(outline: Outline, names: Names, before: int, roots: Sequence[in
     if best is not None:
         return best.text, best.place
     first = [place for place, tag in enumerate(outline.tags) if tag == "h1"]
-    text = excerpt(outline.elements[first[0]], 300) if len(first) == 1 and first[0] < outline.ends[before] else ""
+    text = heading_text(outline, first[0]) if len(first) == 1 and first[0] < outline.ends[before] else ""
     return (text, first[0]) if text else None
 
 
@@ -85,7 +87,7 @@ def headings(outline: Outline, names: Names, outside: Collection[str] = OUTSIDE)
         minor = tag in _MINOR_HEADINGS
         if not (minor or tag in _HEADINGS) or outline.is_within(place, outside):
             continue
-        text = excerpt(outline.elements[place], 300)
+        text = heading_text(outline, place)
         if len(text) < 2 or text.casefold() not in (parts if minor else title):
             continue
         target = heading_target(outline, place, names.base)
@@ -93,6 +95,15 @@ def headings(outline: Outline, names: Names, outside: Collection[str] = OUTSIDE)
         rank = 2 if target in names.own else 0 if front else 1
         found.append(Heading(place, text, (rank, place if rank else -place)))
     return found
+
+
+def heading_text(outline: Outline, place: int) -> str:
+    """Return the text of a heading without that of buttons in it, such as one to edit it."""
+    element = outline.elements[place]
+    if next(element.iter("button"), None) is None:
+        return excerpt(element, LONGEST_HEADING)
+    said = (each.text for each in outline.pieces_of(place) if not outline.is_within(each.owner, ("button",)))
+    return fold(" ".join(said))[:LONGEST_HEADING]
 
 
 def heading_target(outline: Outline, place: int, base: str) -> str | None:

@@ -36,7 +36,10 @@ class MainPart:
 
 
 def main_part(outline: Outline, shown: Sequence[Shown], sets: Sequence[RecordSet], names: Names) -> MainPart | None:
-    """Return the part of a page that holds most of its running text apart from records; None if there is none."""
+    """Return the part of a page that holds most of its running text apart from records; None if there is none.
+
+    One that lies in an ``aside`` is none on a page with a main element, unless asides hold the content of the page.
+    """
     if not outline.elements:
         return None
     taken = _Taken(outline, sets)
@@ -58,7 +61,7 @@ def main_part(outline: Outline, shown: Sequence[Shown], sets: Sequence[RecordSet
     first, *others = found.elements
     kept = (first, *(place for place in others if outline.ends[place] <= after)) if first < after else ()
     found = Found(kept, found.without)
-    if not found.elements:
+    if "main" in outline.tags and all(outline.is_within(place, ("aside",)) for place in kept):
         return None
     name, dated = fields.names.get(0), fields.dates.get(0)
     return MainPart(

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from lxml.etree import _Element as Element
 
 from aahcrawler.induction.byline_words import name_in, names_nobody
+from aahcrawler.induction.headings import heading_text
 from aahcrawler.induction.outline import Outline
 from aahcrawler.induction.record_bodies import Content, Part, Slot
 from aahcrawler.induction.shown_dates import Shown
@@ -171,13 +172,18 @@ def _date_score(found: Mapping[int, Shown], records: int) -> float:
 
 
 def _titles(content: Content, page_title: str) -> dict[int, tuple[str, int]]:
-    """Return for each part the text that repeats the page's title (``Re: The harbour``), else its first heading."""
+    """Return for each part the text that repeats the page's title (``Re: The harbour``), else its first heading.
+
+    What heads most parts alike (``Comments``) is no title of any.
+    """
     found: dict[int, tuple[str, int]] = {}
     for number, part in enumerate(content.parts):
         title = _title(content.outline, part, page_title)
         if title is not None:
             found[number] = title
-    return found
+    counted = Counter(text for text, _ in found.values())
+    shared = {text for text, times in counted.items() if times > 1 and times >= 0.6 * len(content.parts)}
+    return {number: each for number, each in found.items() if each[0] not in shared or subject(each[0]) in page_title}
 
 
 def _title(outline: Outline, part: Part, page_title: str) -> tuple[str, int] | None:
@@ -187,7 +193,7 @@ def _title(outline: Outline, part: Part, page_title: str) -> tuple[str, int] | N
         shown = outline.free(place) + outline.linked(place)
         if not 2 <= shown <= 600 or not (is_heading or outline.tags[place] in ("a", "strong", "b", "span")):
             continue
-        text = excerpt(outline.elements[place], 300)
+        text = heading_text(outline, place)
         if len(subject(text)) >= 4 and subject(text) in page_title:
             return text, place
         if is_heading and heading is None and _LETTER.search(text):
