@@ -6,7 +6,7 @@ from dataclasses import replace
 from aahcrawler.helper.assistance import Assistance, Refused
 from aahcrawler.helper.generic import transcript_reading
 from aahcrawler.helper.links.anchors import Contexts
-from aahcrawler.helper.links.junk_urls import is_challenge, junk_reason
+from aahcrawler.helper.links.junk_urls import is_challenge, junk_reason, paged_in_order
 from aahcrawler.helper.links.link_collection import LinkCollector
 from aahcrawler.helper.links.navigation import Links, abroad
 from aahcrawler.helper.links.references import MEDIA, References
@@ -52,8 +52,12 @@ def _links(page: Page, links: Links) -> tuple[Mapping[str, PageLink], Sequence[R
     described = {each.element: each for each in generic.links(page) if not links.ignored.covers(each.element)}
     found: dict[str, PageLink] = {}
     refused: dict[str, Refused] = {}
-    for link in abroad(links, ((each.url, element) for element, each in described.items())):
-        reason = junk_reason(link.url) if links.is_here(link.url) else None
+    leading = tuple(abroad(links, ((each.url, element) for element, each in described.items())))
+    reasons = {link.url: junk_reason(link.url) for link in leading if links.is_here(link.url)}
+    if Reason.SORT_ORDER in reasons.values():
+        reasons |= dict.fromkeys(paged_in_order(page.url, reasons), None)
+    for link in leading:
+        reason = reasons.get(link.url)
         if reason is not None:
             refused.setdefault(link.url, Refused(link.url, reason))
         elif link.element is not None:

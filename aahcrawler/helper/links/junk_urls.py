@@ -1,6 +1,7 @@
 """Recognise junk URLs of unknown software by words that all software uses for the same things."""
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 from knowledge_base.url_rules import ParsedUrl, Reason
@@ -30,6 +31,7 @@ _PARAMETERS = {
     **dict.fromkeys(("print", "printable"), Reason.PRINT_VIEW),
     **dict.fromkeys(("veaction", "redlink"), Reason.EDIT),
 }
+_PAGES = frozenset({"page", "p", "pg", "paged", "start", "offset"})
 _VERBS = frozenset({"action", "do", "mode", "view", "act", "op", "cmd", "task", "sa", "show"})
 _COMMENT_FEED = re.compile(r"/comments?/feed/?$|/feed/?$|[?&]feed=|/(?:rss|atom)(?:\.xml)?/?$", re.IGNORECASE)
 _DEEDS = frozenset({"login", "logout", "signin", "signup", "register", "reply", "edit", "print", "report", "delete"})
@@ -71,6 +73,34 @@ def junk_reason(url: str) -> Reason | None:
     if dot and ending in ("php", "asp", "aspx", "cgi", "pl", "jsp", "do"):
         return _REASONS.get(script)
     return _REASONS.get(last) if len(segments) == 1 or last in _DEEDS else None
+
+
+def paged_in_order(own: str, urls: Iterable[str]) -> frozenset[str]:
+    """Return which URLs are further pages of a list in its only order, where the pager itself tells the order.
+
+    ``own`` is the canonical URL of the list's page, ``urls`` are those of its links. There are none where some pages
+    are linked to without an order, or in several.
+
+    >>> sorted(paged_in_order("http://a.test/q/7", ["http://a.test/q/7?page=2&sort=old", "http://a.test/q/7?sort=new"]))
+    ['http://a.test/q/7?page=2&sort=old']
+    """
+    listed = ParsedUrl.parse(own)
+    paged: dict[str, frozenset[tuple[str, str]]] = {}
+    for url in urls:
+        address = ParsedUrl.parse(url)
+        given = _parameters(address)
+        further = any(name in _PAGES and value.isdecimal() and int(value[:9]) > 1 for name, value in given)
+        if address.path == listed.path and further:
+            paged[url] = _order_of(given)
+    orders = set(paged.values())
+    own_order = _order_of(_parameters(listed))
+    if len(orders) != 1 or not all(orders) or (own_order and own_order not in orders):
+        return frozenset()
+    return frozenset(paged)
+
+
+def _order_of(given: Iterable[tuple[str, str]]) -> frozenset[tuple[str, str]]:
+    return frozenset(each for each in given if _PARAMETERS.get(each[0]) is Reason.SORT_ORDER)
 
 
 def is_challenge(url: str) -> bool:
