@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC
 from hashlib import sha256
 
+from lxml.etree import _Element as Element
+
 from aahcrawler.induction import datelines
 from aahcrawler.induction.article import Article, judge, stands_in, teasers_of
 from aahcrawler.induction.headings import page_heading
@@ -80,10 +82,13 @@ def read(page: Page) -> Reading:
         )
     continued = is_continued(page)
     teasers = teasers_of(page, given)
+    above: dict[Element, str] = {}
     for each in judged.posts:
         if any(stands_in(record.element, teasers) for record in each.records):
             continue
-        induced = _records(page, each, whole, "" if continued else _heading(page, prepared, each), continued=continued)
+        heading = "" if continued else _heading(page, prepared, each)
+        induced = _records(page, each, whole, heading, above, continued=continued)
+        above |= {element: one.iri for n, one in induced.items() for element in each.records[n].elements}
         pairs = paired(declared, each.records)
         if _has_gaps(declared, pairs):
             found.extend(one for number, one in induced.items() if number not in pairs.values())
@@ -162,9 +167,18 @@ def _heading(page: Page, prepared: PreparedPage, each: RecordSet) -> str:
 
 
 def _records(
-    page: Page, each: RecordSet, whole: WebObject | None, heading: str, *, continued: bool = False
+    page: Page,
+    each: RecordSet,
+    whole: WebObject | None,
+    heading: str,
+    above: Mapping[Element, str],
+    *,
+    continued: bool = False,
 ) -> dict[int, WebObject]:
-    """Return the objects that records are, by their places in the set; all are replies where a thread is continued."""
+    """Return the objects that records are, by their places in the set; all are replies where a thread is continued.
+
+    ``above`` are the IRIs of records by their elements: those that lie in one of them answer it.
+    """
     page_iri = claims.permalink(page)
     iris: list[str] = []
     found: dict[int, WebObject] = {}
@@ -175,7 +189,8 @@ def _records(
         if not body:
             continue
         author = _person(page, record.author)
-        first = whole is None and number == 0 and not continued
+        parent = iris[record.parent] if record.parent is not None else _answered(record, above)
+        first = whole is None and number == 0 and not continued and parent is None
         title = record.title or (heading if first else "")
         properties: dict[str, tuple[Value, ...]] = {
             "title": (title,) if title else (),
@@ -183,12 +198,17 @@ def _records(
             "date": (record.date.told,) if record.date and record.date.told else (),
             "body": (body,),
             "url": (Reference(iri),),
-            "parent": (Reference(iris[record.parent]),) if record.parent is not None else (),
+            "parent": (Reference(parent),) if parent is not None else (),
         }
         kind = "comment" if whole is not None else "post" if first else "reply"
         given: Mapping[str, tuple[Value, ...]] = {name: values for name, values in properties.items() if values}
         found[number] = WebObject(iri, kind, page.url, given, whole.iri if whole else page_iri)
     return found
+
+
+def _answered(record: Record, above: Mapping[Element, str]) -> str | None:
+    """Return the IRI of the record that one lies in, None if it lies in none."""
+    return next((above[each] for each in record.element.iterancestors() if each in above), None) if above else None
 
 
 def _iri(page_iri: str, record: Record, body: str) -> str:

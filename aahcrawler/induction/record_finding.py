@@ -20,7 +20,7 @@ from aahcrawler.induction.record_bodies import Content, Found, Part, Slot, bodie
 from aahcrawler.induction.record_fields import Fields, Name, name_at, read_unsigned, sign
 from aahcrawler.induction.record_identity import RecordIdentity, Template, addresses, is_front
 from aahcrawler.induction.record_sets import Byline, Dated, Nature, Record, RecordSet
-from aahcrawler.induction.record_shapes import follow, known_shapes, matches
+from aahcrawler.induction.record_shapes import SURE, follow, known_shapes, matches
 from aahcrawler.induction.signed_contributions import signed_records
 from aahcrawler.induction.teaser_detection import Leads
 from aahcrawler.page import Page
@@ -45,7 +45,7 @@ _CUT = re.compile(r"(?:\.\.\.|…|\[…\]|\[\.\.\.\])\W*$")
 
 
 def records(page: Page) -> tuple[RecordSet, ...]:
-    """Return the sets of records of an HTML page, in document order; no two of them overlap.
+    """Return the sets of records of an HTML page, in document order; only those of comments lie in records of another.
 
     A set is several elements, or runs of elements, of one shape with a date or an author each. Deterministic; the time
     is linear in the size of the page, and the close examination is bounded.
@@ -76,6 +76,8 @@ def find_records(prepared: PreparedPage) -> tuple[RecordSet, ...]:
     for each in judged:
         if not any(each.overlaps(other, outline) for other in accepted):
             accepted.append(each)
+    below = next((each for each in judged if any(each.comments_on(other, outline) for other in accepted)), None)
+    accepted += [below] if below is not None else []
     accepted.sort(key=lambda each: each.places)
     return tuple(each.set for each in accepted)
 
@@ -109,6 +111,15 @@ class _Judged:
 
     def text(self, outline: Outline) -> int:
         return own_text(outline, [(place,) for place in self.places])
+
+    def comments_on(self, other: "_Judged", outline: Outline) -> bool:
+        """Return whether these are comments in records of another set: beside the texts, dates and authors of those."""
+        if Nature.TEASERS in (self.set.nature, other.set.nature) or self.set.confidence < SURE:
+            return False
+        if not all(any(outline.contains(at, place) and at != place for at in other.places) for place in self.places):
+            return False
+        own = [outline.places[each] for record in other.set.records for each in record.shown]
+        return not any(outline.contains(one, two) or outline.contains(two, one) for one in self.places for two in own)
 
     def overlaps(self, other: "_Judged", outline: Outline) -> bool:
         marked = sorted(

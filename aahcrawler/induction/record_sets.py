@@ -88,6 +88,12 @@ class Record:
         """The element, the first of several, that holds the record."""
         return self.elements[0]
 
+    @property
+    def shown(self) -> tuple[Element, ...]:
+        """The elements that show its text, its author and its date."""
+        marks = (each.element for each in (self.author, self.date) if each is not None)
+        return (*(self.body.elements if self.body is not None else ()), *marks)
+
 
 class NoObject(StrEnum):
     """Reasons why a page yields no object of its own."""
