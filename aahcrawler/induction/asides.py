@@ -28,6 +28,9 @@ def asides_hold_content(outline: Outline, names: Names) -> bool:
         return False
     named = [each.place for each in headings(outline, names, ()) if each.rank[0]]
     headed = bool(named) and all(any(outline.contains(aside, place) for aside in asides) for place in named)
+    mains = [place for place, tag in enumerate(outline.tags) if tag == "main"]
+    if not headed and mains and not any(outline.contains(aside, place) for aside in asides for place in mains):
+        return False
     return sum(map(outline.running, asides)) > (MUCH_OF_TEXT if headed else NEARLY_ALL) * outline.running(0)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from aahcrawler.induction.outline import Outline
 from aahcrawler.induction.record_identity import is_front
 from aahcrawler.page import Page
-from aahcrawler.page.text import excerpt, fold
+from aahcrawler.page.text import excerpt, fold, headline
 from aahcrawler.urls import canonicalize, queue_of, resolve
 
 OUTSIDE = ("nav", "aside")
@@ -60,8 +60,13 @@ def page_heading(outline: Outline, names: Names, before: int, roots: Sequence[in
     if best is not None:
         return best.text, best.place
     first = [place for place, tag in enumerate(outline.tags) if tag == "h1"]
-    text = heading_text(outline, first[0]) if len(first) == 1 and first[0] < outline.ends[before] else ""
-    return (text, first[0]) if text else None
+    only = first[0] if len(first) == 1 and first[0] < outline.ends[before] else None
+    text = headline(outline.elements[only], LONGEST_HEADING) if only is not None else ""
+        headline(outline.elements[first[0]], LONGEST_HEADING)
+        if len(first) == 1 and first[0] < outline.ends[before]
+        else ""
+    )
+    return (text, only) if text and only is not None else None
 
 
 def headed_places(outline: Outline, names: Names) -> tuple[int, ...]:
@@ -87,7 +92,7 @@ def headings(outline: Outline, names: Names, outside: Collection[str] = OUTSIDE)
         minor = tag in _MINOR_HEADINGS
         if not (minor or tag in _HEADINGS) or outline.is_within(place, outside):
             continue
-        text = heading_text(outline, place)
+        text = headline(outline.elements[place], LONGEST_HEADING)
         if len(text) < 2 or text.casefold() not in (parts if minor else title):
             continue
         target = heading_target(outline, place, names.base)
@@ -95,15 +100,6 @@ def headings(outline: Outline, names: Names, outside: Collection[str] = OUTSIDE)
         rank = 2 if target in names.own else 0 if front else 1
         found.append(Heading(place, text, (rank, place if rank else -place)))
     return found
-
-
-def heading_text(outline: Outline, place: int) -> str:
-    """Return the text of a heading without that of buttons in it, such as one to edit it."""
-    element = outline.elements[place]
-    if next(element.iter("button"), None) is None:
-        return excerpt(element, LONGEST_HEADING)
-    said = (each.text for each in outline.pieces_of(place) if not outline.is_within(each.owner, ("button",)))
-    return fold(" ".join(said))[:LONGEST_HEADING]
 
 
 def heading_target(outline: Outline, place: int, base: str) -> str | None:

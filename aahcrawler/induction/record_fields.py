@@ -10,11 +10,11 @@ from urllib.parse import urlsplit
 from lxml.etree import _Element as Element
 
 from aahcrawler.induction.byline_words import name_in, names_nobody
-from aahcrawler.induction.headings import heading_text
+from aahcrawler.induction.headings import LONGEST_HEADING
 from aahcrawler.induction.outline import Outline
 from aahcrawler.induction.record_bodies import Content, Part, Slot
 from aahcrawler.induction.shown_dates import Shown
-from aahcrawler.page.text import excerpt, fold
+from aahcrawler.page.text import excerpt, fold, headline
 
 LONGEST_NAME = 60
 _LONGEST_BYLINE = 150
@@ -193,7 +193,7 @@ def _title(outline: Outline, part: Part, page_title: str) -> tuple[str, int] | N
         shown = outline.free(place) + outline.linked(place)
         if not 2 <= shown <= 600 or not (is_heading or outline.tags[place] in ("a", "strong", "b", "span")):
             continue
-        text = heading_text(outline, place)
+        text = headline(outline.elements[place], LONGEST_HEADING)
         if len(subject(text)) >= 4 and subject(text) in page_title:
             return text, place
         if is_heading and heading is None and _LETTER.search(text):

@@ -15,7 +15,7 @@ from resiliparse.parse.lang import detect_fast
 from aahcrawler.page import Page, claims, dates
 from aahcrawler.page.schemaorg import items
 from aahcrawler.page.teasers import teaser
-from aahcrawler.page.text import BLOCKS, excerpt, fold, plain_text
+from aahcrawler.page.text import BLOCKS, excerpt, fold, headline, plain_text
 from aahcrawler.urls import resolve
 
 MAX_LINKS = 10_000
@@ -166,7 +166,7 @@ def _margin(text: str, language: str) -> int:
 def title(page: Page) -> str:
     """Return the page's title in one line: that of its head, else OpenGraph's, else its first heading, else ``""``."""
     heads = (excerpt(element, MAX_CONTEXT) for element in page.tree.iter("title"))
-    headings = (excerpt(element, MAX_CONTEXT) for element in page.tree.iter("h1"))
+    headings = (headline(element, MAX_CONTEXT) for element in page.tree.iter("h1"))
     return next(filter(None, heads), "") or claims.meta(page).get("og:title", "") or next(filter(None, headings), "")
 
 

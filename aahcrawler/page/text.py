@@ -74,8 +74,13 @@ def plain_text(element: Element, without: Collection[Element] = ()) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def excerpt(element: Element, limit: int) -> str:
-    """Return the beginning of an element's plain text in one line, at most ``limit`` characters.
+def headline(element: Element, limit: int) -> str:
+    """Return the text of a heading in one line without that of buttons in it, such as one to edit it."""
+    return excerpt(element, limit, frozenset(element.iter("button")))
+
+
+def excerpt(element: Element, limit: int, without: Collection[Element] = ()) -> str:
+    """Return the beginning of an element's plain text in one line, at most ``limit`` characters, without some parts.
 
     The work is bounded by ``limit`` too, however large the element is.
     """
@@ -83,7 +88,7 @@ def excerpt(element: Element, limit: int) -> str:
         return "" if element.tag in UNREAD else fold((element.text or "")[: 8 * limit])[:limit].rstrip()
     found: list[str] = []
     length = 0
-    for piece in islice(_pieces(element, ()), 8 * limit):
+    for piece in islice(_pieces(element, without), 8 * limit):
         found.append(piece)
         length += len(piece.strip()) + 1 if piece else 0
         if length > 2 * limit:

@@ -13,7 +13,7 @@ from itertools import islice
 from lxml.etree import _Element as Element
 
 from aahcrawler.page import Page, claims
-from aahcrawler.page.text import bare, excerpt, fold
+from aahcrawler.page.text import bare, excerpt, fold, headline
 from aahcrawler.urls import canonicalize, queue_of, resolve
 
 TELLING = 12
@@ -220,7 +220,7 @@ def _headings(page: Page) -> Iterator[_Heading]:
     for element in islice(page.tree.iter("h1", "h2", "h3"), MOST_HEADINGS):
         target = _target(element, page.base_url)
         if target is None or target in own or not claims.is_front(target):
-            shown = excerpt(element, LONGEST)
+            shown = headline(element, LONGEST)
             away = target is not None and target not in own and queue_of(target) == queue
             yield _Heading(shown, _without_kicker(element, shown), 1 if element.tag == "h1" else 2, away)
 

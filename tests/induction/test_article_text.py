@@ -224,3 +224,24 @@ def test_an_article_is_not_read_from_the_comments_that_quote_it(monkeypatch: pyt
     found = read(article(f'<h1>Ice</h1><div>{TEXT}</div><div id="comments"><h2>Comments</h2>{comments}</div>')).objects
     assert [each.type for each in found] == ["article", "comment", "comment", "comment"]
     assert found[0].first("body") == "\n".join(ICE)
+
+
+def test_a_whole_page_in_one_line_is_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    menu = "".join(f'<a href="/{word}">{word}</a> ' for word in ("Harbours", "Winter", "Ferries", "Captains"))
+    whole = f"Harbours Winter Ferries Captains {' '.join(ICE)}"
+    monkeypatch.setattr("aahcrawler.induction.article_text._trafilatura", lambda _: [whole])
+    assert text_of(article(f"<nav>{menu}</nav><h1>Ice</h1><div>{TEXT}</div>")).lines == ICE
+
+
+def test_what_stands_beside_a_short_main_part_is_no_article() -> None:
+    body = f"<main><h1>Ice</h1><p>Nobody has this badge.</p></main><aside class='levels'>{TEXT}</aside>"
+    found = read(page_of(f"<html><head><title>Ice - The Gazette</title></head><body>{body}</body></html>"))
+    assert found.objects == ()
+    assert found.reason is not None
+
+
+def test_a_button_in_a_heading_is_no_part_of_it() -> None:
+    heading = "<h1><div>Ice in the harbour</div> <button>edit</button></h1>"
+    byline = '<p>By <a rel="author" href="/eve">Eve Frost</a>, <time datetime="2022-01-10">10 January 2022</time></p>'
+    [found] = read(article(f"{heading}{byline}{TEXT}", "<title>Ice in the harbour - The Gazette</title>")).objects
+    assert found.first("title") == "Ice in the harbour"

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from aahcrawler.induction import Nature, Record, generic_objects, records
-from aahcrawler.webobject import Person
+from aahcrawler.webobject import Person, Reference
 from tests.pace import at_most
 from tests.page.building import page_of
 
@@ -263,3 +263,41 @@ def test_a_page_of_a_person_lists_what_stands_elsewhere(number: int, query: str)
     page = page_of(markup, url=f"http://site.test/user/7/ann/{query}")
     assert all(each.nature is Nature.TEASERS for each in records(page))
     assert generic_objects.read(page).objects == ()
+
+
+def test_a_list_in_a_page_with_a_sidebar_is_none_beside_the_content() -> None:
+    wrapped = f"<div class='col-with-sidebar'><main>{SHAPES['divisions']}</main></div>"
+    assert len(posts_of(wrapped)) == 4
+
+
+REMARK = (
+    "<div class=remarks><div class=remark id=r{n}><p class=text>{text}</p><a class=username href='/user/{name}'>"
+    "{name}</a> <span>{day} January 2022, 10:30</span></div></div>"
+)
+SAID = (
+    "I asked the captain, and he said that the pier belongs to the town and not to him.",
+    "The town says that it belongs to the captain, which is what it said last year as well.",
+    "Both are wrong, because it was sold to the railway in the year that the station burned down.",
+)
+
+
+def test_remarks_in_posts_answer_them() -> None:
+    said = [f"{text} {TEXTS[0]} {TEXTS[3]} {TEXTS[1]}" for text in TEXTS]
+    posts = "".join(
+        f"<div class=msg id=m{n}><div class=said><p>{said[n]}</p></div><div class=by><a class=username "
+        f"href='/user/{n}'>{NAMES[n]}</a> <span>{11 + n} January 2022, 09:30</span></div>"
+        f"{REMARK.format(n=n, text=SAID[n], name=('Eve', 'Finn', 'Gus')[n], day=12 + n) if n < 3 else ''}</div>"
+        for n in range(4)
+    )
+    page = page_of(f"<title>Ferry</title><h1>Ferry</h1><div>{posts}</div>", url="http://site.test/ferry")
+    found = {each.iri: each for each in generic_objects.read(page).objects}
+    assert [found[f"http://site.test/ferry#m{n}"].first("body") for n in range(4)] == said
+    for n in range(3):
+        remark = found[f"http://site.test/ferry#r{n}"]
+        assert (remark.type, remark.first("body")) == ("reply", SAID[n])
+        assert remark.first("parent") == Reference(f"http://site.test/ferry#m{n}")
+
+
+def test_what_heads_every_post_alike_is_no_title() -> None:
+    posts = SHAPES["divisions"].replace("<div class=said>", "<h4>Comments</h4><div class=said>")
+    assert {each.title for each in posts_of(posts)} == {""}
