@@ -62,10 +62,6 @@ def page_heading(outline: Outline, names: Names, before: int, roots: Sequence[in
     first = [place for place, tag in enumerate(outline.tags) if tag == "h1"]
     only = first[0] if len(first) == 1 and first[0] < outline.ends[before] else None
     text = headline(outline.elements[only], LONGEST_HEADING) if only is not None else ""
-        headline(outline.elements[first[0]], LONGEST_HEADING)
-        if len(first) == 1 and first[0] < outline.ends[before]
-        else ""
-    )
     return (text, only) if text and only is not None else None
 
 
