@@ -19,7 +19,7 @@ from aahcrawler.objects.nquads import iri, site_of
 from aahcrawler.objects.vocabulary import VERSION
 from aahcrawler.webobject import Person, Reference, Value, WebObject
 
-_SHOWN_BY_TEMPLATES: Final = ("title", "author", "date", "links")
+_SHOWN_BY_TEMPLATES: Final = ("title", "author", "date", "links", "description", "tag", "tags")
 _LEAST_TELLING: Final = 40
 """The letters of a text from which on it tells an object from the others of its page."""
 _RECORD: Final = "urn:uuid:"

@@ -260,3 +260,10 @@ def test_a_text_under_another_address_is_the_same_though_its_author_is_no_longer
     former = changed(remark(1, "Ann", 1, text), {}, iri=f"{PAGE}#post-1")
     now = changed(remark(1, "Ann", 1, text), {"author": ()}, iri=PAGE)
     assert compare([former], [now]) == Changes()
+
+
+@pytest.mark.parametrize("name", ["tag", "tags", "description"])
+def test_a_redesign_that_shows_no_tags_any_more_edits_nothing_though_one_that_goes_is_an_edit(name: str) -> None:
+    posts = [changed(POST, {"tags": (), name: ("ice", "harbour")}, iri=f"{PAGE}#p{n}") for n in range(3)]
+    assert compare(posts, [changed(post, {name: ()}) for post in posts]) == Changes()
+    assert compare(posts, [*posts[:2], changed(posts[2], {name: ("ice",)})]) == Changes(edited=(f"{PAGE}#p2",))
