@@ -7,14 +7,13 @@ out; the standfirst between heading and text is included.
 
 import logging
 import re
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import groupby, takewhile
+from itertools import groupby, islice, takewhile
 
 from lxml.etree import Comment, ProcessingInstruction, XPath, strip_tags
 from lxml.etree import _Element as Element
@@ -22,7 +21,7 @@ from trafilatura.core import bare_extraction
 from trafilatura.settings import Document
 
 from aahcrawler.induction.main_part import MainPart
-from aahcrawler.induction.outline import MOST_DEPTH, Outline, Piece
+from aahcrawler.induction.outline import MOST_DEPTH, Extents, Outline, Piece
 from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.page import Page, generic
 from aahcrawler.page.claims import LONG_LINE
@@ -52,7 +51,7 @@ _too_deep = XPath("boolean(self::*" + MOST_DEPTH * "/*" + ")")
 _FIRST_LINES = 8
 _LINKED, _FREE = 0.9, 0.3
 _LONGEST_WAY = 40
-_LEAST_LINK, _MANY_LINKS = 4, 4
+_LEAST_LINK, _MANY_LINKS, _MOST_LINKS = 4, 4, 200
 _LISTS = frozenset({"ul", "ol", "dl"})
 _COUNT = re.compile(r"\s*[(\[]\s*\d[\d.,\s]*[)\]]\s*")
 _NO_WORD = re.compile(r"\W+")
@@ -169,7 +168,7 @@ def apart_from(text: ArticleText, outline: Outline, taken: Sequence[tuple[int, i
     if not taken:
         return text
     blocks = _Shown(outline).blocks
-    reach = _Extents(taken)
+    reach = Extents(taken)
     kept = _outside(text.lines, blocks, reach)
     lines, lead = tuple(text.lines[number] for number in kept), sum(number < text.lead for number in kept)
     if lines == text.lines:
@@ -179,7 +178,7 @@ def apart_from(text: ArticleText, outline: Outline, taken: Sequence[tuple[int, i
     return replace(text, lines=lines, lead=lead, running=running, whole=whole)
 
 
-def _outside(lines: Iterable[str], blocks: Sequence["_Block"], taken: "_Extents") -> list[int]:
+def _outside(lines: Iterable[str], blocks: Sequence["_Block"], taken: Extents) -> list[int]:
     """Return the numbers of lines but those that only some extents show; one shown nowhere goes with the one before."""
     within = {each.key for each in blocks if taken.cover(each.pieces[0].owner)}
     free = Counter(each.key for each in blocks if not taken.cover(each.pieces[0].owner))
@@ -200,23 +199,6 @@ def entries_of(text: ArticleText, outline: Outline) -> tuple[int, int]:
     linked = {each.key for each in _Shown(outline).blocks if each.linked >= _FREE and not each.says}
     found = [len(key) for key in map(_key, text.lines) if key in linked]
     return len(found), sum(found)
-
-
-class _Extents:
-    """Extents of places, which may overlap."""
-
-    def __init__(self, extents: Iterable[tuple[int, int]]) -> None:
-        self._starts: list[int] = []
-        self._ends: list[int] = []
-        for start, end in sorted(extents):
-            if not self._ends or start >= self._ends[-1]:
-                self._starts.append(start)
-                self._ends.append(end)
-            self._ends[-1] = max(self._ends[-1], end)
-
-    def cover(self, place: int) -> bool:
-        number = bisect_right(self._starts, place) - 1
-        return number >= 0 and place < self._ends[number]
 
 
 def _below_heading(shown: "_Shown", lines: Sequence[str], part: MainPart | None) -> Sequence[str]:
@@ -416,7 +398,8 @@ class _Shown:
         key = _key("".join(lines)) if len(lines) == 1 else ""
         if not key or key in self.keys:
             return False
-        return sum(len(each) >= _LEAST_LINK and each in key for each in self.linked) >= _MANY_LINKS
+        links = (each.key for each in self.blocks if each.linked > _LINKED and len(each.key) >= _LEAST_LINK)
+        return sum(each in key for each in islice(links, _MOST_LINKS)) >= _MANY_LINKS
 
     def lists(self) -> Iterator[tuple[int, int, int]]:
         """Yield the place of each outermost list, and the numbers of its first line and of the one after its last."""

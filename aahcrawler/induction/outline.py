@@ -1,6 +1,7 @@
 """A table of a page's elements, read in one pass: places, extents, and amounts of text."""
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -195,6 +196,24 @@ class Outline:
     def is_within(self, place: int, tags: Iterable[str]) -> bool:
         """Return whether an element is or lies in one of some names."""
         return self.tags[place] in tags or any(self.tags[above] in tags for above in self.ancestors(place))
+
+
+class Extents:
+    """Extents of places, which may overlap."""
+
+    def __init__(self, extents: Iterable[tuple[int, int]]) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        for start, end in sorted(extents):
+            if not self._ends or start >= self._ends[-1]:
+                self._starts.append(start)
+                self._ends.append(end)
+            self._ends[-1] = max(self._ends[-1], end)
+
+    def cover(self, place: int) -> bool:
+        """Return whether a place is in one of them."""
+        number = bisect_right(self._starts, place) - 1
+        return number >= 0 and place < self._ends[number]
 
 
 def _tokens(element: Element) -> tuple[str, ...]:

@@ -31,9 +31,14 @@ _BREAKS = frozenset({"br", "hr", "wbr", "img"})
 _SHORT = 25
 _LONGEST_CONTROL = 40
 _LONGEST_CONTROLS = 200
-_MOSTLY, _OUTWEIGHS, _FEWEST_SIGNED = 0.8, 2.0, 3
 MOST_A_RECORD = 1_500
 """The most text of one record that counts, so that one long post does not decide alone."""
+_MOST_CONTROLS = 10
+"""The most elements at the end of a record that are left out as links that all records end with."""
+_MOSTLY, _OUTWEIGHS = 0.8, 2.0
+"""The share of records that have text above their byline, and its ratio to that below from which the latter is none."""
+_FEWEST_SIGNED = 3
+"""The fewest elements at the ends of records that show, by repeating each other, that they are signatures."""
 
 
 @dataclass
@@ -181,14 +186,14 @@ class _Descent:
 
     def _without_controls(self, kept: list[list[int]]) -> list[list[int]]:
         """Leave out the last of several elements while most records end with the same links, and nothing else."""
-        last = {number: self._links(places[-1]) for number, places in enumerate(kept) if len(places) > 1}
-        shared = Counter(filter(None, last.values()))
-        common = {text for text, times in shared.items() if times >= max(2, 0.5 * len(kept))}
-        if not common:
-            return kept
-        return self._without_controls(
-            [places[:-1] if last.get(number) in common else places for number, places in enumerate(kept)]
-        )
+        for _ in range(_MOST_CONTROLS):
+            last = {number: self._links(places[-1]) for number, places in enumerate(kept) if len(places) > 1}
+            shared = Counter(filter(None, last.values()))
+            common = {text for text, times in shared.items() if times >= max(2, 0.5 * len(kept))}
+            if not common:
+                break
+            kept = [places[:-1] if last.get(number) in common else places for number, places in enumerate(kept)]
+        return kept
 
     def _without_signatures(self, kept: list[list[int]]) -> list[list[int]]:
         """Leave out what stands behind the text of several records and is none of it.

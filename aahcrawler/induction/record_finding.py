@@ -14,7 +14,7 @@ from aahcrawler.induction.asides import SIDE
 from aahcrawler.induction.candidates import Candidate, candidates, own_text
 from aahcrawler.induction.headings import headed_places
 from aahcrawler.induction.main_part import region
-from aahcrawler.induction.outline import Outline
+from aahcrawler.induction.outline import Extents, Outline
 from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.induction.record_bodies import Content, Found, Part, Slot, bodies
 from aahcrawler.induction.record_fields import Fields, Name, name_at, read_unsigned, sign
@@ -116,10 +116,12 @@ class _Judged:
         """Return whether these are comments in records of another set: beside the texts, dates and authors of those."""
         if Nature.TEASERS in (self.set.nature, other.set.nature) or self.set.confidence < SURE:
             return False
-        if not all(any(outline.contains(at, place) and at != place for at in other.places) for place in self.places):
-            return False
-        own = [outline.places[each] for record in other.set.records for each in record.shown]
-        return not any(outline.contains(one, two) or outline.contains(two, one) for one in self.places for two in own)
+        ends = outline.ends
+        inside = Extents((at + 1, ends[at]) for at in other.places)
+        shown = [outline.places[each] for record in other.set.records for each in record.shown]
+        texts, own = (Extents((at, ends[at]) for at in places) for places in (shown, self.places))
+        beside = not any(map(texts.cover, self.places)) and not any(map(own.cover, shown))
+        return beside and all(map(inside.cover, self.places))
 
     def overlaps(self, other: "_Judged", outline: Outline) -> bool:
         marked = sorted(

@@ -75,8 +75,11 @@ def plain_text(element: Element, without: Collection[Element] = ()) -> str:
 
 
 def headline(element: Element, limit: int) -> str:
-    """Return the text of a heading in one line without that of buttons in it, such as one to edit it."""
-    return excerpt(element, limit, frozenset(element.iter("button")))
+    """Return the text of a heading in one line without that of buttons in it, such as one to edit it.
+
+    The work is bounded by ``limit``, as that of ``excerpt`` is.
+    """
+    return excerpt(element, limit, {each for each in islice(element.iter(), 8 * limit) if each.tag == "button"})
 
 
 def excerpt(element: Element, limit: int, without: Collection[Element] = ()) -> str:

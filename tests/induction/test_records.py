@@ -227,24 +227,35 @@ def test_a_row_of_teasers_without_elements_of_their_own_is_no_article(heading: s
 
 
 OPINION = "All that I write here is my own opinion, and no advice of my employer."
-SIGNED = ("", "All that I write is my own opinion, and no advice.", "", "Whoever reads this is welcome on my own boat.")
+BY = "<p class=by><b>{name}</b> wrote on {day} January 2022, 09:30</p>"
 
 
-def test_what_follows_the_byline_below_a_text_is_a_signature() -> None:
+@pytest.mark.parametrize(
+    ("template", "signed"),
+    [
+        (
+            "{said}" + BY + "{own}",
+            (
+                "",
+                "All that I write is my own opinion, and no advice.",
+                "",
+                "Whoever reads this is welcome on my own boat.",
+            ),
+        ),
+        (BY + "{said}{own}", (OPINION, OPINION, "", OPINION)),
+    ],
+    ids=["below the byline", "repeated"],
+)
+def test_a_signature_is_no_text(template: str, signed: tuple[str, ...]) -> None:
     posts = "".join(
-        f"<div class=msg id=m{n}><div class=said><p>{TEXTS[n]}</p></div><p class=by><b>{NAMES[n]}</b> wrote on "
-        f"{11 + n} January 2022, 09:30</p>{f'<p class=own>{SIGNED[n]}</p>' if SIGNED[n] else ''}</div>"
-        for n in range(4)
-    )
-    bodies = [each.body.plain() for each in posts_of(f"<title>Ferry</title><h1>Ferry</h1>{posts}") if each.body]
-    assert bodies == list(TEXTS)
-
-
-def test_an_element_at_the_end_that_repeats_what_others_end_with_is_a_signature() -> None:
-    signed = (OPINION, OPINION, "", OPINION)
-    posts = "".join(
-        f"<div class=msg id=m{n}><p class=by><b>{NAMES[n]}</b> wrote on {11 + n} January 2022, 09:30</p>"
-        f"<div class=said><p>{TEXTS[n]}</p></div>{f'<p class=own>{signed[n]}</p>' if signed[n] else ''}</div>"
+        f"<div class=msg id=m{n}>"
+        + template.format(
+            said=f"<div class=said><p>{TEXTS[n]}</p></div>",
+            own=f"<p class=own>{signed[n]}</p>" if signed[n] else "",
+            name=NAMES[n],
+            day=11 + n,
+        )
+        + "</div>"
         for n in range(4)
     )
     bodies = [each.body.plain() for each in posts_of(f"<title>Ferry</title><h1>Ferry</h1>{posts}") if each.body]
@@ -301,3 +312,14 @@ def test_remarks_in_posts_answer_them() -> None:
 def test_what_heads_every_post_alike_is_no_title() -> None:
     posts = SHAPES["divisions"].replace("<div class=said>", "<h4>Comments</h4><div class=said>")
     assert {each.title for each in posts_of(posts)} == {""}
+
+
+def test_posts_that_end_with_thousands_of_links_are_read_in_bounded_time() -> None:
+    tail = "<div><a href='#r'>Reply</a></div>" * 2_000
+    markup = thread(
+        "<div class='msg {slug}'><div class=who><a href='/user/{slug}'>{name}</a></div><div class=when>{day}.01.2022, "
+        "09:30</div><div class=said>{text}</div>" + tail + "</div>"
+    )
+    with at_most(20.0):
+        found = generic_objects.read(page_of(markup, url="http://site.test/ferry")).objects
+    assert len(found) == len(TEXTS)
