@@ -112,8 +112,8 @@ class LinkRanker(Protocol):
         ``links`` runs parallel to ``document.outlinks`` and holds the analysers' scores; ``depth`` counts links from a
         seed. What only leads to good pages is worth the less, the less of the budget is ``left`` to fetch these. The
         links of the answer are None where too little is known, and its document score is None. Of the document only
-        URL, application and level are read and, of its outlinks, URL, anchor, place, action and the role of the part: a
-        log of these can teach the same again.
+        URL, title, application and level are read and, of its outlinks, URL, anchor, context, place, action and the
+        role of the part: a log of these can teach the same again.
         """
         ...
 

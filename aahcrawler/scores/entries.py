@@ -93,10 +93,12 @@ class Lesson(_Entry):
     application: str | None = None
     kind: str | None = None
     level: str | None = None
+    title: str | None = None
     score: list[float]
     weight: list[float] | float = 0.0
     names: list[str]
     anchor: list[int] | int
+    context: list[int] | int = 0
     place: list[int] | int
     action: list[int] | int
     role: list[int] | int

@@ -9,8 +9,8 @@ from aahcrawler.scores.entries import Lesson
 from online_analysis.aggregation import UNSPENT, BudgetLeft, LinkRanker, Reason, Revision, ScoredLink, Scores, Weighed
 from online_analysis.document import Document, DocumentPart, Outlink, PartRole
 
-LONGEST_ANCHOR = 300
-"""Characters of an anchor that a ranker is given."""
+LONGEST_TEXT = 300
+"""Characters of an anchor that a ranker is given, of the text around it, and of the title of a page."""
 DECIMALS = 6
 """The decimals of the scores given to a ranker, as they are stored; the frontier keeps no more."""
 
@@ -73,22 +73,25 @@ def lesson(document: Document, worth: float, links: Sequence[ScoredLink], left: 
     outlinks = document.outlinks
     words = (
         [link.anchor for link in outlinks],
+        [link.context for link in outlinks],
         [link.place for link in outlinks],
         [link.action or "" for link in outlinks],
         ["" if link.part is None else document.parts[link.part].role for link in outlinks],
     )
     names = dict.fromkeys(chain(("",), *words))
     numbers = dict(zip(names, range(len(names)), strict=True))
-    anchors, places, actions, roles = (packed(list(map(numbers.__getitem__, each))) or 0 for each in words)
+    anchors, contexts, places, actions, roles = (packed(list(map(numbers.__getitem__, each))) or 0 for each in words)
     return Lesson.model_construct(
         worth=worth,
         left=None if left == UNSPENT else left,
         application=document.application or None,
         kind=document.kind or None,
         level=document.level or None,
+        title=document.title or None,
         score=rounded([link.score for link in links], DECIMALS),
         weight=packed([link.weight for link in links]) or 0.0,
         anchor=anchors,
+        context=contexts,
         place=places,
         action=actions,
         role=roles,
@@ -98,13 +101,15 @@ def lesson(document: Document, worth: float, links: Sequence[ScoredLink], left: 
 
 def taught(kept: Lesson, page: str, urls: Sequence[str]) -> tuple[Document, tuple[ScoredLink, ...]]:
     """Return the document and its links as ``follow`` was given them; its texts are not those of the page."""
-    columns = (kept.anchor, kept.place, kept.action, kept.role)
-    anchors, places, actions, roles = (
+    columns = (kept.anchor, kept.context, kept.place, kept.action, kept.role)
+    anchors, contexts, places, actions, roles = (
         [kept.names[number] for number in unpacked(column, len(urls))] for column in columns
     )
     outlinks = tuple(
-        Outlink(url, anchor, "", _ROLES.index(role) if role in _ROLES else None, action or None, place)
-        for url, anchor, place, action, role in zip(urls, anchors, places, actions, roles, strict=True)
+        Outlink(url, anchor, context, _ROLES.index(role) if role in _ROLES else None, action or None, place)
+        for url, anchor, context, place, action, role in zip(
+            urls, anchors, contexts, places, actions, roles, strict=True
+        )
     )
     weights = unpacked(kept.weight, len(urls))
     links = tuple(
@@ -114,7 +119,7 @@ def taught(kept: Lesson, page: str, urls: Sequence[str]) -> tuple[Document, tupl
     document = Document(
         page,
         None,
-        "",
+        kept.title or "",
         tuple(DocumentPart(role, "-") for role in _ROLES),
         outlinks,
         application=kept.application or "",
@@ -125,10 +130,14 @@ def taught(kept: Lesson, page: str, urls: Sequence[str]) -> tuple[Document, tupl
 
 
 def _cut(document: Document) -> Document:
-    """Return the document with no anchor longer than is written down."""
-    if max((len(link.anchor) for link in document.outlinks), default=0) <= LONGEST_ANCHOR:
-        return document
-    return replace(
-        document,
-        outlinks=tuple(replace(link, anchor=link.anchor[:LONGEST_ANCHOR]) for link in document.outlinks),
-    )
+    """Return the document with no title, anchor or text around a link longer than is written down."""
+    outlinks = tuple([link if _is_short(link) else _short(link) for link in document.outlinks])
+    return replace(document, title=document.title[:LONGEST_TEXT], outlinks=outlinks)
+
+
+def _is_short(link: Outlink) -> bool:
+    return len(link.anchor) <= LONGEST_TEXT and len(link.context) <= LONGEST_TEXT
+
+
+def _short(link: Outlink) -> Outlink:
+    return replace(link, anchor=link.anchor[:LONGEST_TEXT], context=link.context[:LONGEST_TEXT])

@@ -5,7 +5,7 @@ the same names have the same column in every process.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import lru_cache
 from urllib.parse import parse_qsl, unquote
 from zlib import crc32
@@ -19,7 +19,8 @@ COLUMNS = 1 << 20
 Columns = tuple[int, ...]
 
 _CACHED = 20_000
-_LONGEST_TEXT = 300
+LONGEST_TEXT = 300
+"""The characters of a title, and of the text around a link, that are looked at."""
 _MOST_WORDS = 40
 _MOST_STEPS = 8
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -36,9 +37,15 @@ def column(group: str, name: str) -> int:
 
 
 @lru_cache(_CACHED)
-def anchor_words(text: str) -> Mapping[int, None]:
-    """Return the columns of the different words of an anchor, of the first forty; numbers are one word."""
-    return dict.fromkeys(_words("anchor", text))
+def text_words(text: str) -> Columns:
+    """Return the columns of the different words of the text around a link, of the first forty; numbers are one word."""
+    return _words("text", text)
+
+
+@lru_cache(_CACHED)
+def title_words(title: str) -> Columns:
+    """Return the columns of the different words of the title of a page that links."""
+    return _words("title", title)
 
 
 def url_words(url: str) -> Columns:
@@ -78,7 +85,7 @@ def _names(query: str) -> str:
 
 
 def _words(group: str, text: str) -> Columns:
-    return _distinct([_word(group, word) for word in tokenize(_HUMP.sub(" ", text[:_LONGEST_TEXT]))])
+    return _distinct([_word(group, word) for word in tokenize(_HUMP.sub(" ", text[:LONGEST_TEXT]))])
 
 
 @lru_cache(_CACHED)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from online_analysis.aggregation import ScoredLink, Weighed
 from online_analysis.document import Document, Outlink
 from online_analysis.hubs import leads_to_hub
-from online_analysis.ranking.features import Columns, anchor_words, column, url_steps, url_words
+from online_analysis.ranking.features import Columns, column, text_words, title_words, url_steps, url_words
 from online_analysis.ranking.regression import Row, Rows
 
 _MOST_LINKS = 24
@@ -20,13 +20,14 @@ _DEEPEST = 8
 SCALES: Mapping[str, float] = {
     "URL words": 1.0,
     "URL steps": 1.0,
-    "anchors": 1.0,
+    "texts": 1.0,
+    "titles": 1.0,
     "pages": 1.0,
     "lists": 1.0,
     "places": 1.0,
-    "figures": 1.0,
+    "figures": 2.0,
 }
-"""The prior spread of the effect of each group of features."""
+"""The prior spread of the effect of each group of features: figures hold of all links, so they tell sooner."""
 _FIGURES = ("worth of pages", "best page", "links", "score of links", "best link", "named as a hub")
 _FIGURE_COLUMNS = tuple(column("figure", name) for name in _FIGURES)
 
@@ -36,8 +37,9 @@ class Seen(NamedTuple):
 
     page: int
     list: int
-    places: Mapping[int, None]
-    anchor: Mapping[int, None]
+    places: Columns
+    text: Columns
+    title: Columns
     relevance: float
 
 
@@ -69,7 +71,8 @@ class LinkStatistics:
     is_explored: bool = False
     _pages: list[int] = field(default_factory=list)
     _lists: list[int] = field(default_factory=list)
-    _anchors: dict[int, None] = field(default_factory=dict)
+    _texts: dict[int, None] = field(default_factory=dict)
+    _titles: dict[int, None] = field(default_factory=dict)
     _places: dict[int, None] = field(default_factory=dict)
     _relevance: float = 0.0
     _best_page: float = 0.0
@@ -97,8 +100,9 @@ class LinkStatistics:
             return
         self._pages.append(seen.page)
         self._lists.append(seen.list)
-        self._anchors.update(seen.anchor)
-        self._places.update(seen.places)
+        self._texts.update(dict.fromkeys(seen.text))
+        self._titles.update(dict.fromkeys(seen.title))
+        self._places.update(dict.fromkeys(seen.places))
         self._relevance += (seen.relevance - self._relevance) / n
         self.analyser_mean += (link.score - self.analyser_mean) / n
         self._best_page = max(self._best_page, seen.relevance)
@@ -114,7 +118,7 @@ class LinkStatistics:
 
     def forget(self) -> None:
         """Drop the features of a URL that will not be fetched: it is worth nothing to the pages that led to it."""
-        for each in (self._pages, self._lists, self._anchors, self._places):
+        for each in (self._pages, self._lists, self._texts, self._titles, self._places):
             each.clear()
         self.value, self.score, self.made, self._url_columns = 0.0, None, None, None
 
@@ -144,7 +148,8 @@ class LinkStatistics:
             self._url_columns = url_words(self.url), url_steps(self.url)
         yield from zip(("URL words", "URL steps"), self._url_columns, strict=True)
         if self._pages:
-            yield "anchors", list(self._anchors)[:_MOST_WORDS]
+            yield "texts", list(self._texts)[:_MOST_WORDS]
+            yield "titles", list(self._titles)[:_MOST_WORDS]
             yield "pages", self._pages
             yield "lists", self._lists
             yield "places", list(self._places)[:_MOST_WORDS]
@@ -174,7 +179,8 @@ class View:
         self._relevance = relevance
         self._page = column("page", document.url)
         self._depth = column("depth", str(min(depth, _DEEPEST)))
-        self._places: dict[tuple[str, str, str], tuple[int, Mapping[int, None]]] = {}
+        self._title = title_words(document.title)
+        self._places: dict[tuple[str, str, str], tuple[int, Columns]] = {}
 
     def of(self, link: Outlink) -> Seen:
         """Return the sighting of a link."""
@@ -183,12 +189,13 @@ class View:
         known = self._places.get(place)
         if known is None:
             known = self._places[place] = self._stands(*place)
-        return Seen(self._page, known[0], known[1], anchor_words(link.anchor), self._relevance)
+        text = text_words(link.context or link.anchor)
+        return Seen(self._page, known[0], known[1], text, self._title, self._relevance)
 
-    def _stands(self, place: str, action: str, role: str) -> tuple[int, Mapping[int, None]]:
+    def _stands(self, place: str, action: str, role: str) -> tuple[int, Columns]:
         document = self._document
         chosen = column("action", f"{document.application}/{document.level} {action} {role}")
-        return column("list", f"{document.url} {place}"), dict.fromkeys((column("place", place), chosen, self._depth))
+        return column("list", f"{document.url} {place}"), (column("place", place), chosen, self._depth)
 
 
 def _shares(name: str, n: int) -> Sequence[float]:

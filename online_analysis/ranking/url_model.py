@@ -1,7 +1,9 @@
 """The ranker's model: two regressions on the features of URLs, one for their worth and one for their promise.
 
-**Worth** is the document score of a page, counted in units: a page as good as the best tenth of those fetched is worth
-1. The prior of a page's worth is the analysers' score of the links to it; the regression learns the difference.
+**Worth** is the square root of a page's document score, counted in units: a page as good as the best tenth of those
+fetched is worth 1. A crawl wants many relevant pages rather than a few that are nothing else, so that the difference
+between irrelevant and relevant counts for more than that between good and better. The prior of a page's worth is the
+same of the analysers' score of the links to it; the regression learns the difference.
 **Promise** is the worth of a page that leads to good pages: by how much the URLs that it was the first to show exceed
 the n-th best of all queued URLs, which would be fetched without it, where n pages have been fetched. It is counted up
 to a bound, as a crawl cannot fetch everything at once. Before anything is known of it, the names that hubs have promise
@@ -72,9 +74,9 @@ class Model:
         """Learn from all lessons that there are, and say anew what all that waits is worth."""
         worths = np.array([lesson.relevance for lesson in lessons])
         self._unit = _quantile(worths, _GOOD) or float(worths.max()) or 1.0
-        worths /= self._unit
-        for lesson, relevance in zip(lessons, worths.tolist(), strict=True):
-            lesson.sighting.value = relevance
+        worths = np.sqrt(worths / self._unit)
+        for lesson, worth in zip(lessons, worths.tolist(), strict=True):
+            lesson.sighting.value = worth
         taught = [lesson.sighting for lesson in lessons]
         ridge = Ridge(rows_of(taught, self._unit), _PENALTY)
         self._relevance.learn(
@@ -107,8 +109,8 @@ class Model:
         return values
 
     def _analyser_means(self, sightings: Sequence[LinkStatistics]) -> Floats:
-        """Return what the analysers said of the links to URLs, in units."""
-        return np.array([sighting.analyser_mean for sighting in sightings]) / self._unit
+        """Return the worth that the analysers saw in the links to URLs."""
+        return np.sqrt(np.array([sighting.analyser_mean for sighting in sightings]) / self._unit)
 
     def _promises(self, lessons: Sequence[Lesson], values: Floats) -> Floats:
         horizon = max(_NEAREST_HORIZON, len(lessons))
@@ -122,24 +124,25 @@ class Model:
     def _score(self, sightings: Sequence[LinkStatistics], rows: Rows, values: Floats) -> None:
         counts = _PROMISE_COUNTS * self._budget.explorations([each.url for each in sightings])
         values = values + counts * (self._promise.of(rows) + _hubs(sightings))
-        for sighting, score in zip(sightings, _bounded(values * self._unit).tolist(), strict=True):
+        for sighting, score in zip(sightings, _bounded(values * np.abs(values) * self._unit).tolist(), strict=True):
             sighting.score = score
 
     def explain(self, sighting: LinkStatistics) -> tuple[Reason, ...]:
-        """Say what the score of a URL would be made of now; the effects add up to it."""
-        mean = self._relevance.mean * self._unit
+        """Say what the score of a URL would be made of now: the share of each part of its worth in the square of that."""
         reasons = [
-            Reason("score of links", sighting.analyser_mean, sighting.analyser_mean),
-            Reason("mean surplus of all pages", mean, mean),
+            Reason("score of links", sighting.analyser_mean, math.sqrt(sighting.analyser_mean / self._unit)),
+            Reason("mean surplus of all pages", self._relevance.mean, self._relevance.mean),
         ]
         promise = self._promise.mean + _PROMISE_OF_HUBS * sighting.is_hub
         counts = _PROMISE_COUNTS * self._budget.exploration(sighting.url)
         for name, group in sighting.groups(self._unit).items():
             promise += self._promise.effect(group)
-            reasons.append(Reason(name, float(len(group.columns)), self._relevance.effect(group) * self._unit))
-        reasons.append(Reason("promise", promise, counts * promise * self._unit))
-        total = math.fsum(reason.effect for reason in reasons)
-        return (*reasons, Reason("bounds", total, bounded(total) - total))
+            reasons.append(Reason(name, float(len(group.columns)), self._relevance.effect(group)))
+        reasons.append(Reason("promise", promise, counts * promise))
+        worth = math.fsum(reason.effect for reason in reasons)
+        scale = abs(worth) * self._unit
+        scaled = [Reason(reason.name, reason.value, reason.effect * scale) for reason in reasons]
+        return (*scaled, Reason("bounds", worth * scale, bounded(worth * scale) - worth * scale))
 
 
 def bounded(value: float) -> float:

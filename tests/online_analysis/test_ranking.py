@@ -12,7 +12,7 @@ from online_analysis.aggregation import BudgetLeft, LinkRanker, ScoredLink, Scor
 from online_analysis.document import Document, Outlink
 from online_analysis.icd.scoring import Scoring
 from online_analysis.ranking import LearningRanker, Standing, link_ranker
-from online_analysis.ranking.features import anchor_words, url_steps, url_words
+from online_analysis.ranking.features import text_words, title_words, url_steps, url_words
 from online_analysis.ranking.queued_urls import Update, Waiting
 from online_analysis.ranking.regression import Ridge, Row, Rows, Weights
 from online_analysis.ranking.settled_urls import Gone
@@ -114,14 +114,15 @@ def hub_promise(*lefts: BudgetLeft, host: str = GOOD) -> float:
 
 
 def test_promise_is_whole_in_the_first_half_of_a_budget_and_nothing_at_its_end() -> None:
-    whole, *others = [hub_promise(BudgetLeft(left)) for left in (1.0, 0.5, 0.25, 0.0)]
-    assert whole > 0
-    assert others == pytest.approx([whole, whole / 2, 0.0])
+    whole, half, quarter, none = [hub_promise(BudgetLeft(left)) for left in (1.0, 0.5, 0.25, 0.0)]
+    assert half == pytest.approx(whole)
+    assert 0 < quarter < 0.6 * whole
+    assert none == 0
 
 
 def test_promise_falls_with_what_is_left_to_the_site_of_a_link() -> None:
     whole = hub_promise(BudgetLeft())
-    assert hub_promise(BudgetLeft(1.0, 0.25)) == pytest.approx(whole / 2)
+    assert hub_promise(BudgetLeft(1.0, 0.25)) == pytest.approx(hub_promise(BudgetLeft(0.25)))
     assert hub_promise(BudgetLeft(1.0, 0.25), BudgetLeft()) == pytest.approx(whole, rel=0.1)
     assert hub_promise(BudgetLeft(1.0, 0.25), host=BAD) > hub_promise(BudgetLeft(0.25, 1.0), host=BAD)
 
@@ -304,10 +305,13 @@ def test_addresses_are_told_apart_by_their_steps_and_words() -> None:
 
 
 def test_words_of_any_script_and_of_composed_names_are_features() -> None:
-    assert set(anchor_words("getElementById")) == set(anchor_words("get Element By Id"))
-    assert set(anchor_words("太陽能發電")) & set(anchor_words("太陽能"))
-    assert anchor_words("part 7") == anchor_words("part 8")
-    assert not set(anchor_words("solar")) & set(url_words(f"{GOOD}/solar"))
+    assert set(text_words("getElementById")) == set(text_words("get Element By Id"))
+    assert set(text_words("太陽能發電")) & set(text_words("太陽能"))
+    assert text_words("part 7") == text_words("part 8")
+
+
+def test_a_word_of_a_url_a_text_and_a_title_are_three_features() -> None:
+    assert len({text_words("solar"), url_words(f"{GOOD}/solar"), title_words("solar")}) == 3
 
 
 def test_a_url_that_many_pages_link_to_keeps_what_the_first_of_them_show() -> None:
@@ -316,4 +320,4 @@ def test_a_url_that_many_pages_link_to_keeps_what_the_first_of_them_show() -> No
         follow(ranker, (f"{GOOD}/{n}", 0.5, [(f"{GOOD}/home", f"word{n}")]))
     reasons = {reason.name: reason.value for reason in ranker.explain(f"{GOOD}/home")}
     assert reasons["pages"] == 24
-    assert reasons["anchors"] <= 24
+    assert reasons["texts"] <= 24

@@ -21,7 +21,7 @@ from aahcrawler.scores import (
 )
 from aahcrawler.scores.columns import packed, unpacked
 from aahcrawler.scores.entries import Ended, Judged, Lesson, Offered, Rescored
-from aahcrawler.scores.ranker_lessons import LONGEST_ANCHOR
+from aahcrawler.scores.ranker_lessons import LONGEST_TEXT
 from aahcrawler.scores.reader import count_lessons, read
 from aahcrawler.segments import DamageError, recover
 from online_analysis.aggregation import BudgetLeft, LinkRanker, Revision, ScoredLink, Scores
@@ -151,9 +151,10 @@ def test_columns_of_one_value_are_one_value() -> None:
 
 links = st.lists(
     st.builds(
-        lambda url, anchor, action, part, place: Outlink(url, anchor, "context", part, action, place),
+        lambda url, anchor, context, action, part, place: Outlink(url, anchor, context, part, action, place),
         st.sampled_from(URLS),
-        st.sampled_from(["", "anchor", "ü" * LONGEST_ANCHOR, "y" * (LONGEST_ANCHOR + 1)]),
+        st.sampled_from(["", "anchor", "ü" * LONGEST_TEXT, "y" * (LONGEST_TEXT + 1)]),
+        st.sampled_from(["", "anchor", "the text around an anchor", "z" * (LONGEST_TEXT + 1)]),
         st.sampled_from([None, "next", "thread"]),
         st.sampled_from([None, 0, 1]),
         st.sampled_from(["", "html/body/p/a", "html/body/div.ü/a"]),
