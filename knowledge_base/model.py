@@ -353,7 +353,7 @@ class Application:
     ``ignored`` are elements whose links lead nowhere, such as those to pages that do not exist yet. ``needs_browser``
     are signs of pages whose content only a script would load. With ``whole_host``, pages of a host on which the
     application was recognised belong to it although they show no sign of it. ``listings`` are alternatives, the best
-    first.
+    first. ``has_lone_pages``: its kind has pages that stand by themselves, to which people give addresses.
     """
 
     name: str
@@ -366,6 +366,7 @@ class Application:
     needs_browser: tuple[Condition, ...] = ()
     whole_host: bool = False
     listings: tuple[Listing, ...] = ()
+    has_lone_pages: bool = False
     _by_name: Mapping[str, PageLevel] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:

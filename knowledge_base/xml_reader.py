@@ -13,6 +13,9 @@ from knowledge_base.url_rules import AvoidRule, AvoidRules, DropRule, DropRules,
 
 __all__ = ["Notes", "Problem", "check_expressions", "read_application", "read_kind"]
 
+_LONE_PAGE = "page"
+"""The type of object of pages that stand by themselves."""
+
 
 def check_expressions(root: etree._Element, notes: Notes) -> None:
     """Compile every expression of a file and note those that do not compile."""
@@ -52,6 +55,7 @@ def read_application(
         needs_browser=conditions(root, "needs-browser", notes) + shared.needs_browser,
         whole_host=yes(root, "whole-host"),
         listings=listings(root, notes) or shared.listings,
+        has_lone_pages=_LONE_PAGE in kind.types,
     )
     if not application.levels and not application.needs_browser:
         notes.add(root, "this file says nothing of its pages; add a <level>, or extends= with another application")

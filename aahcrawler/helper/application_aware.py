@@ -147,10 +147,10 @@ class ApplicationAwareHelper:
             if reading.place is not None and not reading.is_empty_list:
                 return found
             if reading.place is not None:
-                return _with_entries(found, self._documented(application, self._generic(page, links.ignored)))
+                return _with_entries(found, self._entered(application, self._generic(page, links.ignored)))
             if shown.application is not None:
                 generic = self._generic(page, links.ignored)
-                return _with_content(found, generic, self._documented(application, generic))
+                return _with_content(found, generic, self._entered(application, generic))
         found = self._generic(page)
         return replace(found, failed_actions=(*found.failed_actions, *_failures(page, shown)))
 
@@ -164,15 +164,14 @@ class ApplicationAwareHelper:
             links.ignored = ignored
         return generic_reading.read(page, links)
 
-    def _documented(self, application: Application, generic: Assistance) -> Sequence[Outlink]:
-        """Return links to levels of an application: of a list's entries and, on a page without objects, of its text."""
+    def _entered(self, application: Application, generic: Assistance) -> Sequence[Outlink]:
+        """Return links to an application's pages: of a list's entries and, on a page without objects, of its text."""
         document = generic.document
         roles = ("navigation",) if generic.objects else ("navigation", "content")
         entries = (
             each for each in document.outlinks if each.part is not None and document.parts[each.part].role in roles
         )
-        known = (link for link in entries if self._sites.application(link.url) is application)
-        return [link for link in known if self._sites.verdict(application, link.url).level is not None]
+        return [link for link in entries if self._sites.application(link.url) is application]
 
     def listed(self, page: Page) -> Iterator[Assistance]:
         """Yield the links of a sitemap, or of an announced feed, in pieces; never raises, whatever its content."""

@@ -23,6 +23,11 @@ _WORDS: tuple[tuple[Reason, str], ...] = (
     (Reason.ACTION, "private pm markread share trackback xmlrpc lastpost newpost nextoldest nextnewest info"),
 )
 _REASONS = {word: reason for reason, words in _WORDS for word in words.split()}
+_SUBJECTS = frozenset(
+    "calendar diff faq help history info like members online print private rate registration report share statistics "
+    "stats vote who".split()
+)
+"""Words that are as often what a part of a site is about, a department or a collection, as they are functions."""
 _PARAMETERS = {
     **dict.fromkeys(("sid", "phpsessid", "jsessionid", "sessionid", "session_id"), Reason.SESSION),
     **dict.fromkeys(("sort", "sortby", "sortdir", "order", "orderby", "sk", "sd", "datecut"), Reason.SORT_ORDER),
@@ -50,10 +55,12 @@ def junk_reason(url: str) -> Reason | None:
     """Return why a canonical URL of a site of unknown software is not worth a request, None if it may be.
 
     Names of scripts (``newreply.php``), of parameters (``replytocom``) and the values of parameters for actions
-    (``action=login``) decide; words of titles in a path do not.
+    (``action=login``) decide; words of titles in a path do not, nor a name that a part of a site may have.
 
     >>> junk_reason("http://a.test/newreply.php?tid=1"), junk_reason("http://a.test/2022/how-to-reply/")
     (<Reason.REPLY_FORM: 'reply-form'>, None)
+    >>> junk_reason("http://a.test/logout"), junk_reason("http://a.test/history/")
+    (<Reason.LOGIN: 'login'>, None)
     """
     address = ParsedUrl.parse(url)
     if address.is_too_long:
@@ -72,7 +79,9 @@ def junk_reason(url: str) -> Reason | None:
     script, dot, ending = last.rpartition(".")
     if dot and ending in ("php", "asp", "aspx", "cgi", "pl", "jsp", "do"):
         return _REASONS.get(script)
-    return _REASONS.get(last) if len(segments) == 1 or last in _DEEDS else None
+    if len(segments) == 1:
+        return _REASONS.get(last) if last not in _SUBJECTS else None
+    return _REASONS[last] if last in _DEEDS else None
 
 
 def paged_in_order(own: str, urls: Iterable[str]) -> frozenset[str]:

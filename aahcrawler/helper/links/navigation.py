@@ -25,6 +25,8 @@ MOST_LINKS = 10_000
 _FILE = re.compile(
     r"\.(?:css|m?js|json|png|jpe?g|gif|svg|webp|avif|ico|woff2?|ttf|otf|eot|mp[34]|webm|og[gv])$", re.IGNORECASE
 )
+_NO_ALIAS = re.compile(rf"\?|{_FILE.pattern}|\.(?:php\d?|aspx?|cgi|pl|jsp|do)$", re.IGNORECASE)
+"""A query, a file or a script."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,11 +211,27 @@ class Navigation:
 
 
 def starting_points(links: Links, application: Application) -> Iterator[Chosen]:
-    """Return links to levels that are worth fetching from anywhere: all there is for a page of no known level."""
+    """Return links to levels that are worth fetching from anywhere, which a page of no known level leads to."""
     for url, element in links.anchors:
         if links.is_here(url):
             verdict = links.judge(application, url)
             if verdict is not None and verdict.level is not None and verdict.level.start:
+                yield Chosen(verdict.url, element, None)
+
+
+def unsaid(links: Links, application: Application) -> Iterator[Chosen]:
+    """Return links to pages of the site of which its application says nothing: no level and no avoid rule names them.
+
+    People give pages that stand by themselves addresses of their own (path aliases), and link to them in menus and
+    texts that no action expects. Scripts and parameters are no aliases, and an application without any address of a
+    level says nothing at all.
+    """
+    if not application.has_lone_pages or not any(level.addresses for level in application.levels):
+        return
+    for url, element in links.anchors:
+        if links.is_here(url) and not _NO_ALIAS.search(url):
+            verdict = links.judge(application, url)
+            if verdict is not None and verdict.level is None:
                 yield Chosen(verdict.url, element, None)
 
 

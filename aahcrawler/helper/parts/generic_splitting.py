@@ -8,6 +8,7 @@ from lxml.html import HtmlElement
 
 from aahcrawler.helper.extraction.ownership import Owners
 from aahcrawler.helper.parts.list_entries import LONGEST_REST, ListText, read_list
+from aahcrawler.helper.parts.lost_text import lost_text
 from aahcrawler.helper.parts.part_text import author_of, body_of
 from aahcrawler.induction.generic_objects import Reading
 from aahcrawler.induction.record_sets import Nature, Record
@@ -84,6 +85,8 @@ def split(page: Page, reading: Reading, links: Sequence[PageLink]) -> GenericSpl
         _add_list(found, _read_list(page, sorting, teasers, links), sorting, main, taken)
     for block in blocks:
         found.add(DocumentPart("sidebar", block.text), block.links)
+    lost = lost_text(page.tree, sorting.zones, found.texts)
+    found.rest = _joined((found.rest, lost))[:LONGEST_REST].rstrip()
     return found
 
 

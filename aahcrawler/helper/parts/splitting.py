@@ -9,7 +9,7 @@ from lxml.etree import _Element as Element
 from aahcrawler.helper.detection.recognition import Place
 from aahcrawler.helper.extraction.extraction import Extracted
 from aahcrawler.helper.links.anchors import Contexts
-from aahcrawler.helper.links.navigation import Chosen, Links, content_links
+from aahcrawler.helper.links.navigation import Chosen, Links, content_links, unsaid
 from aahcrawler.helper.links.outlinks import outlink_of
 from aahcrawler.helper.parts.list_entries import ListText, declared_main, read_list
 from aahcrawler.helper.parts.part_text import author_of, body_of
@@ -71,6 +71,9 @@ class Splitting:
             part = known.part if known is not None else part_of.get(link.element)
             leads_to = self._roles.get(link.action or "")
             outlinks[link.url] = replace(known or outlink, part=part, action=link.action, leads_to=leads_to)
+        for link in unsaid(self.links, self.application):
+            if link.url not in outlinks:
+                outlinks[link.url] = outlink_of(link, part_of.get(link.element), self.contexts, found.contexts)
         return Split((*parts, *(part for part, _ in blocks)), tuple(outlinks.values()), found.rest, is_empty)
 
     def _listed(self, chosen: Iterable[Chosen], zones: Zones) -> ListText:
