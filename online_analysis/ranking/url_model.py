@@ -128,7 +128,7 @@ class Model:
             sighting.score = score
 
     def explain(self, sighting: LinkStatistics) -> tuple[Reason, ...]:
-        """Say what the score of a URL would be made of now: the share of each part of its worth in the square of that."""
+        """Say what the score of a URL would be made of now; the effects, shares of its worth, add up to it."""
         reasons = [
             Reason("score of links", sighting.analyser_mean, math.sqrt(sighting.analyser_mean / self._unit)),
             Reason("mean surplus of all pages", self._relevance.mean, self._relevance.mean),

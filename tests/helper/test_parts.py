@@ -235,3 +235,33 @@ def test_hostile_pages_stay_bounded(hostile: str) -> None:
     with at_most(8):
         document = unknown(hostile)
         assert sum(len(part.text) for part in document.parts) < 4_000_000
+
+
+CHAPTERS = "".join(
+    f'<li><a href="/c/{n}">Chapter {n}</a><ul><li><a href="/c/{n}a">Ice</a></li><li><a href="/c/{n}b">Thaw</a></li></ul>'
+    for n in range(60)
+)
+
+
+@pytest.mark.parametrize("around", ["{}", MENU + "{}" + FOOTER])
+def test_a_list_of_contents_behind_a_short_introduction_is_text_of_the_page(around: str) -> None:
+    intro = f"<h1>The book of the harbour</h1><p>{WORDS * 3}</p><p>{WORDS * 2}</p>"
+    contents = f'<div class="contents"><ul>{CHAPTERS}</ul></div>'
+    document = unknown(around.format(f'<div class="body" role="main"><section>{intro}{contents}</section></div>'))
+    assert "Chapter 39" in document.text
+    assert document.text.count("Chapter 17") == 1
+    assert "All rights reserved" not in document.text
+
+
+def test_an_article_beside_menus_and_footers_that_are_longer_has_nothing_more() -> None:
+    menu = f"<nav><ul>{CHAPTERS}</ul></nav>"
+    document = unknown(f"{menu}<article><h1>Ice</h1><p>{WORDS * 8}</p></article>{FOOTER}")
+    assert "Chapter" not in document.rest
+    assert "All rights" not in document.text
+
+
+def test_the_text_that_a_document_lacks_is_bounded() -> None:
+    rows = "".join(f"<tr><td>{n}</td><td>{WORDS}</td></tr>" for n in range(5_000))
+    with at_most(20):
+        document = unknown(f"<h1>Ice</h1><p>{WORDS * 5}</p><table>{rows}</table>")
+    assert len(document.rest) <= 20_000

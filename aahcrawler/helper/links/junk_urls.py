@@ -23,10 +23,10 @@ _WORDS: tuple[tuple[Reason, str], ...] = (
     (Reason.ACTION, "private pm markread share trackback xmlrpc lastpost newpost nextoldest nextnewest info"),
 )
 _REASONS = {word: reason for reason, words in _WORDS for word in words.split()}
-_SUBJECTS = frozenset(
-    "calendar diff faq help history info like members online print private rate registration report share statistics "
-    "stats vote who".split()
-)
+_SUBJECTS = {
+    *("calendar", "diff", "faq", "help", "history", "info", "like", "members", "online", "print", "private", "rate"),
+    *("registration", "report", "share", "statistics", "stats", "vote", "who"),
+}
 """Words that are as often what a part of a site is about, a department or a collection, as they are functions."""
 _PARAMETERS = {
     **dict.fromkeys(("sid", "phpsessid", "jsessionid", "sessionid", "session_id"), Reason.SESSION),
