@@ -31,8 +31,8 @@ def understand(page: Page, helper: ApplicationAwareHelper, lexicon: Lexicon) -> 
     document = helper.assist(page).document
     language = lexicon.language(document.language)
     terms = Counter(language.terms(document.title))
-    for part in document.parts:
-        terms.update(language.terms(part.text))
+    for text in (*(part.text for part in document.parts), document.rest):
+        terms.update(language.terms(text))
     return Understood(
         document=document,
         terms=dict(terms),

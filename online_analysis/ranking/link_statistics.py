@@ -3,7 +3,12 @@
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from online_analysis.aggregation import ScoredLink, Weighed
 from online_analysis.document import Document, Outlink
@@ -29,7 +34,7 @@ SCALES: Mapping[str, float] = {
 }
 """The prior spread of the effect of each group of features: figures hold of all links, so they tell sooner."""
 _FIGURES = ("worth of pages", "best page", "links", "score of links", "best link", "named as a hub")
-_FIGURE_COLUMNS = tuple(column("figure", name) for name in _FIGURES)
+_FIGURE_COLUMNS = np.array([column("figure", name) for name in _FIGURES], np.int32)
 
 
 class Seen(NamedTuple):
@@ -126,22 +131,22 @@ class LinkStatistics:
         """Return its features; worths are counted in units."""
         row = self.made
         if row is None:
-            columns: list[int] = []
-            values: list[float] = []
-            for name, found in self._columns():
-                columns += found
-                values += _shares(name, len(found))
+            names, columns = zip(*self._columns(), strict=True)
+            values = np.concatenate([_shares(name, len(each)) for name, each in zip(names, columns, strict=True)])
+            row = self.made = Row(np.array([*chain.from_iterable(columns)], np.int32), values)
             if self._pages:
-                columns += _FIGURE_COLUMNS
-                values += self._figures(unit)
-            row = self.made = Row.of(columns, values)
+                figures = np.array(self._figures(unit), np.float32)
+                columns_of_all = np.concatenate([row.columns, _FIGURE_COLUMNS])
+                row = self.made = Row(columns_of_all, np.concatenate([row.values, figures]))
             self._rowed = len(self._pages)
         return row
 
     def groups(self, unit: float) -> Mapping[str, Group]:
         """Return its features by groups."""
-        groups = {name: Group(found, _shares(name, len(found))) for name, found in self._columns()}
-        return {**groups, "figures": Group(_FIGURE_COLUMNS, self._figures(unit))} if self._pages else groups
+        groups = {name: Group(found, _shares(name, len(found)).tolist()) for name, found in self._columns()}
+        if not self._pages:
+            return groups
+        return {**groups, "figures": Group(_FIGURE_COLUMNS.tolist(), self._figures(unit))}
 
     def _columns(self) -> Iterator[tuple[str, Sequence[int]]]:
         if self._url_columns is None:
@@ -198,6 +203,7 @@ class View:
         return column("list", f"{document.url} {place}"), (column("place", place), chosen, self._depth)
 
 
-def _shares(name: str, n: int) -> Sequence[float]:
+@lru_cache(1_000)
+def _shares(name: str, n: int) -> NDArray[np.float32]:
     """Let the ``n`` features of a group share its scale, so that the size of a group does not change its weight."""
-    return [SCALES[name] / math.sqrt(n)] * n if n else ()
+    return np.full(n, SCALES[name] / math.sqrt(max(1, n)), np.float32)

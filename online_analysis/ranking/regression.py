@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-_STEPS = 30
+_STEPS = 15
 _TOLERANCE = 1e-6
 
 
@@ -72,8 +72,8 @@ class Ridge:
     def fit(self, targets: Floats, weights: Weights) -> None:
         """Let weights be those that minimise ``|rows * w - targets|^2 + penalty * |w|^2``.
 
-        The search begins at the present weights. It ends after thirty steps, so the outcome may be short of the minimum
-        where there are many rows; the next one goes on from there.
+        The search begins at the present weights. It ends after fifteen steps, so the outcome may be short of the
+        minimum where there are many rows; the next one goes on from there.
         """
         weights.replace(self._columns, self._descend(targets, weights.all[self._columns]))
 

@@ -238,7 +238,7 @@ def test_hostile_pages_stay_bounded(hostile: str) -> None:
 
 
 CHAPTERS = "".join(
-    f'<li><a href="/c/{n}">Chapter {n}</a><ul><li><a href="/c/{n}a">Ice</a></li><li><a href="/c/{n}b">Thaw</a></li></ul>'
+    f'<li><a href="/c/{n}">Chapter {n}</a><ul><li><a href="/c/{n}a">Ice</a></li><li><a href="/c/{n}b">Mud</a></li></ul>'
     for n in range(60)
 )
 
