@@ -47,3 +47,16 @@ def test_such_a_link_keeps_the_text_around_it_and_no_action() -> None:
     page = '<article><p class="body">See <a href="/institute">our institute</a> by the sea.</p></article>'
     [link] = assist(journal(), page, "http://site.test/posts/1").document.outlinks
     assert (link.anchor, link.context, link.action) == ("our institute", "See our institute by the sea.", None)
+
+
+def test_a_post_whose_actions_lead_to_no_list_leads_to_where_the_application_begins() -> None:
+    begins = (UrlRule(PathGlob("/")), UrlRule(PathGlob("start")))
+    front = PageLevel("front", "intermediate", when(".front"), addresses=begins, start=True)
+    whole = journal()
+    begun = replace(whole, levels=(*whole.levels, front))
+    assert followed(begun, "/", "/start", "/tags/sea") == ["/", "/start"]
+    home = links("home", "front", "#home")
+    chosen = replace(begun, levels=(replace(whole.levels[0], actions=(article(), home)), *begun.levels[1:]))
+    page = '<a id="home" href="/">Home</a><article><p class="body">The tide.</p></article><a href="/start">Top</a>'
+    [link] = assist(chosen, page, "http://site.test/posts/1").document.outlinks
+    assert (link.url, link.action) == ("http://site.test/", "home")

@@ -211,7 +211,10 @@ class Navigation:
 
 
 def starting_points(links: Links, application: Application) -> Iterator[Chosen]:
-    """Return links to levels that are worth fetching from anywhere, which a page of no known level leads to."""
+    """Return links to levels that are worth fetching from anywhere.
+
+    They are all that a page of no known level leads to, and what a page leads to whose actions lead to no list.
+    """
     for url, element in links.anchors:
         if links.is_here(url):
             verdict = links.judge(application, url)

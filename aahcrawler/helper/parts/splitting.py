@@ -9,7 +9,7 @@ from lxml.etree import _Element as Element
 from aahcrawler.helper.detection.recognition import Place
 from aahcrawler.helper.extraction.extraction import Extracted
 from aahcrawler.helper.links.anchors import Contexts
-from aahcrawler.helper.links.navigation import Chosen, Links, content_links, unsaid
+from aahcrawler.helper.links.navigation import Chosen, Links, content_links, starting_points, unsaid
 from aahcrawler.helper.links.outlinks import outlink_of
 from aahcrawler.helper.parts.list_entries import ListText, declared_main, read_list
 from aahcrawler.helper.parts.part_text import author_of, body_of
@@ -71,10 +71,19 @@ class Splitting:
             part = known.part if known is not None else part_of.get(link.element)
             leads_to = self._roles.get(link.action or "")
             outlinks[link.url] = replace(known or outlink, part=part, action=link.action, leads_to=leads_to)
-        for link in unsaid(self.links, self.application):
+        for link in self._others(outlinks.values()):
             if link.url not in outlinks:
                 outlinks[link.url] = outlink_of(link, part_of.get(link.element), self.contexts, found.contexts)
         return Split((*parts, *(part for part, _ in blocks)), tuple(outlinks.values()), found.rest, is_empty)
+
+    def _others(self, known: Iterable[Outlink]) -> Iterable[Chosen]:
+        """Return links that no action chose, without which a part of the site may be out of reach.
+
+        A crawl may begin at any post, and a theme may link to the front page otherwise than actions expect.
+        """
+        if not self._is_list and all(link.leads_to != "intermediate" for link in known):
+            yield from starting_points(self.links, self.application)
+        yield from unsaid(self.links, self.application)
 
     def _listed(self, chosen: Iterable[Chosen], zones: Zones) -> ListText:
         """Read the entries of a list, those of the action that chose most of them first."""
