@@ -16,10 +16,12 @@ from offline.simulation.best_first import (
     MeanCosineScoring,
     Scoring,
 )
+from offline.simulation.classifier_bandit import ClassifierBandit
 from offline.simulation.crawl_strategy import Briefing, MakeStrategy, Strategy
 from offline.simulation.random_order import RandomOrder
 from offline.simulation.ranked_crawl import RankedCrawl
 from offline.simulation.shark import SharkScoring
+from offline.simulation.tree_bandit import TreeBandit
 from online_analysis.ranking import link_ranker
 
 SHIPPED = "aahcrawler"
@@ -62,6 +64,8 @@ def strategies() -> Mapping[str, Named]:
         *_batches("paper-", "cosines of summed pages and anchors", _paper_batch),
         Named("shark-search", "Hersovici et al. 1998", partial(_with_update, SharkScoring, Update.MAX, 1)),
         Named("tag-path-bandit", "UCB1 over the places of links", lambda _: TagPathBandit()),
+        Named("sb-classifier", "UCB1 over groups of alike places, and a classifier of URLs", ClassifierBandit),
+        Named("tree-bandit", "an upper confidence bound for each leaf of a regression tree", TreeBandit),
         Named("breadth-first", "in the order of discovery", partial(_with_update, EqualScoring, Update.FIRST, 1)),
         Named("random", "by lot", lambda briefing: RandomOrder(briefing.random)),
         Named(ORACLE, "knows the judgements in advance", _oracle, needs_judge=True),

@@ -124,7 +124,8 @@ def test_the_ranker_learns_as_the_definition_says(tmp_path: Path) -> None:
 
 
 def test_a_crawl_ends_when_nothing_is_left(world: Path) -> None:
-    asked = Simulation(world, ("avg", "paper-avg-batch", "random", "tag-path-bandit"), named_folders(""), pages=1000)
+    names = ("avg", "paper-avg-batch", "random", "tag-path-bandit", "sb-classifier", "tree-bandit")
+    asked = Simulation(world, names, named_folders(""), pages=1000)
     for fetched in orders(finished(asked)).values():
         assert set(fetched) == {
             f"{SOLAR}/",
