@@ -2,7 +2,8 @@
 
     python -m benchmarks.worlds --out FOLDER [--packages FOLDER] [NAME ...]
 
-`manuals` are references of programming interfaces, `handbooks` are prose, both from documentation packages of Debian;
+`manuals` are references of programming interfaces, `handbooks` are prose, and `guides` are both, of other software and
+held out: nothing was chosen by them. All are documentation packages of Debian;
 `wiki` has the articles of a dictionary of computing, `forums` and `weblogs` are filled by a script with sentences about
 subjects by lot from WordNet. Packages are downloaded once, by `apt-get download`, and unpacked, not installed. The same
 packages make the same worlds; `sources.json` names their files. Topics and seeds are drawn by lot from sections,
@@ -45,6 +46,10 @@ _HANDBOOKS = (
     ),
     *("lilypond-doc-html", "maint-guide", "maxima-doc", "python3.11-doc", "zsh-doc"),
 )
+_GUIDES = (
+    *("erlang-doc", "fp-docs-3.2.2", "gnuplot-doc", "octave-doc", "postfix-doc", "postgis-doc", "python-pandas-doc"),
+    *("r-doc-html", "tcl8.6-doc"),
+)
 _ABOUT = 40
 """The subjects of a world that a script fills."""
 
@@ -71,6 +76,7 @@ def _wiki(packages: Unpacked, random: Random) -> Iterator[Answer]:
 WORLDS: Mapping[str, tuple[Sequence[str], Fill]] = {
     "manuals": (_MANUALS, _manuals),
     "handbooks": (_HANDBOOKS, _manuals),
+    "guides": (_GUIDES, _manuals),
     "forums": (("wordnet-base",), _forums),
     "weblogs": (("wordnet-base",), _weblogs),
     "wiki": (("dict-foldoc",), _wiki),
