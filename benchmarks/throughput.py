@@ -7,6 +7,7 @@ fetches all of their pages from there, at most 64 at once and two from each host
 
 - ``aahcrawler``: ``aah crawl`` with the shipped defaults, but without delay and with loopback allowed: pages are
   understood, links scored, everything written to WARC files, triples and score log, the frontier in its own server;
+- ``aahcrawler-unranked``: the same with the ranker's weight 0: the difference is what ranking costs;
 - ``scrapy``: a spider that follows links with Scrapy's link extractor and keeps nothing; ``scrapy-jobdir`` the same
   with its queue on disk, ``scrapy-redis`` with queue and duplicates in a Redis server;
 - ``crawlee``: Crawlee's Parsel crawler, which follows links and keeps nothing;
@@ -54,6 +55,7 @@ CONCURRENCY = (64, 2)
 """Requests at once, in all and to each host."""
 WANTED = r"^http://[^/]+/(index\.php|viewforum\.php\?f=\d+(&start=\d+)?|viewtopic\.php\?t=\d+)$"
 PEERS = ("scrapy", "scrapy-jobdir", "scrapy-redis", "crawlee")
+UNRANKED = "aahcrawler-unranked"
 TIMEOUT = 3600.0
 
 
@@ -67,7 +69,7 @@ class System:
     def command(self, served: Served, listed: dict[str, Forum], folder: Path) -> list[str]:
         """Return the command that crawls all pages; files go into a folder."""
         match self.name:
-            case "aahcrawler":
+            case "aahcrawler" | "aahcrawler-unranked":
                 return self._ours(served, folder)
             case "wget":
                 return _wget(served, listed, folder)
@@ -84,6 +86,7 @@ class System:
             "politeness": {"delay": "0", "connections": CONCURRENCY[1]},
             "network": {"allow_private": ["127.0.0.0/8"]},
             "output": str(folder / "crawl"),
+            "scoring": {"weights": {"text": 1, "ranker": 0}} if self.name == UNRANKED else {},
         }
         path = folder / "icd.yaml"
         path.write_text("".join(f"{name}: {json.dumps(value)}\n" for name, value in fields.items()), "utf-8")
@@ -225,9 +228,10 @@ def there(system: System) -> bool:
 
 def main() -> None:
     """Crawl with each system and report."""
-    names = ("aahcrawler", *PEERS, "wget")
+    names = ("aahcrawler", UNRANKED, *PEERS, "wget")
     parser = argparse.ArgumentParser(description="Measure the cost of a page for a crawler.")
-    parser.add_argument("--systems", nargs="+", choices=names, default=names, metavar="NAME", help=", ".join(names))
+    shown = tuple(name for name in names if name != UNRANKED)
+    parser.add_argument("--systems", nargs="+", choices=names, default=shown, metavar="NAME", help=", ".join(names))
     parser.add_argument("--workers", nargs="+", type=int, default=[1, 2], metavar="N", help="processes of aahcrawler")
     parser.add_argument("--pages", nargs=2, type=int, default=[500, 3000], metavar=("SMALL", "LARGE"))
     parser.add_argument("--rounds", type=int, default=3)
