@@ -15,7 +15,7 @@ from aahcrawler.helper.generic import generic_reading, sitemap_reading
 from aahcrawler.helper.links.ignored_links import Ignored
 from aahcrawler.helper.links.junk_urls import junk_reason
 from aahcrawler.helper.links.large_pages import READ_BYTES, with_rest
-from aahcrawler.helper.links.navigation import Links
+from aahcrawler.helper.links.navigation import Links, gives_aliases
 from aahcrawler.helper.links.requests import Values, no_values
 from aahcrawler.helper.site_memory.sites import Sites, site_of
 from aahcrawler.metadata import Metadata
@@ -171,7 +171,9 @@ class ApplicationAwareHelper:
         entries = (
             each for each in document.outlinks if each.part is not None and document.parts[each.part].role in roles
         )
-        return [link for link in entries if self._sites.application(link.url) is application]
+        known = (link for link in entries if self._sites.application(link.url) is application)
+        anywhere = gives_aliases(application)
+        return [link for link in known if anywhere or self._sites.verdict(application, link.url).level is not None]
 
     def listed(self, page: Page) -> Iterator[Assistance]:
         """Yield the links of a sitemap, or of an announced feed, in pieces; never raises, whatever its content."""

@@ -57,6 +57,6 @@ def test_a_killed_crawl_goes_on_with_what_its_ranker_knew_and_tells_all_of_it(tm
     assert queued["reasons"][0]["name"] == "score of links"
     ranker = next(part for part in queued["parts"] if part["analyser"] == "ranker")
     assert abs(sum(reason["effect"] for reason in queued["reasons"]) - ranker["value"]) < 1e-6
-    # What the ranker has not told the frontier, because it is too slight, makes little difference.
-    assert abs(sum(part["share"] for part in queued["parts"]) - queued["score"]) < 0.05
+    # What the ranker has not told the frontier, as too slight or learned from the last pages, makes little difference.
+    assert abs(sum(part["share"] for part in queued["parts"]) - queued["score"]) < 0.1
     assert abs(queued["history"][-1]["queued"] - queued["score"]) < 1e-4

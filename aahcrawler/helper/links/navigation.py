@@ -229,13 +229,16 @@ def unsaid(links: Links, application: Application) -> Iterator[Chosen]:
     texts that no action expects. Scripts and parameters are no aliases, and an application without any address of a
     level says nothing at all.
     """
-    if not application.has_lone_pages or not any(level.addresses for level in application.levels):
-        return
-    for url, element in links.anchors:
+    for url, element in links.anchors if gives_aliases(application) else ():
         if links.is_here(url) and not _NO_ALIAS.search(url):
             verdict = links.judge(application, url)
             if verdict is not None and verdict.level is None:
                 yield Chosen(verdict.url, element, None)
+
+
+def gives_aliases(application: Application) -> bool:
+    """Return whether pages of an application may have addresses that it says nothing of, though it says some."""
+    return application.has_lone_pages and any(level.addresses for level in application.levels)
 
 
 def content_links(links: Links, application: Application, body: HtmlElement) -> Iterator[Chosen]:
