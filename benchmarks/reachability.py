@@ -30,8 +30,6 @@ from benchmarks.site_pages import fresh, site_pages
 from knowledge_base.loader import load
 
 SEEDS = 10
-Links = Callable[[Page], Iterable[str]]
-"""Returns the URLs, as they are known, to which a page leads."""
 
 
 @dataclass

@@ -3,11 +3,11 @@
     python -m benchmarks.worlds --out FOLDER [--packages FOLDER] [NAME ...]
 
 `manuals` are references of programming interfaces, `handbooks` are prose, and `guides` are both, of other software and
-held out: nothing was chosen by them. All are documentation packages of Debian;
-`wiki` has the articles of a dictionary of computing, `forums` and `weblogs` are filled by a script with sentences about
-subjects by lot from WordNet. Packages are downloaded once, by `apt-get download`, and unpacked, not installed. The same
-packages make the same worlds; `sources.json` names their files. Topics and seeds are drawn by lot from sections,
-categories and tags, which are the labels of `topics.tsv`.
+held out: nothing was chosen by them. All are documentation packages of Debian; `wiki` has the articles of a dictionary
+of computing, `forums` and `weblogs` are filled by a script with sentences about subjects by lot from WordNet. Packages
+are downloaded once, by `apt-get download`, and unpacked, not installed. The same packages make the same worlds;
+`sources.json` names their files. Topics and seeds are drawn by lot from sections, categories and tags, which are the
+labels of `topics.tsv`.
 """
 
 import argparse

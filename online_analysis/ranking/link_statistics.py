@@ -131,13 +131,13 @@ class LinkStatistics:
         """Return its features; worths are counted in units."""
         row = self.made
         if row is None:
-            names, columns = zip(*self._columns(), strict=True)
-            values = np.concatenate([_shares(name, len(each)) for name, each in zip(names, columns, strict=True)])
-            row = self.made = Row(np.array([*chain.from_iterable(columns)], np.int32), values)
+            groups = list(self._columns())
+            columns = np.array([*chain.from_iterable(found for _, found in groups)], np.int32)
+            values = [_shares(name, len(found)) for name, found in groups]
             if self._pages:
-                figures = np.array(self._figures(unit), np.float32)
-                columns_of_all = np.concatenate([row.columns, _FIGURE_COLUMNS])
-                row = self.made = Row(columns_of_all, np.concatenate([row.values, figures]))
+                columns = np.concatenate([columns, _FIGURE_COLUMNS])
+                values.append(np.array(self._figures(unit), np.float32))
+            row = self.made = Row(columns, np.concatenate(values))
             self._rowed = len(self._pages)
         return row
 
