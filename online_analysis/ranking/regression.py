@@ -20,11 +20,6 @@ class Row:
     columns: NDArray[np.int32]
     values: NDArray[np.float32]
 
-    @classmethod
-    def of(cls, columns: Sequence[int], values: Sequence[float]) -> "Row":
-        """Return the row of columns and the value in each."""
-        return cls(np.array(columns, np.int32), np.array(values, np.float32))
-
 
 @dataclass(frozen=True, slots=True)
 class Rows:

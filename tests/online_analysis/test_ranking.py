@@ -273,7 +273,9 @@ def test_the_regression_finds_the_minimum(penalty: float) -> None:
     chance = np.random.default_rng(7)
     dense = chance.normal(size=(40, 9)) * (chance.random((40, 9)) < 0.6)
     targets = chance.normal(size=40)
-    rows = [Row.of((np.flatnonzero(row) + 3).tolist(), row[np.flatnonzero(row)].tolist()) for row in dense]
+    rows = [
+        Row((np.flatnonzero(row) + 3).astype(np.int32), row[np.flatnonzero(row)].astype(np.float32)) for row in dense
+    ]
     weights = Weights(20)
     weights.replace(np.array([0, 15]), np.array([1.0, 1.0]))
     Ridge(Rows.of(rows), penalty).fit(targets, weights)
