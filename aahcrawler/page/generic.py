@@ -35,6 +35,8 @@ _CLEAR = 10
 """The margin by which the profile of a language is nearest to a text, if the identification is certain."""
 _LOOKED_AT = 3
 """Parts of a text, each of which has to be in the language: menus and quotations are often in another."""
+_NEAREST = 3
+"""Languages that a text of a site may look like, of which the declared one has to be one."""
 _SHORTEST_CLEAR = 150
 """The length below which profiles are weighted by the number of people who use a language."""
 _FEW = 60
@@ -134,19 +136,26 @@ def main_content(page: Page) -> str:
     return (lines or plain_text(page.tree))[:MAX_CONTENT]
 
 
-def language(text: str, declared: str = "") -> str | None:
+def language(text: str, declared: str = "", *, believed: bool = False) -> str | None:
     """Return the ISO 639-1 code of a text's language, None if shorter than ``SHORTEST_SAMPLE`` letters or in doubt.
 
     The first 1,000 characters decide. ``declared`` is the code of the language that the page declares: if a quick test
-    of a text that is long enough clearly agrees, there is no closer test.
+    of a text that is long enough clearly agrees, there is no closer test. Where the declarations of a site are
+    ``believed``, it is enough that the text looks like that language and a few others.
     """
     sample = text[:_SAMPLE]
     if sum(map(str.isalpha, sample[:_FEW])) < SHORTEST_SAMPLE and sum(map(str.isalpha, sample)) < SHORTEST_SAMPLE:
         return None
-    if declared and _is_clearly(sample, declared):
+    if declared and (_is_like(sample, declared) if believed else _is_clearly(sample, declared)):
         return declared
     code, confidence = _identifier().classify(sample)
     return code if len(code) == 2 and confidence >= _LIKELY else None
+
+
+def _is_like(sample: str, language: str) -> bool:
+    """Return whether the profile of a language is among those that are nearest to a text."""
+    ranks = cast("list[tuple[str, int]]", detect_fast(sample, n_results=_NEAREST))
+    return any(code == language for code, _ in ranks)
 
 
 def _is_clearly(sample: str, language: str) -> bool:

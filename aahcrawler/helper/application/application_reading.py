@@ -244,7 +244,7 @@ class ApplicationReading:
         published = first.first("date") if first else None
         return Document(
             self.page.url,
-            language_of(self.page, parts),
+            language_of(self.page, parts, self.links.sites),
             title if isinstance(title, str) else self._title(),
             parts,
             outlinks,

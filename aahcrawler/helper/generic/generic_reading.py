@@ -12,6 +12,7 @@ from aahcrawler.helper.links.navigation import Links, abroad
 from aahcrawler.helper.links.references import MEDIA, References
 from aahcrawler.helper.parts import generic_splitting
 from aahcrawler.helper.parts.generic_splitting import GenericSplit
+from aahcrawler.helper.site_memory.sites import Sites, site_of
 from aahcrawler.induction import generic_objects
 from aahcrawler.induction.generic_objects import Reading
 from aahcrawler.page import Page, claims, feeds, generic, requisites
@@ -33,7 +34,7 @@ def read(page: Page, links: Links) -> Assistance:
     parts = tuple(found.parts)
     document = Document(
         page.url,
-        language_of(page, parts, ("content", "navigation")),
+        language_of(page, parts, links.sites, ("content", "navigation")),
         generic.title(page)[:MOST_TITLE],
         parts,
         _outlinks(page, described, found),
@@ -130,9 +131,21 @@ def _read_feed(page: Page, links: Links, feed: feeds.Feed) -> Assistance:
     return Assistance(None, document, refused=(*links.refused, *listing.refused.values()))
 
 
-def language_of(page: Page, parts: Sequence[DocumentPart], roles: Sequence[PartRole] = ("content",)) -> str | None:
-    """Identify the language of the parts of some roles if they have enough text, else return the declared one."""
+def language_of(
+    page: Page, parts: Sequence[DocumentPart], sites: Sites, roles: Sequence[PartRole] = ("content",)
+) -> str | None:
+    """Identify the language of the parts of some roles if they have enough text, else return the declared one.
+
+    Of a site whose declarations proved right the declared one is believed where a quick look does not speak against it.
+    """
     sample = "\n".join(part.text for part in parts if part.role in roles)[:LANGUAGE_SAMPLE]
     declared = (page.tree.get("lang") or page.tree.get("xml:lang") or "").strip().lower()[:2]
     known = declared if len(declared) == 2 and declared.isalpha() else ""
-    return (generic.language(sample, known) if sample else None) or known or None
+    if not sample:
+        return known or None
+    site = site_of(page.url)
+    believed = sites.languages.believes(site, known)
+    told = generic.language(sample, known, believed=believed)
+    if not believed or told != known:
+        sites.languages.learn(site, known, told)
+    return told or known or None

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from aahcrawler import urls
+from aahcrawler.helper.site_memory.site_languages import SiteLanguages
 from aahcrawler.helper.site_memory.site_records import SiteRecords, part_of_site
 from aahcrawler.page.dates import Order
 from knowledge_base.hosts import HostIndex
@@ -45,6 +46,7 @@ class Sites:
         self._titles: OrderedDict[str, deque[tuple[str, ...]]] = OrderedDict()
         self._most_hosts = most_hosts
         self.records = SiteRecords(most_hosts)
+        self.languages = SiteLanguages(most_hosts)
         self.verdict = lru_cache(MOST_VERDICTS)(Verdicts().of)
         self._absolute = lru_cache(MOST_VERDICTS)(urls.resolve)
         self.whole = lru_cache(MOST_VERDICTS)(_whole)
