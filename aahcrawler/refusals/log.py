@@ -16,7 +16,6 @@ MOST_A_PAGE = 1_000
 """Refused links of one page that are kept, the first ones that are new."""
 MOST_REMEMBERED = 1 << 16
 """The most links remembered, those refused last, so as not to be written again: some 10 MB."""
-_LEVEL = 1
 _DECIMALS = 4
 
 
@@ -30,7 +29,7 @@ class RefusalLog(SegmentedOutput):
     def __init__(
         self, folder: Path, crawl: str, number: int, clock: Callable[[], datetime], *, size: int = 1 << 30
     ) -> None:
-        series = Series(folder, crawl, REFUSAL_LOG, limit=size, level=_LEVEL)
+        series = Series(folder, crawl, REFUSAL_LOG, limit=size)
         super().__init__(SegmentWriter(series, clock, lambda _: (_line(Begin(crawl=number)),)))
         self._remembered: dict[int, None] = {}
 

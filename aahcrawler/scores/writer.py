@@ -28,8 +28,6 @@ from online_analysis.aggregation import Revision, Scores
 from online_analysis.batching import BatchScore
 from online_analysis.icd.scoring import Scoring
 
-_LEVEL = 1
-
 
 @dataclass(frozen=True, slots=True)
 class Terms:
@@ -84,7 +82,7 @@ class ScoreLog(SegmentedOutput):
     ) -> None:
         self._terms = terms
         self._clock = clock
-        series = Series(folder, crawl, SCORE_LOG, limit=size, level=_LEVEL)
+        series = Series(folder, crawl, SCORE_LOG, limit=size)
         super().__init__(SegmentWriter(series, clock, lambda _: (_line(self._begin()),)))
 
     @property

@@ -33,15 +33,14 @@ class DiskFullError(SegmentError):
 class Series:
     """A series of segments: their folder, the crawl they are named after, and their extension.
 
-    A new segment is begun once the last one holds ``limit`` bytes or more. ``level`` is gzip's. ``checkpoint`` is
-    after how many bytes a segment is forced to disk.
+    A new segment is begun once the last one holds ``limit`` bytes or more. ``checkpoint`` is after how many
+    bytes a segment is forced to disk.
     """
 
     folder: Path
     crawl: str
     extension: str
     limit: int = 1 << 30
-    level: int = 6
     checkpoint: int = CHECKPOINT
 
     def name(self, opened: datetime, serial: int) -> str:

@@ -2,19 +2,25 @@
 
 import fcntl
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
 from pathlib import Path
 
-from fastwarc.stream_io import GzipWriter
+from isal import isal_zlib
 
-from aahcrawler.segments.series import CHUNK, MARK, OPEN, SegmentError, Series, beside, no_link, sync_folder, typed
+from aahcrawler.segments.series import MARK, OPEN, SegmentError, Series, beside, no_link, sync_folder, typed
 
 _TOGETHER = 1 << 18
 """Bytes of an append that are held back at most."""
+
+_LEVEL = 2
+"""The level of ISA-L's deflate: a quarter of the time of zlib-ng's level 6, for members a tenth larger."""
+
+_GZIP = 16 + 15
+"""The ``wbits`` of gzip members."""
 
 Clock = Callable[[], datetime]
 Preamble = Callable[[str], Iterable[bytes]]
@@ -126,7 +132,6 @@ class _Segment:
             raise FileExistsError(path)
         self._prefaced = 0
         self._checkpoint = self._synced = 0
-        self._renew()
 
     @property
     def is_full(self) -> bool:
@@ -138,26 +143,41 @@ class _Segment:
         self._prefaced = self.size
 
     def append(self, members: Iterable[Iterable[bytes]]) -> tuple[int, tuple[int, ...]]:
-        begin = end = self.size
-        ends = []
+        begin = self.size
         try:
-            for pieces in members:
-                for piece in pieces:
-                    self._gzip.write(piece)
-                self._gzip.finish()
-                end += self._sink.take()
-                ends.append(end)
-            self._sink.deliver()
+            ends = self._written(members)
             # Not before: what is forced to disk beside this thread counts as safe up to here.
-            self.size = end
+            self.size = ends[-1] if ends else begin
             if self.size - self._checkpoint >= self._series.checkpoint:
                 self._mark()
         except BaseException as error:
-            self._cut(begin)
+            os.ftruncate(self._fd, begin)
+            self.size = begin
             if isinstance(error, OSError):
                 raise typed(error, self.path) from error
             raise
-        return begin, tuple(ends)
+        return begin, ends
+
+    def _written(self, members: Iterable[Iterable[bytes]]) -> tuple[int, ...]:
+        """Write members and return where they end; those of an append go to the operating system together."""
+        ends, end = [], self.size
+        waiting: list[bytes] = []
+        held = 0
+        for pieces in members:
+            for packed in _packed(pieces):
+                waiting.append(packed)
+                held, end = held + len(packed), end + len(packed)
+                if held >= _TOGETHER:
+                    self._deliver(waiting)
+                    waiting, held = [], 0
+            ends.append(end)
+        self._deliver(waiting)
+        return tuple(ends)
+
+    def _deliver(self, waiting: list[bytes]) -> None:
+        rest = memoryview(b"".join(waiting))
+        while rest:
+            rest = rest[os.write(self._fd, rest) :]
 
     def sync(self) -> None:
         size = self.size
@@ -180,17 +200,6 @@ class _Segment:
         self._open_path.unlink()
         os.close(self._fd)
 
-    def _renew(self) -> None:
-        self._sink = _Sink(self._fd)
-        self._gzip = GzipWriter(self._sink, self._series.level, CHUNK)
-
-    def _cut(self, size: int) -> None:
-        # The compressor still holds pieces of the failed member and would write them later.
-        self._sink.detach()
-        os.ftruncate(self._fd, size)
-        self.size = size
-        self._renew()
-
     def _mark(self) -> None:
         os.fsync(self._fd)
         self._checkpoint = self.size
@@ -200,43 +209,11 @@ class _Segment:
             file.write(f"{self.size}\n")
 
 
-class _Sink:
-    """Hands the compressor's output to the operating system, the members of an append together."""
-
-    def __init__(self, fd: int) -> None:
-        self._fd: int | None = fd
-        self._taken = 0
-        self._waiting: list[bytes] = []
-        self._size = 0
-
-    def write(self, data: bytes) -> int:
-        if self._fd is not None:
-            self._waiting.append(bytes(data))
-            self._taken += len(data)
-            self._size += len(data)
-            if self._size >= _TOGETHER:
-                self.deliver()
-        return len(data)
-
-    def deliver(self) -> None:
-        """Write the waiting bytes."""
-        if self._fd is None or not self._waiting:
-            return
-        rest = memoryview(b"".join(self._waiting))
-        self._waiting, self._size = [], 0
-        while rest:
-            rest = rest[os.write(self._fd, rest) :]
-
-    def flush(self) -> None:
-        """Do nothing: the end of an append delivers."""
-
-    def close(self) -> None:
-        """Leave the file alone: it belongs to the segment."""
-
-    def detach(self) -> None:
-        self._fd = None
-
-    def take(self) -> int:
-        """Return the number of bytes received since the last call."""
-        taken, self._taken = self._taken, 0
-        return taken
+def _packed(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield a gzip member of what is in pieces, as soon as parts of it are there."""
+    compressor = isal_zlib.compressobj(_LEVEL, isal_zlib.DEFLATED, _GZIP)
+    for piece in pieces:
+        packed = compressor.compress(piece)
+        if packed:
+            yield packed
+    yield compressor.flush()

@@ -9,6 +9,7 @@ from itertools import islice
 from urllib.parse import unquote
 
 import numpy as np
+from numpy.typing import NDArray
 
 from aahcrawler.traps.aliases import Aliases
 from aahcrawler.traps.bloom_filters import Arrays, BloomFilters, RecentSet
@@ -172,11 +173,11 @@ class Traps:
         """
         text = _without_address(seen.text, seen.url)
         drawn = sketch(text)
-        has_new_objects = self._heard.news(_hashes(seen.objects)) > 0
-        identities = self._heard.new(_identified(seen.identities))
-        has_objects = has_new_objects or bool(identities.any())
         heard = shingle_sample(f"{text} {seen.other_text}") if seen.other_text else drawn.shingle_sample
-        is_new = self._says_new(heard, relevant=seen.relevant) or has_new_objects
+        objects, identities, shingles = self._news(_hashes(seen.objects), _identified(seen.identities), heard)
+        has_new_objects = bool(objects.any())
+        has_objects = has_new_objects or bool(identities.any())
+        is_new = _says_new(shingles, relevant=seen.relevant) or has_new_objects
         probes = self._settings.soft_404 == "probe"
         if probes and not has_new_objects and self._soft_errors.is_like_none(seen.url, drawn):
             return Verdict(Trap.SOFT_404, is_empty=True)
@@ -198,9 +199,10 @@ class Traps:
             trap, like.url, has_objects=has_objects, repeated=repeated, probe=probe, is_empty=not has_objects
         )
 
-    def _says_new(self, heard: Hashes, *, relevant: bool) -> bool:
-        new = self._heard.news(heard)
-        return new >= FEWEST_NEW and new >= len(heard) * (NEW_RELEVANT_SHARE if relevant else NEW_SHARE)
+    def _news(self, *groups: Hashes) -> Sequence[NDArray[np.bool_]]:
+        """Add groups of hashes, all at once; return of each hash of each group whether it was not known."""
+        new = self._heard.new(np.concatenate(groups))
+        return np.split(new, np.cumsum([len(group) for group in groups[:-1]]))
 
     def probed(self, url: str, text: str | None) -> None:
         """Take the text of the answer to a probe, None for an answer that reports a missing page."""
@@ -268,6 +270,12 @@ class Traps:
         other = Traps(self._settings)
         other.restore(state)
         self._aliases, self._yields = other._aliases, other._yields
+
+
+def _says_new(shingles: NDArray[np.bool_], *, relevant: bool) -> bool:
+    """Return whether enough of a page's sampled shingles are new."""
+    new = int(np.count_nonzero(shingles))
+    return new >= FEWEST_NEW and new >= len(shingles) * (NEW_RELEVANT_SHARE if relevant else NEW_SHARE)
 
 
 def _host(url: str) -> str:

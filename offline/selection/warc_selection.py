@@ -5,17 +5,15 @@ unchanged. They come in the order of the crawl's files, each once, behind a ``wa
 ``warcinfo`` records that they name are copied too.
 """
 
+import gzip
 import hashlib
 import os
 from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from http import HTTPStatus
-from io import BytesIO
 from pathlib import Path
 from urllib.parse import urljoin
-
-from fastwarc.stream_io import GzipWriter
 
 from aahcrawler import __version__
 from aahcrawler.archive.index import SORTED, LineSorter, replace_lines, scanned_lines
@@ -207,11 +205,7 @@ def _warcinfo(info: CrawlInfo, file: str, identity: Identity) -> bytes:
     block = warcinfo_block(info)
     fields = warcinfo_fields(identity.new_id(), identity.clock(), file)
     digest = hashlib.sha1(block, usedforsecurity=False).digest()
-    compressed = BytesIO()
-    member = GzipWriter(compressed, 6)
-    member.write(header(fields, digest, len(block)) + block + b"\r\n\r\n")
-    member.finish()
-    return compressed.getvalue()
+    return gzip.compress(header(fields, digest, len(block)) + block + b"\r\n\r\n", mtime=0)
 
 
 def _write(target: Path, beginning: bytes, copies: Iterable[bytes]) -> int:
