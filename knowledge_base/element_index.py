@@ -4,8 +4,9 @@ import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
-from itertools import islice, pairwise
+from itertools import count, islice, pairwise
 
+from lxml import etree
 from lxml.html import HtmlElement
 
 from knowledge_base.xpath_limits import Limits
@@ -27,6 +28,7 @@ def _split(value: str) -> frozenset[str]:
 
 
 _words = lru_cache(16_384)(_split)
+_size = etree.XPath("count(descendant-or-self::*)")
 
 
 class Elements:
@@ -50,21 +52,26 @@ class Elements:
 
     @cached_property
     def _places(self) -> dict[HtmlElement, int]:
-        return {element: place for place, element in enumerate(self._all)}
+        return dict(zip(self._all, count(), strict=False))
 
     @cached_property
     def _values(self) -> dict[str, dict[str, list[int]]]:
         """The places of elements by attribute and its value as written."""
         found: dict[str, dict[str, list[int]]] = {CLASS: {}, ID: {}}
-        classes, ids = found[CLASS], found[ID]
-        for place, element in enumerate(self._all):
-            value = element.get("class")
-            if value is not None:
-                classes.setdefault(value, []).append(place)
-            value = element.get("id")
-            if value is not None:
-                ids.setdefault(value, []).append(place)
+        for attribute, places in found.items():
+            for place, value in enumerate([element.get(attribute) for element in self._all]):
+                if value is None:
+                    continue
+                if value in places:
+                    places[value].append(place)
+                else:
+                    places[value] = [place]
         return found
+
+    def size(self, element: HtmlElement) -> int:
+        """Return the number of elements that one consists of, itself among them."""
+        span = self._spans[element] if element in self._spans else self._spanned(element)
+        return int(_size(element)) if span is None else span[1] - span[0] + 1
 
     @cached_property
     def _words(self) -> dict[str, list[str]]:

@@ -31,6 +31,7 @@ _PLAIN_ID = re.compile(_ID)
 _PART = re.compile(rf"(?:^|\band\s|(?<![\w-])\()\s*(?:{_CLASS}|{_ID})(?=\s*(?:$|\)|and\b))")
 """A test for a class or an id that has to hold for the whole predicate to hold."""
 
+_OWN = re.compile(r"\s*(?:\./)?@([a-z][\w-]*)\s*", re.ASCII)
 _COMPARED = re.compile(r"\)\s*[=<>!]")
 _UNDECIDED = re.compile(r"\bor\b|\||!=|[<>]")
 _COUNTS = re.compile(r"\b(?:position|last)\s*\(")
@@ -76,6 +77,18 @@ class Lookup:
         return [node for element in begun for node in self.rest(element)]
 
 
+@dataclass(frozen=True, slots=True)
+class OwnAttribute:
+    """A path to an attribute of the context node, which needs no engine."""
+
+    name: str
+
+    def found(self, context: HtmlElement, _: Elements) -> Sequence[Node]:
+        """Return the value of the attribute; nothing where the node has none."""
+        value = context.get(self.name)
+        return () if value is None else (value,)
+
+
 def look_up(source: str, context: HtmlElement, elements: Elements) -> list[Node] | None:
     """Return the result of an expression, None where it has to be evaluated in another way.
 
@@ -86,12 +99,12 @@ def look_up(source: str, context: HtmlElement, elements: Elements) -> list[Node]
         return None
     found: list[Sequence[Node]] = []
     for way in ways:
-        if isinstance(way, Lookup):
+        if isinstance(way, etree.XPath):
+            nodes = way(context)
+        else:
             nodes = way.found(context, elements)
             if nodes is None:
                 return None
-        else:
-            nodes = way(context)
         if nodes:
             found.append(nodes)
     if len(found) == 1:
@@ -120,8 +133,11 @@ def _united(found: Iterable[Sequence[Node]], elements: Elements) -> list[Node] |
 
 
 @lru_cache(MOST_REMEMBERED)
-def _ways(source: str) -> tuple[Lookup | etree.XPath, ...]:
+def _ways(source: str) -> tuple[Lookup | OwnAttribute | etree.XPath, ...]:
     """Return the way to evaluate each branch of an expression; empty where no branch can be looked up."""
+    own = _OWN.fullmatch(source)
+    if own is not None:
+        return (OwnAttribute(own[1]),)
     ways = [_way(branch.strip()) or branch for branch in branches(source)]
     if not any(isinstance(way, Lookup) for way in ways):
         return ()

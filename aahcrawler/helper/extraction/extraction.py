@@ -30,7 +30,6 @@ MOST_ELEMENTS = 400_000
 
 BODY, TITLE = "body", "title"
 _BYLINES = frozenset({FieldKind.PERSON, FieldKind.DATETIME})
-_size = etree.XPath("count(descendant-or-self::*)")
 _deep = etree.XPath("boolean(self::*" + (2 * DEEP - 1) * "/*" + ")")
 """A test whether elements are nested so deeply that they count for more than others."""
 
@@ -64,10 +63,11 @@ class Extraction:
         """Yield the objects in document order; the same IRI comes once."""
         seen: set[str] = set()
         bodies = 0
-        allowance = _allowance(self.location.page.tree)
-        weight = max(1, _depth(self.location.page.tree) // DEEP) if _deep(self.location.page.tree) else 1
+        tree, elements = self.location.page.tree, self.location.page.elements
+        allowance = _allowance(elements.size(tree))
+        weight = max(1, _depth(tree) // DEEP) if _deep(tree) else 1
         for number, item in enumerate(self._find_items()):
-            allowance -= weight * int(_size(item))
+            allowance -= weight * elements.size(item)
             if self.reader.budget < 0 or allowance < 0 or number >= MOST_OBJECTS:
                 self.failure, self.detail = Failure.TOO_MUCH, f"after {number} objects"
                 return
@@ -188,7 +188,6 @@ def _depth(tree: HtmlElement) -> int:
     return deepest
 
 
-def _allowance(tree: HtmlElement) -> int:
+def _allowance(size: int) -> int:
     """Return how many elements may be visited: items may lie within one another, but not all in all others."""
-    size = int(_size(tree))
     return min(MOST_NESTING * size, max(MOST_ELEMENTS, 2 * size))
