@@ -3,9 +3,9 @@
     python -m benchmarks.same_output CHECKOUT [--only app/theme ...] [--unknown] [--sites SITES_DIR] --json FILE
 
 Each recorded site is served once on loopback and crawled twice from its front page, by CHECKOUT and by this checkout,
-one request at a time and without the ranker, so that both meet the pages in the same order. Records are compared after decompression and
-triples line by line, each by the URL that they are of, with identifiers, times and the fingerprint of the reader put
-aside: these differ from crawl to crawl.
+one request at a time and without the ranker, so that both meet the pages in the same order. Records are compared after
+decompression and triples line by line, each by the URL that they are of. Identifiers, times, priorities and the
+fingerprint of the reader are put aside: these differ from crawl to crawl.
 
 ``only_before`` and ``only_after`` count records whose URL only one of the crawls has; ``records``, ``metadata`` and
 ``pages`` count URLs of which what was received or sent, what was understood, and the triples differ, out of ``urls``.

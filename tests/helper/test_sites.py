@@ -1,6 +1,7 @@
 """What is remembered of sites beside their applications."""
 
 from aahcrawler.helper import ApplicationAwareHelper
+from aahcrawler.helper.site_memory.site_languages import CHECKED_AGAIN, LEAST_PAGES, SiteLanguages
 from aahcrawler.helper.site_memory.sites import LEAST_TITLES, Sites
 from knowledge_base.model import KnowledgeBase
 from tests.page.building import PARAGRAPH, page_of
@@ -42,3 +43,51 @@ def test_ends_within_ends_are_shared_by_a_part_of_a_site() -> None:
         found = sites.shared_titles("http://a.test/topic/7", (f"title{chr(97 + number)}", "topic", "harbourforum"))
     assert found == {"harbourforum", "topic"}
     assert sites.shared_titles("http://a.test/list/77", ("more", "harbourforum")) == {"harbourforum"}
+
+
+def test_a_site_is_believed_once_enough_of_its_pages_agreed_and_checked_again() -> None:
+    languages = SiteLanguages(10)
+    for _ in range(LEAST_PAGES):
+        assert not languages.believes("a.test", "en")
+        languages.learn("a.test", "en", "en")
+    assert not languages.believes("b.test", "en")
+    assert not languages.believes("a.test", "de"), "another language is declared"
+    assert [languages.believes("a.test", "en") for _ in range(CHECKED_AGAIN)] == [True] * (CHECKED_AGAIN - 1) + [False]
+    languages.learn("a.test", "en", "en")
+    assert languages.believes("a.test", "en")
+
+
+def test_a_page_in_another_language_ends_the_belief() -> None:
+    languages = SiteLanguages(10)
+    for told in ["en"] * LEAST_PAGES + ["de"]:
+        languages.learn("a.test", "en", told)
+    assert not languages.believes("a.test", "en")
+
+
+def test_texts_too_short_to_tell_say_nothing_of_a_site() -> None:
+    languages = SiteLanguages(10)
+    for told in ["en"] * LEAST_PAGES + [None]:
+        languages.learn("a.test", "en", told)
+    assert languages.believes("a.test", "en")
+
+
+def test_the_site_seen_longest_ago_is_forgotten() -> None:
+    languages = SiteLanguages(1)
+    for site in ["a.test"] * LEAST_PAGES + ["b.test"]:
+        languages.learn(site, "en", "en")
+    assert not languages.believes("a.test", "en")
+
+
+def test_pages_of_a_believed_site_in_another_language_are_told() -> None:
+    helper = ApplicationAwareHelper(KnowledgeBase(()))
+    german = (
+        "Gestern haben wir das Boot aus dem Wasser geholt und den Rumpf von Muscheln befreit. Am Abend kam der "
+        "Hafenmeister vorbei und erzählte, wie die Flut bis an die Fenster seines Hauses gestiegen ist."
+    )
+    texts = [PARAGRAPH] * (LEAST_PAGES + 2) + [german, PARAGRAPH]
+    page = '<html lang="en"><body><p>{0}</p><p>{0}</p></body></html>'
+    told = [
+        helper.assist(page_of(page.format(text), url=f"http://site.test/{number}")).document.language
+        for number, text in enumerate(texts)
+    ]
+    assert told == ["en"] * (LEAST_PAGES + 2) + ["de", "en"]

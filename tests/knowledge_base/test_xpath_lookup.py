@@ -45,6 +45,8 @@ _LOOKED_UP = [
     "descendant::*[@id = '']",
     f"//body[{_POST}]",
     f"descendant::body[{_POST}]",
+    "@id",
+    "./@href",
 ]
 _NOT_LOOKED_UP = [
     f"(//*[{_POST}])[2]",
@@ -62,6 +64,9 @@ _NOT_LOOKED_UP = [
     "//*[@id='one']/a = 'one'",
     "//*[@id='none'] and //b",
     "count(//*[@id='one'])",
+    ".//@id",
+    "@id | @class",
+    "self::p/@id",
     "//*[@id='three']//@href | //*[@id='one']/@class",
     f"//*[{_POST}]/following-sibling::*",
 ]
