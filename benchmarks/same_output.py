@@ -68,7 +68,7 @@ def _records(folder: Path) -> Iterator[tuple[str, str, bytes]]:
                 kind = record.headers.get("WARC-Type") or ""
                 subject = record.headers.get("WARC-Concurrent-To") or record.headers.get("WARC-Refers-To") or ""
                 url = record.headers.get("WARC-Target-URI") or of_id.get(subject, "")
-                of_id[record.record_id] = url
+                of_id[record.record_id or ""] = url
                 if kind != "warcinfo":
                     yield kind, url, _CHANGING.sub(b"", record.reader.read())
 
