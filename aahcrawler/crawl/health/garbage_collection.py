@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 YOUNG = 100_000
-"""Objects that are made, beyond those that go, between two looks at the young ones: pages leave no cycles behind, so that
-each look is in vain, and one for every few pages takes a fortieth of a crawl's time.
+"""Objects that are made, beyond those that go, between two looks at the young ones.
+
+Pages leave no cycles behind: each look is in vain, and one for every few pages takes a fortieth of a crawl's time.
 """
 
 
