@@ -58,7 +58,7 @@ class Closenesses(NamedTuple):
 
     def at(self, places: NDArray[np.integer]) -> "Closenesses":
         """Return those of the texts at some places."""
-        return Closenesses(self.keywords[places], self.documents[places], self.speaking[places])
+        return Closenesses(self.keywords.take(places), self.documents.take(places), self.speaking.take(places))
 
 
 @dataclass(frozen=True, slots=True)

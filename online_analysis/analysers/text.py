@@ -57,14 +57,14 @@ def _page_closeness(document: Document, counted: CountedDocument, measured: Meas
         return None
     content = _places(document, "content")
     about = content or _places(document, "navigation")
-    sizes, last = np.diff(counted.pieces), len(counted.pieces) - 2
+    pieces, last = np.array(counted.pieces), len(counted.pieces) - 2
+    sizes = pieces[1:] - pieces[:-1]
     speaking = np.zeros(last + 1, np.bool_)
     speaking[[0, *about, last - 1] if about or counted.has_rest else slice(last)] = True
-    is_speaking = np.repeat(speaking, sizes)
-    overall = measured.together(np.where(is_speaking, 1.0, _BESIDE_CONTENT), is_speaking)
+    overall = measured.together(np.where(speaking, 1.0, _BESIDE_CONTENT).repeat(sizes), speaking.repeat(sizes))
     if len(content) < 2:
         return overall
-    best = _best(measured.groups(np.repeat(np.arange(last + 1), sizes), last + 1).at(np.array(content)), measured)
+    best = _best(measured.groups(np.arange(last + 1).repeat(sizes), last + 1).at(np.array(content)), measured)
     return Closeness((2 * overall.keywords + best.keywords) / 3, (2 * overall.documents + best.documents) / 3)
 
 
