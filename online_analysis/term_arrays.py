@@ -31,7 +31,8 @@ _MOST_TERMS = 32
 _SLOT_BITS, _CODE_BITS = 17, 18
 _NO_TERM, _SEVERAL = -1, -3
 _TO_SLOT, _TO_REST = np.uint64(64 - _SLOT_BITS), np.uint64(_SLOT_BITS)
-_CODE = np.uint64((1 << _CODE_BITS) - 1)
+_MOST_CODES = (1 << _CODE_BITS) - 1
+_CODE = np.uint64(_MOST_CODES)
 _FREE = ~_CODE
 _SEPARATOR = "\0"
 _BETWEEN = b"\n"
@@ -160,13 +161,19 @@ class Vocabulary:
         new = {key: place for key, place in zip(keys, places.tolist(), strict=True) if key not in known}
         if new:
             at = list(new.values())
-            edges = zip(before.take(at).tolist(), last.take(at).tolist(), strict=True)
-            met = self._meet([data[start + 1 : end + 1] for start, end in edges])
+            edges = zip((before.take(at) + 1).tolist(), (last.take(at) + 1).tolist(), strict=True)
+            if data.isascii():
+                text = data.decode()
+                met: Sequence[int | tuple[int, ...]] = self._codes_of([text[start:end] for start, end in edges])
+            else:
+                met = self._meet([data[start:end] for start, end in edges])
             known.update(zip(new, met, strict=True))
-            self._put(hashes.take(at), np.array([code if isinstance(code, int) else _SEVERAL for code in met]))
+            self._put(hashes.take(at), np.array(_single(met)))
         found = list(map(known.__getitem__, keys))
+        codes[places] = singles = _single(found)
+        if singles is found:
+            return {}
         several = {place: code for place, code in zip(places.tolist(), found, strict=True) if isinstance(code, tuple)}
-        codes[places] = [_SEVERAL if isinstance(code, tuple) else code for code in found] if several else found
         for place, terms in several.items():
             if len(terms) > _MOST_TERMS:
                 known.pop(int(hashes[place]), None)
@@ -197,10 +204,17 @@ class Vocabulary:
     def _put(self, keys: _Hashes, codes: Integers) -> None:
         """Have words of one term or none found by their hashes, where their slot is free."""
         slots = (keys >> _TO_SLOT).view(np.int64)
-        is_short = (codes != _SEVERAL) & (codes < _CODE)
+        is_short = (codes != _SEVERAL) & (codes < _MOST_CODES)
         free = (is_short & (self._slots.take(slots) == _FREE)).nonzero()[0]
         codes_up = (codes.take(free) + 1).view(np.uint64)
         self._slots[slots.take(free)] = keys.take(free) << _TO_REST & ~_CODE | codes_up
+
+
+def _single(codes: Sequence[int | tuple[int, ...]]) -> Sequence[int | tuple[int, ...]]:
+    """Return codes with a mark in place of those that are of several terms; the very same where none is."""
+    return (
+        [_SEVERAL if isinstance(code, tuple) else code for code in codes] if tuple in set(map(type, codes)) else codes
+    )
 
 
 def _bytes_of(texts: Sequence[str]) -> bytes:

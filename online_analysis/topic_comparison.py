@@ -153,9 +153,9 @@ class Compared:
 
 def runs(*columns: Integers) -> Integers:
     """Return the positions at which a value differs from the one before it, in any of several parallel columns."""
-    changes = np.zeros(len(columns[0]), np.bool_)
-    changes[:1] = True
-    for column in columns:
+    changes = np.ones(len(columns[0]), np.bool_)
+    np.not_equal(columns[0][1:], columns[0][:-1], out=changes[1:])
+    for column in columns[1:]:
         changes[1:] |= column[1:] != column[:-1]
     return changes.nonzero()[0]
 
