@@ -194,6 +194,8 @@ class _Found(NamedTuple):
 
 def _within(hits: Hits, groups: Integers) -> Hits:
     """Return the hits in the first units by the groups of these; those of the group -1 are left out."""
+    if not len(hits.units):
+        return hits
     first = (hits.units < len(groups)).nonzero()[0]
     owners = groups[hits.units[first]]
     kept = (owners >= 0).nonzero()[0]

@@ -230,6 +230,8 @@ def _without_marks(data: bytes) -> bytes:
     """Put blanks for frequent marks: else a word has as many spellings as there are marks that stand beside it."""
     codes = np.frombuffer(data, np.uint8).copy()
     for row, parts in _parting():
+        if row not in data:
+            continue
         at = (codes[:-2] == row[0]).nonzero()[0]
         if len(row) > 1:
             at = at[codes[at + 1] == row[1]]
