@@ -12,10 +12,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from statistics import median
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 import numpy as np
 import Stemmer
@@ -35,7 +36,6 @@ from online_analysis.topic import Topic
 
 _ROUNDS, _PAGES = 5, 60
 _FEWEST_UNITS, _MOST_UNITS = 60, 160
-Item = TypeVar("Item")
 _WORD = re.compile(r"\w\w+")
 
 
@@ -164,17 +164,21 @@ def cases(pages: Iterable[Page], number: int) -> list[Case]:
 def measure(found: Sequence[Case], rounds: int) -> list[results.Row]:
     """Score the pages with each method, and parse them; no method meets a page twice.
 
-    The first share of the pages warms caches up, and each of the others is a round; the median round counts.
+    The first share of the pages warms caches up, and each of the others is a round; the median round counts. Methods
+    take turns after every page, in an order that rotates, so that what else the machine does meets all of them alike.
     """
     size = len(found) // (rounds + 1)
     texts = [part.text for case in found[:5] for part in case.document.parts]
-    methods = {name: make(TOPIC, texts) for name, make in METHODS.items()}
-    seconds: dict[str, list[float]] = {name: [] for name in (*methods, "parse")}
-    for turn in range(rounds + 1):
-        share = found[turn * size : (turn + 1) * size]
-        for name, method in methods.items():
-            seconds[name].append(_timed(method.score, [case.document for case in share]))
-        seconds["parse"].append(_timed(html.document_fromstring, [case.body for case in share]))
+    works: dict[str, Callable[[Case], object]] = {
+        name: partial(_scored, make(TOPIC, texts)) for name, make in METHODS.items()
+    }
+    works["parse"] = lambda case: html.document_fromstring(case.body)
+    seconds: dict[str, list[float]] = {name: [0.0] * (rounds + 1) for name in works}
+    names = list(works)
+    for place, case in enumerate(found[: size * (rounds + 1)]):
+        turn = place % len(names)
+        for name in (*names[turn:], *names[:turn]):
+            seconds[name][place // size] += _timed(works[name], case)
     parse = median(seconds.pop("parse")[1:]) / size
     shape = {
         "units_per_page": sum(case.units for case in found) / len(found),
@@ -193,10 +197,13 @@ def measure(found: Sequence[Case], rounds: int) -> list[results.Row]:
     ]
 
 
-def _timed(work: Callable[[Item], object], share: Sequence[Item]) -> float:
+def _scored(method: Method, case: Case) -> Sequence[float | None]:
+    return method.score(case.document)
+
+
+def _timed(work: Callable[[Case], object], case: Case) -> float:
     started = time.process_time()
-    for item in share:
-        work(item)
+    work(case)
     return time.process_time() - started
 
 

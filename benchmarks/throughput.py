@@ -1,16 +1,24 @@
 """Measures the cost of a page, with everything that is done to it, beside other crawlers.
 
-    python -m benchmarks.throughput [--systems NAME...] [--pages SMALL LARGE] [--rounds N] --json FILE
+    python -m benchmarks.throughput [--pages-of forum mix] [--systems NAME...] [--pages SMALL LARGE] [--rounds N]
+        [--share] --json FILE
 
-Made-up forums, about 25 kB a page, are served by a process of its own on 127.0.0.2 to 127.0.0.33, and every system
-fetches all of their pages from there, at most 64 at once and two from each host:
+Every system fetches the same pages at most 64 at once and two from each host, from a process of its own that serves
+
+- ``forum``: made-up forums of one software, about 25 kB a page, on 127.0.0.2 to 127.0.0.33;
+- ``mix``: twelve recorded sites of nine applications, each on a host of its own. The knowledge base lacks the files of
+  three of these applications: a third of the sites are of unknown software. Of each site as many pages are fetched
+  (``limits.pages_per_domain``), and other systems follow links to those that ours fetched in the same round; those that
+  no link has led to are asked for at the end.
+
+The systems are:
 
 - ``aahcrawler``: ``aah crawl`` with the shipped defaults, but without delay and with loopback allowed: pages are
   understood, links scored, everything written to WARC files, triples and score log, the frontier in its own server;
 - ``aahcrawler-unranked``: the same with the ranker's weight 0: the difference is what ranking costs;
 - ``scrapy``: a spider that follows links with Scrapy's link extractor and keeps nothing; ``scrapy-jobdir`` the same
   with its queue on disk, ``scrapy-redis`` with queue and duplicates in a Redis server;
-- ``crawlee``: Crawlee's Parsel crawler, which follows links and keeps nothing;
+- ``crawlee``: Crawlee's Parsel crawler, which follows links and keeps nothing; forums only;
 - ``wget``: ``wget --warc-file`` with a list of all pages, one after the other, as it knows no concurrency; nothing is
   parsed.
 
@@ -20,7 +28,12 @@ is taken from a crawl of many: both are differences over the difference in pages
 ``peak_mib`` is resident memory of all processes together in the larger crawl, shared memory counted once for each.
 Systems take turns, and of several rounds the median counts. ``ratio`` is that of processor time to plain Scrapy's in
 the same round, in the median. ``pages`` are those of the larger crawl, each counted once, of which none may be missing;
-``requests`` are those that were sent for them.
+``requests`` are those that were sent for them. Pages of the mix are answers in HTML; feeds, pictures, style sheets and
+redirects are counted among the requests alone.
+
+``--share`` crawls the larger load with aahcrawler alone, looks at the stacks of its process all the while, and prints
+the share of its processor time that each subsystem has (``benchmarks/stack_sampler.py``, ``benchmarks/subsystems.py``),
+with the modules that have most of it. The frontier's server is a process of its own and no part of that.
 
 ``--flat PAGES`` crawls so many pages with aahcrawler alone, and prints its memory after each tenth of the time.
 
@@ -35,27 +48,27 @@ import subprocess
 import sys
 import tempfile
 import venv
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
 from aahcrawler.frontier.server.binary import server_binary
-from benchmarks import throughput_peer
-from benchmarks.forum import Forum
-from benchmarks.forum_server import Served, boards, serving
+from benchmarks import stack_sampler, throughput_peer
+from benchmarks.forum_server import boards, serving
 from benchmarks.process_memory import Finished, run
 from benchmarks.recorded import PROJECT
 from benchmarks.results import Cell, report
+from benchmarks.subsystems import share_rows
+from benchmarks.throughput_load import FORUM_HOSTS, Load, forum_load, forums, mix, threads_of
 
 PINNED = ("scrapy==2.19.0", "scrapy-redis==0.9.1", "crawlee[parsel]==1.11.0")
 ENVIRONMENT = PROJECT / ".cache" / "peers" / "crawlers"
-HOSTS = 32
-CONCURRENCY = (64, 2)
-"""Requests at once, in all and to each host."""
-WANTED = r"^http://[^/]+/(index\.php|viewforum\.php\?f=\d+(&start=\d+)?|viewtopic\.php\?t=\d+)$"
 PEERS = ("scrapy", "scrapy-jobdir", "scrapy-redis", "crawlee")
+OURS = "aahcrawler"
 UNRANKED = "aahcrawler-unranked"
+LOADS = {"forum": forums, "mix": mix}
 TIMEOUT = 3600.0
 
 
@@ -66,56 +79,27 @@ class System:
     name: str
     workers: int = 1
 
-    def command(self, served: Served, listed: dict[str, Forum], folder: Path) -> list[str]:
+    def command(self, load: Load, folder: Path) -> list[str]:
         """Return the command that crawls all pages; files go into a folder."""
         match self.name:
             case "aahcrawler" | "aahcrawler-unranked":
-                return self._ours(served, folder)
+                return self._ours(load, folder)
             case "wget":
-                return _wget(served, listed, folder)
+                return _wget(load, folder)
             case _:
-                work = peer_work(served, folder)
+                work = load.peer_work(folder, Path(server_binary(folder)))
                 return [str(interpreter()), "-I", throughput_peer.__file__, self.name, str(work)]
 
-    def _ours(self, served: Served, folder: Path) -> list[str]:
-        fields: dict[str, object] = {
-            "id": "throughput",
-            "contact": "benchmark@example.org",
-            "seeds": list(served.urls),  # That is what the knowledge base makes of index.php.
-            "topic": {"keywords": ["harbour", "boat", "water", "storm"]},
-            "politeness": {"delay": "0", "connections": CONCURRENCY[1]},
-            "network": {"allow_private": ["127.0.0.0/8"]},
-            "output": str(folder / "crawl"),
-            "scoring": {"weights": {"text": 1, "ranker": 0}} if self.name == UNRANKED else {},
-        }
-        path = folder / "icd.yaml"
-        path.write_text("".join(f"{name}: {json.dumps(value)}\n" for name, value in fields.items()), "utf-8")
+    def _ours(self, load: Load, folder: Path) -> list[str]:
+        path = load.described(folder, {"weights": {"text": 1, "ranker": 0}} if self.name == UNRANKED else {})
         workers = [] if self.workers == 1 else ["--workers", str(self.workers)]
         return [sys.executable, "-m", "aahcrawler.cli", "crawl", *workers, str(path)]
 
 
-def _wget(served: Served, listed: dict[str, Forum], folder: Path) -> list[str]:
-    pages = (
-        f"{url}{address}\n"
-        for url, board in zip(served.urls, listed.values(), strict=True)
-        for address in board.addresses()
-    )
-    (folder / "list").write_text("".join(pages), "utf-8")
+def _wget(load: Load, folder: Path) -> list[str]:
+    assert load.pages is not None
+    (folder / "list").write_text("".join(f"{url}\n" for url in load.pages), "utf-8")
     return ["wget", "-q", "-i", str(folder / "list"), f"--warc-file={folder / 'pages'}", "-O", os.devnull]
-
-
-def peer_work(served: Served, folder: Path) -> Path:
-    """Write the input of another crawler into a folder; return the file."""
-    work = {
-        "seeds": [f"{url}index.php" for url in served.urls],
-        "allow": WANTED,
-        "concurrency": CONCURRENCY,
-        "folder": str(folder),
-        "redis": str(server_binary(folder)),
-    }
-    path = folder / "work.json"
-    path.write_text(json.dumps(work), "utf-8")
-    return path
 
 
 def interpreter() -> Path:
@@ -130,23 +114,30 @@ def interpreter() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Crawled:
-    """The cost of a crawl, and the numbers of pages and requests that the web server counted."""
+    """The cost of a crawl, and the numbers of pages and requests that the web server counted; ``urls`` of the pages."""
 
     finished: Finished
     pages: int
     requests: int
+    urls: tuple[str, ...] = ()
 
 
-def crawl(system: System, served: Served, listed: dict[str, Forum]) -> Crawled:
-    """Crawl all pages once. Raises ``RuntimeError`` with the output of a system that fails."""
+def crawl(system: System, load: Load, sampled: Path | None = None) -> Crawled:
+    """Crawl all pages once, and write the stacks of a crawl of ours if there is a file for them.
+
+    Raises ``RuntimeError`` with the output of a system that fails.
+    """
     with tempfile.TemporaryDirectory(prefix="aah-") as name:
-        command = system.command(served, listed, Path(name))
-        served.counts()
-        finished = run(command, os.environ, TIMEOUT)
-    counts = served.counts()
+        command = system.command(load, Path(name))
+        if sampled is not None:
+            command[2:3] = [stack_sampler.__name__, str(sampled), command[2]]
+        load.served.counts()
+        finished = run(command, {**os.environ, **load.environment}, TIMEOUT)
+    urls = load.served.pages()
+    counts = load.served.counts()
     if finished.code:
         raise RuntimeError(f"{system.name} failed:\n{finished.output[-3000:]}")
-    return Crawled(finished, counts.pages, counts.requests)
+    return Crawled(finished, counts.pages, counts.requests, urls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,33 +156,34 @@ class Cost:
         return cls(1000 * cpu / pages, (large.finished.seconds - small.finished.seconds) / pages, large)
 
 
-def measure(systems: Sequence[System], sizes: Sequence[int], rounds: int) -> dict[System, list[Cost]]:
-    """Crawl boards of two sizes with each system, one after another, so many times."""
-    costs: dict[System, list[Cost]] = {system: [] for system in systems}
-    small, large = (threads_of(pages) for pages in sizes)
-    with serving(small, HOSTS) as few, serving(large, HOSTS) as many:
+Costs = dict[tuple[str, System], list[Cost]]
+
+
+def measure(load_of: str, systems: Sequence[System], sizes: Sequence[int], rounds: int) -> Costs:
+    """Crawl a small and a large load with each system, one after another, so many times."""
+    costs: Costs = {(load_of, system): [] for system in systems}
+    with LOADS[load_of](sizes) as loads:
         for _ in range(rounds):
+            few, many = loads
             for system in systems:
-                less, more = crawl(system, few, boards(small, HOSTS)), crawl(system, many, boards(large, HOSTS))
-                costs[system].append(Cost.between(less, more))
-                print(f"{system.name} {system.workers}: {costs[system][-1].cpu_ms:.2f} ms", file=sys.stderr)
+                less, more = crawl(system, few), crawl(system, many)
+                if system.name == OURS:
+                    few, many = few.after(less.urls), many.after(more.urls)
+                costs[load_of, system].append(Cost.between(less, more))
+                print(
+                    f"{load_of}: {system.name} {system.workers}: {costs[load_of, system][-1].cpu_ms:.2f} ms",
+                    file=sys.stderr,
+                )
     return costs
 
 
-def threads_of(pages: int) -> int:
-    """Return the number of threads of each board at which all boards together have about so many pages.
-
-    >>> threads_of(2500)
-    74
-    """
-    return max(1, int((pages / HOSTS - 2) / 1.04))
-
-
-def rows(costs: dict[System, list[Cost]]) -> list[dict[str, Cell]]:
-    """Return a row for each system."""
-    plain = costs.get(System("scrapy"))
-    return [
-        {
+def rows(costs: Costs) -> list[dict[str, Cell]]:
+    """Return a row for each system and load."""
+    found: list[dict[str, Cell]] = []
+    for (load, system), each in costs.items():
+        plain = costs.get((load, System("scrapy")))
+        row: dict[str, Cell] = {
+            "pages_of": load,
             "system": system.name,
             "workers": system.workers,
             "pages_per_second": 1 / median(cost.seconds for cost in each),
@@ -201,19 +193,32 @@ def rows(costs: dict[System, list[Cost]]) -> list[dict[str, Cell]]:
             "pages": min(cost.large.pages for cost in each),
             "requests": max(cost.large.requests for cost in each),
         }
-        for system, each in costs.items()
-    ]
+        found.append(row)
+    return found
+
+
+def shares(load_of: str, sizes: Sequence[int], rounds: int) -> list[dict[str, Cell]]:
+    """Crawl the large load so many times, and return the share of each subsystem in the processor time of a crawl."""
+    seconds: defaultdict[tuple[str, ...], float] = defaultdict(float)
+    pages = 0
+    with LOADS[load_of](sizes) as (_, many), tempfile.TemporaryDirectory(prefix="aah-stacks-") as name:
+        for _ in range(rounds):
+            target = Path(name) / "stacks.json"
+            pages += crawl(System(OURS), many, target).pages
+            for stack, found in json.loads(target.read_text("utf-8"))["stacks"]:
+                seconds[tuple(stack)] += found
+    return [{"pages_of": load_of, **row} for row in share_rows(seconds, pages)]
 
 
 def flat(pages: int) -> list[dict[str, Cell]]:
     """Crawl so many pages; return the memory that the crawler held at the end of each tenth of the time."""
     threads = threads_of(pages)
-    with serving(threads, HOSTS) as served:
-        done = crawl(System("aahcrawler"), served, boards(threads, HOSTS))
+    with serving(threads, FORUM_HOSTS) as served:
+        done = crawl(System(OURS), forum_load(served, boards(threads, FORUM_HOSTS)))
     samples = list(filter(None, done.finished.resident_mib))
     ends = [len(samples) * tenth // 10 for tenth in range(1, 11)]
     return [
-        {"system": "aahcrawler", "pages": done.pages, "tenth": tenth, "resident_mib": samples[max(end, 1) - 1]}
+        {"system": OURS, "pages": done.pages, "tenth": tenth, "resident_mib": samples[max(end, 1) - 1]}
         for tenth, end in enumerate(ends, 1)
     ]
 
@@ -228,22 +233,38 @@ def there(system: System) -> bool:
 
 def main() -> None:
     """Crawl with each system and report."""
-    names = ("aahcrawler", UNRANKED, *PEERS, "wget")
+    names = (OURS, UNRANKED, *PEERS, "wget")
     parser = argparse.ArgumentParser(description="Measure the cost of a page for a crawler.")
     shown = tuple(name for name in names if name != UNRANKED)
+    parser.add_argument("--pages-of", nargs="+", choices=LOADS, default=["forum"], metavar="LOAD", help="forum, mix")
     parser.add_argument("--systems", nargs="+", choices=names, default=shown, metavar="NAME", help=", ".join(names))
     parser.add_argument("--workers", nargs="+", type=int, default=[1, 2], metavar="N", help="processes of aahcrawler")
     parser.add_argument("--pages", nargs=2, type=int, default=[500, 3000], metavar=("SMALL", "LARGE"))
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--share", action="store_true", help="print where the time of a crawl goes, and nothing else")
     parser.add_argument("--flat", type=int, metavar="PAGES", help="crawl so many pages, and watch the memory alone")
     parser.add_argument("--json", type=Path, metavar="FILE", help="where the rows go")
     arguments = parser.parse_args()
     if arguments.flat:
         report(flat(arguments.flat), arguments.json)
-        return
-    several = {"aahcrawler": arguments.workers}
-    systems = [System(name, n) for name in arguments.systems for n in several.get(name, [1])]
-    report(rows(measure([each for each in systems if there(each)], arguments.pages, arguments.rounds)), arguments.json)
+    elif arguments.share:
+        each = (shares(load, arguments.pages, arguments.rounds) for load in arguments.pages_of)
+        report([row for found in each for row in found], arguments.json)
+    else:
+        several = {OURS: arguments.workers}
+        systems = [System(name, n) for name in arguments.systems for n in several.get(name, [1])]
+        costs: Costs = {}
+        for load in arguments.pages_of:
+            costs |= measure(load, _able(load, systems, parser), arguments.pages, arguments.rounds)
+        report(rows(costs), arguments.json)
+
+
+def _able(load: str, systems: Sequence[System], parser: argparse.ArgumentParser) -> list[System]:
+    """Return the systems that can be run here with a load, ours first, whose pages the others follow."""
+    left = [system for system in systems if there(system) and (load == "forum" or system.name != "crawlee")]
+    if load == "mix" and not any(system.name == OURS for system in left):
+        parser.error(f"--pages-of mix needs {OURS} among the systems: others are given the pages that it fetched")
+    return sorted(left, key=lambda system: system.name != OURS)
 
 
 if __name__ == "__main__":

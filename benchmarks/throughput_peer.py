@@ -2,9 +2,10 @@
 
     python throughput_peer.py scrapy|scrapy-jobdir|scrapy-redis|crawlee WORK.json
 
-WORK.json holds ``seeds``, ``allow`` (an expression that the URLs of wanted pages match), ``concurrency`` (in all, and
-for each host), ``folder`` (for files) and ``redis`` (the program of a server). Each crawler follows the wanted links of
-each page and keeps nothing of it. Nothing of the project is imported here.
+WORK.json holds ``seeds``, ``allow`` (an expression that the URLs of wanted pages match) or ``pages`` (all of their
+URLs), ``concurrency`` (in all, and for each host), ``folder`` (for files) and ``redis`` (the program of a server). Each
+crawler follows the wanted links of each page and keeps nothing of it; those of ``pages`` that no link led to are asked
+for at the end. Nothing of the project is imported here.
 """
 
 import asyncio
@@ -35,8 +36,15 @@ def settings(work: Work) -> dict[str, Any]:
 
 def scrapy(work: Work, more: Mapping[str, Any]) -> None:
     """Crawl with Scrapy and its link extractor."""
-    from scrapy import Request, Spider  # noqa: PLC0415 - each crawler is imported where it is asked for
-    from scrapy.crawler import AsyncCrawlerProcess  # noqa: PLC0415
+    from scrapy.crawler import AsyncCrawlerProcess  # noqa: PLC0415 - each crawler is imported where it is asked for
+
+    process = AsyncCrawlerProcess({**settings(work), **more})
+    process.crawl(_among_pages(work) if work["pages"] else _matching(work))
+    process.start()
+
+
+def _matching(work: Work) -> Any:
+    from scrapy import Request, Spider  # noqa: PLC0415
     from scrapy.linkextractors import LinkExtractor  # noqa: PLC0415
 
     extractor = LinkExtractor(allow=work["allow"])
@@ -49,9 +57,43 @@ def scrapy(work: Work, more: Mapping[str, Any]) -> None:
             for link in extractor.extract_links(response):
                 yield Request(link.url)
 
-    process = AsyncCrawlerProcess({**settings(work), **more})
-    process.crawl(Following)
-    process.start()
+    return Following
+
+
+def _among_pages(work: Work) -> Any:
+    from scrapy import Request, Spider, signals  # noqa: PLC0415
+    from scrapy.exceptions import DontCloseSpider  # noqa: PLC0415
+    from scrapy.http import HtmlResponse  # noqa: PLC0415
+    from scrapy.linkextractors import LinkExtractor  # noqa: PLC0415
+
+    extractor, pages = LinkExtractor(), frozenset(work["pages"])
+    unlinked = set(work["pages"]).difference(work["seeds"])
+
+    class Following(Spider):
+        name = "following"
+        start_urls = work["seeds"]
+
+        @classmethod
+        def from_crawler(cls, crawler: Any, *args: Any, **kwargs: Any) -> Any:
+            spider = super().from_crawler(crawler, *args, **kwargs)
+            crawler.signals.connect(spider.idle, signals.spider_idle)
+            return spider
+
+        def parse(self, response: Any) -> Iterator[Request]:
+            for link in extractor.extract_links(response) if isinstance(response, HtmlResponse) else ():
+                if link.url in pages:
+                    unlinked.discard(link.url)
+                    yield Request(link.url)
+
+        def idle(self) -> None:
+            left = list(unlinked)
+            unlinked.clear()
+            for url in left:
+                self.crawler.engine.crawl(Request(url))
+            if left:
+                raise DontCloseSpider
+
+    return Following
 
 
 def scrapy_redis(work: Work) -> None:

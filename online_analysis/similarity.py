@@ -58,7 +58,7 @@ class Closenesses(NamedTuple):
 
     def at(self, places: NDArray[np.integer]) -> "Closenesses":
         """Return those of the texts at some places."""
-        return Closenesses(self.keywords[places], self.documents[places], self.speaking[places])
+        return Closenesses(self.keywords.take(places), self.documents.take(places), self.speaking.take(places))
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +194,8 @@ class _Found(NamedTuple):
 
 def _within(hits: Hits, groups: Integers) -> Hits:
     """Return the hits in the first units by the groups of these; those of the group -1 are left out."""
+    if not len(hits.units):
+        return hits
     first = (hits.units < len(groups)).nonzero()[0]
     owners = groups[hits.units[first]]
     kept = (owners >= 0).nonzero()[0]

@@ -28,8 +28,12 @@ _LONGEST_WORD = 64
 """Bytes of an ASCII word that says something."""
 _MOST_TERMS = 32
 """The most terms of a chunk that is remembered: other scripts write long texts without blanks."""
-_SLOT_BITS = 17
-_NO_TERM, _UNKNOWN, _SEVERAL = -1, -2, -3
+_SLOT_BITS, _CODE_BITS = 17, 18
+_NO_TERM, _SEVERAL = -1, -3
+_TO_SLOT, _TO_REST = np.uint64(64 - _SLOT_BITS), np.uint64(_SLOT_BITS)
+_MOST_CODES = (1 << _CODE_BITS) - 1
+_CODE = np.uint64(_MOST_CODES)
+_FREE = ~_CODE
 _SEPARATOR = "\0"
 _BETWEEN = b"\n"
 _FOLDING = bytes(
@@ -80,9 +84,10 @@ class Vocabulary:
         self.names: list[str] = []
         self._numbers: dict[str, int] = {"": _NO_TERM}
         self._words: dict[int, int | tuple[int, ...]] = {}
-        # Most words are found here, by the first bits of their hashes; of two that share these only one is.
-        self._keys: _Hashes = np.zeros(1 << _SLOT_BITS, np.uint64)
-        self._codes = np.full(1 << _SLOT_BITS, _UNKNOWN, np.int64)
+        # Most words are found here, by the first bits of their hashes; of two that share these only one is. Each slot
+        # has the other bits of a hash, but for the last one, and one more than the code: a page meets a thousand slots,
+        # each in another line of the processor's cache.
+        self._slots: _Hashes = np.full(1 << _SLOT_BITS, _FREE, np.uint64)
         self._idf: Floats = np.zeros(1 << 12)
         self._worded: Floats = np.zeros(1 << 12)
         self._filled = 0
@@ -131,9 +136,10 @@ class Vocabulary:
         edges = (is_word[1:] != is_word[:-1]).nonzero()[0]
         before, last = edges[::2], edges[1::2]
         hashes = _hashes_of(letters, before, last)
-        slots = (hashes >> np.uint64(64 - _SLOT_BITS)).view(np.int64)
-        codes = self._codes.take(slots)
-        missing = (self._keys.take(slots) != hashes).nonzero()[0]
+        slots = self._slots.take((hashes >> _TO_SLOT).view(np.int64))
+        codes = (slots & _CODE).view(np.int64)
+        codes -= 1
+        missing = (slots ^ (hashes << _TO_REST) > _CODE).nonzero()[0]
         several = self._look_up(missing, codes, hashes, (data, before, last)) if len(missing) else {}
         firsts = np.zeros(len(texts) + 1, np.intp)  # The first word of each piece.
         firsts[1:-1] = before.searchsorted((letters == 0).nonzero()[0])
@@ -155,13 +161,19 @@ class Vocabulary:
         new = {key: place for key, place in zip(keys, places.tolist(), strict=True) if key not in known}
         if new:
             at = list(new.values())
-            edges = zip(before.take(at).tolist(), last.take(at).tolist(), strict=True)
-            met = self._meet([data[start + 1 : end + 1] for start, end in edges])
+            edges = zip((before.take(at) + 1).tolist(), (last.take(at) + 1).tolist(), strict=True)
+            if data.isascii():
+                text = data.decode()
+                met: Sequence[int | tuple[int, ...]] = self._codes_of([text[start:end] for start, end in edges])
+            else:
+                met = self._meet([data[start:end] for start, end in edges])
             known.update(zip(new, met, strict=True))
-            self._put(hashes.take(at), np.array([code if isinstance(code, int) else _SEVERAL for code in met]))
+            self._put(hashes.take(at), np.array(_single(met)))
         found = list(map(known.__getitem__, keys))
+        codes[places] = singles = _single(found)
+        if singles is found:
+            return {}
         several = {place: code for place, code in zip(places.tolist(), found, strict=True) if isinstance(code, tuple)}
-        codes[places] = [_SEVERAL if isinstance(code, tuple) else code for code in found] if several else found
         for place, terms in several.items():
             if len(terms) > _MOST_TERMS:
                 known.pop(int(hashes[place]), None)
@@ -191,10 +203,18 @@ class Vocabulary:
 
     def _put(self, keys: _Hashes, codes: Integers) -> None:
         """Have words of one term or none found by their hashes, where their slot is free."""
-        slots = (keys >> np.uint64(64 - _SLOT_BITS)).view(np.int64)
-        free = ((self._codes.take(slots) == _UNKNOWN) & (codes != _SEVERAL)).nonzero()[0]
-        slots = slots.take(free)
-        self._keys[slots], self._codes[slots] = keys.take(free), codes.take(free)
+        slots = (keys >> _TO_SLOT).view(np.int64)
+        is_short = (codes != _SEVERAL) & (codes < _MOST_CODES)
+        free = (is_short & (self._slots.take(slots) == _FREE)).nonzero()[0]
+        codes_up = (codes.take(free) + 1).view(np.uint64)
+        self._slots[slots.take(free)] = keys.take(free) << _TO_REST & ~_CODE | codes_up
+
+
+def _single(codes: Sequence[int | tuple[int, ...]]) -> Sequence[int | tuple[int, ...]]:
+    """Return codes with a mark in place of those that are of several terms; the very same where none is."""
+    return (
+        [_SEVERAL if isinstance(code, tuple) else code for code in codes] if tuple in set(map(type, codes)) else codes
+    )
 
 
 def _bytes_of(texts: Sequence[str]) -> bytes:
@@ -210,7 +230,9 @@ def _without_marks(data: bytes) -> bytes:
     """Put blanks for frequent marks: else a word has as many spellings as there are marks that stand beside it."""
     codes = np.frombuffer(data, np.uint8).copy()
     for row, parts in _parting():
-        at = np.flatnonzero(codes[:-2] == row[0])
+        if row not in data:
+            continue
+        at = (codes[:-2] == row[0]).nonzero()[0]
         if len(row) > 1:
             at = at[codes[at + 1] == row[1]]
         at = at[parts[codes[at + len(row)]]]

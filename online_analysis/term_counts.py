@@ -42,16 +42,17 @@ class CountedDocument:
         if places[texts[0]] == 0:
             del places[texts[0]]  # The title is in no part.
         links = document.outlinks
-        outside = dict.fromkeys([each.context for each in links if each.part is None and each.context not in places])
+        contexts, anchors = [link.context for link in links], [link.anchor for link in links]
+        outside = {each.context: None for each in links if each.part is None and each.context not in places}
         if max(map(len, texts)) > LONGEST_PARAGRAPH:  # Around a link only its beginning counts.
             places = {text: place for text, place in places.items() if len(text) <= LONGEST_PARAGRAPH}
         self.pieces.append(len(texts) + len(outside))
-        contexts, anchors = [link.context for link in links], [link.anchor for link in links]
-        beside = [text for text in dict.fromkeys(chain(outside, contexts, anchors)) if text not in places]
-        places.update(zip(beside, range(len(texts), len(texts) + len(beside)), strict=True))
-        texts += [text[:LONGEST_PARAGRAPH] for text in beside]
-        self.around = np.array(list(map(places.__getitem__, contexts)), np.intp)
-        self.clicked = np.array(list(map(places.__getitem__, anchors)), np.intp)
+        for text in chain(outside, contexts, anchors):
+            if text not in places:
+                places[text] = len(texts)
+                texts.append(text[:LONGEST_PARAGRAPH])
+        found = np.fromiter(map(places.__getitem__, chain(contexts, anchors)), np.intp, 2 * len(links))
+        self.around, self.clicked = found[: len(links)], found[len(links) :]
         self.units = vocabulary.read(texts)
 
     @property

@@ -141,9 +141,11 @@ class _Stems(dict[str, str]):
 
     def all(self, words: Sequence[str]) -> Sequence[str]:
         """Work out the terms of words; they are not remembered."""
-        kept = [word if word not in self._stop_words else "" for word in words]
-        stems = self._stemmer.stemWords(kept) if self._stemmer else kept
-        return [word if word.isdigit() else stem for word, stem in zip(kept, stems, strict=True)]
+        stems, stop_words = self._stemmer.stemWords(words) if self._stemmer else words, self._stop_words
+        return [
+            "" if word in stop_words else word if word.isdigit() else stem
+            for word, stem in zip(words, stems, strict=True)
+        ]
 
     def __missing__(self, word: str) -> str:
         if len(self) >= _CACHED_WORDS:
@@ -197,12 +199,12 @@ class _Idf(dict[str, float]):
             for unknown in [each for each in self if each not in self._known]:
                 del self[unknown]
         if term.isdigit():
-            frequency = _NUMBER_FREQUENCY
+            idf = _term_idf(term, _NUMBER_FREQUENCY)
         elif self._listed:
-            frequency = _UNSEEN_FREQUENCY
+            idf = _UNSEEN_IDF * _portion(term)
         else:
-            frequency = max(_UNSEEN_FREQUENCY, 10 ** (-1.5 - 0.5 * len(term)))
-        self[term] = idf = _term_idf(term, frequency)
+            idf = _term_idf(term, max(_UNSEEN_FREQUENCY, 10 ** (-1.5 - 0.5 * len(term))))
+        self[term] = idf
         return idf
 
 
@@ -222,7 +224,7 @@ class _LearnedIdf(_Idf):
         beforehand = math.exp(-super().__missing__(term) / portion)
         holding = self._frequencies.holding.get(term, 0) + _PAGES_BEFOREHAND * beforehand
         share = holding / (self._frequencies.pages + _PAGES_BEFOREHAND)
-        self[term] = idf = portion * max(_LEAST_IDF, min(idf_of(_UNSEEN_FREQUENCY), -math.log(share)))
+        self[term] = idf = portion * max(_LEAST_IDF, min(_UNSEEN_IDF, -math.log(share)))
         return idf
 
 
@@ -233,6 +235,9 @@ def idf_of(frequency: float) -> float:
     ``1 - exp(-300 * frequency)``; its idf is the logarithm of one over that.
     """
     return -math.log(-math.expm1(-_PAGE_WORDS * frequency))
+
+
+_UNSEEN_IDF = idf_of(_UNSEEN_FREQUENCY)
 
 
 def _term_idf(term: str, frequency: float) -> float:

@@ -8,13 +8,16 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from online_analysis.term_arrays import Floats, Integers, Units, Vocabulary
 from online_analysis.topic import TopicVector, salience
+
+_NARROW = 1 << 31
+_Integer = TypeVar("_Integer", np.int32, np.int64)
 
 
 class Hits(NamedTuple):
@@ -147,15 +150,18 @@ class Compared:
     @cached_property
     def _counted(self) -> _Counted:
         bits = self._n.bit_length()
-        distinct, counts = counted(self._terms << bits | self._owners)
+        keys = self._terms << bits | self._owners
+        is_narrow = len(self._numbered.vocabulary.names) << bits < _NARROW
+        distinct, counts = counted(keys.astype(np.int32) if is_narrow else keys)  # These are sorted twice as fast.
+        distinct = distinct.astype(np.int64)
         return _Counted(distinct >> bits, distinct & (1 << bits) - 1, counts)
 
 
-def runs(*columns: Integers) -> Integers:
+def runs(*columns: NDArray[np.integer]) -> Integers:
     """Return the positions at which a value differs from the one before it, in any of several parallel columns."""
-    changes = np.zeros(len(columns[0]), np.bool_)
-    changes[:1] = True
-    for column in columns:
+    changes = np.ones(len(columns[0]), np.bool_)
+    np.not_equal(columns[0][1:], columns[0][:-1], out=changes[1:])
+    for column in columns[1:]:
         changes[1:] |= column[1:] != column[:-1]
     return changes.nonzero()[0]
 
@@ -165,7 +171,7 @@ def sums(places: Integers, values: NDArray[np.number], n: int) -> Floats:
     return np.bincount(places, values, n).astype(np.float64, copy=False)
 
 
-def counted(keys: Integers) -> tuple[Integers, Integers]:
+def counted(keys: NDArray[_Integer]) -> tuple[NDArray[_Integer], Integers]:
     """Return each of some numbers once, in their order, and how often it occurs."""
     keys = np.sort(keys)
     starts = runs(keys)

@@ -9,6 +9,7 @@ page, and links that are a match above these.
 """
 
 from collections.abc import Sequence
+from operator import mul
 
 import numpy as np
 
@@ -25,9 +26,10 @@ from online_analysis.similarity import (
     scores,
 )
 from online_analysis.term_counts import CountedDocument
-from online_analysis.topic import Number, Topic, TopicVector
+from online_analysis.topic import Topic, TopicVector
 
-_DOCUMENT_WEIGHT, _PARAGRAPH_WEIGHT, _ANCHOR_WEIGHT = 2.0, 1.0, 2.0
+_WEIGHTS = (2.0, 1.0, 2.0)
+"""The weights of document, paragraph and anchor."""
 _BESIDE_CONTENT = 0.5
 
 
@@ -57,14 +59,14 @@ def _page_closeness(document: Document, counted: CountedDocument, measured: Meas
         return None
     content = _places(document, "content")
     about = content or _places(document, "navigation")
-    sizes, last = np.diff(counted.pieces), len(counted.pieces) - 2
+    pieces, last = np.array(counted.pieces), len(counted.pieces) - 2
+    sizes = pieces[1:] - pieces[:-1]
     speaking = np.zeros(last + 1, np.bool_)
     speaking[[0, *about, last - 1] if about or counted.has_rest else slice(last)] = True
-    is_speaking = np.repeat(speaking, sizes)
-    overall = measured.together(np.where(is_speaking, 1.0, _BESIDE_CONTENT), is_speaking)
+    overall = measured.together(np.where(speaking, 1.0, _BESIDE_CONTENT).repeat(sizes), speaking.repeat(sizes))
     if len(content) < 2:
         return overall
-    best = _best(measured.groups(np.repeat(np.arange(last + 1), sizes), last + 1).at(np.array(content)), measured)
+    best = _best(measured.groups(np.arange(last + 1).repeat(sizes), last + 1).at(np.array(content)), measured)
     return Closeness((2 * overall.keywords + best.keywords) / 3, (2 * overall.documents + best.documents) / 3)
 
 
@@ -82,36 +84,27 @@ def link_score(
     page: Closeness | None, paragraph: Closeness | None, anchor: Closeness | None, topic: TopicVector
 ) -> float | None:
     """Return the score of a link by how close page, paragraph and anchor are: None where nothing is."""
-    weights = _weights(float(page is not None), float(paragraph is not None), float(anchor is not None))
+    near = (page, paragraph, anchor)
+    weights = [weight if each is not None else 0.0 for each, weight in zip(near, _WEIGHTS, strict=True)]
     total = sum(weights)
     if not total:
         return None
-    near = [each or Closeness(0.0, 0.0) for each in (page, paragraph, anchor)]
-    return score(topic, Closeness(*[_sum(values, weights) / total for values in zip(*near, strict=True)]))
+    sides = zip(*[each or Closeness(0.0, 0.0) for each in near], strict=True)
+    return score(topic, Closeness(*[sum(map(mul, values, weights)) / total for values in sides]))
 
 
 def _link_scores(
     page: Closeness | None, paragraphs: Closenesses, anchors: Closenesses, topic: TopicVector
 ) -> tuple[float | None, ...]:
     """Return the score of each link of a page, as ``link_score`` does."""
-    of_page = np.full(1, page is not None, np.float64)
-    weights = _weights(of_page, paragraphs.speaking, anchors.speaking)
-    total = sum(weights, np.zeros(1))
-    divisor = np.where(total == 0.0, 1.0, total)
-    whole = np.array([page or Closeness(0.0, 0.0)]).T
-    keywords = _sum((whole[0], paragraphs.keywords, anchors.keywords), weights) / divisor
-    documents = _sum((whole[1], paragraphs.documents, anchors.documents), weights) / divisor
-    found: list[float] = scores(topic, keywords, documents).tolist()
+    of_page, of_paragraphs, of_anchors = _WEIGHTS
+    weights = of_page * (page is not None), of_paragraphs * paragraphs.speaking, of_anchors * anchors.speaking
+    total = weights[0] + weights[1] + weights[2]
+    divisor = total if page is not None else np.where(total == 0.0, 1.0, total)
+    near = page or Closeness(0.0, 0.0)
+    keywords = near.keywords * weights[0] + paragraphs.keywords * weights[1] + anchors.keywords * weights[2]
+    documents = near.documents * weights[0] + paragraphs.documents * weights[1] + anchors.documents * weights[2]
+    found: list[float] = scores(topic, keywords / divisor, documents / divisor).tolist()
     if page is not None:
         return tuple(found)
     return tuple([each if weight else None for each, weight in zip(found, total.tolist(), strict=True)])
-
-
-def _weights(page: Number, paragraph: Number, anchor: Number) -> tuple[Number, Number, Number]:
-    """Return the weights of page, paragraph and anchor; each argument is 1 where it has a score, else 0."""
-    return _DOCUMENT_WEIGHT * page, _PARAGRAPH_WEIGHT * paragraph, _ANCHOR_WEIGHT * anchor
-
-
-def _sum(values: Sequence[Number], weights: Sequence[Number]) -> Number:
-    """Return the weighted sum of the values of page, paragraph and anchor."""
-    return values[0] * weights[0] + values[1] * weights[1] + values[2] * weights[2]

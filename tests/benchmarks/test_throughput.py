@@ -1,12 +1,21 @@
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from benchmarks import throughput_peer
 from benchmarks.forum import Forum
 from benchmarks.forum_server import boards, serving
+from benchmarks.page_server import Served
 from benchmarks.process_memory import Finished
-from benchmarks.throughput import WANTED, Cost, Crawled, System, crawl, peer_work, rows
+from benchmarks.recorded import RecordedSite
+from benchmarks.site_mix import KNOWN, UNKNOWN, Mix, Recording, lacking
+from benchmarks.throughput import Cost, Crawled, System, crawl, rows
+from benchmarks.throughput_load import FORUM_PAGES, Load, forum_load, mix_load
+from knowledge_base.loader import load
+from tests.benchmarks.tinysite import record
 
 
 def crawled(pages: int, seconds: float, cpu: float) -> Crawled:
@@ -23,7 +32,7 @@ def test_rows_compare_each_system_with_plain_scrapy_in_the_same_round() -> None:
     few = crawled(500, 1.0, 1.0)
     ours = [Cost.between(few, crawled(1500, 6.0, cpu)) for cpu in (4.0, 40.0, 5.0)]
     plain = [Cost.between(few, crawled(1500, 6.0, cpu)) for cpu in (3.0, 27.0, 3.0)]
-    first, second = rows({System("aahcrawler"): ours, System("scrapy"): plain})
+    first, second = rows({("forum", System("aahcrawler")): ours, ("forum", System("scrapy")): plain})
     assert (first["system"], first["workers"], first["peak_mib"], first["pages"]) == ("aahcrawler", 1, 300.0, 1500)
     assert first["cpu_ms_per_page"] == pytest.approx(4.0)
     assert first["ratio"] == pytest.approx(1.5)
@@ -48,12 +57,57 @@ def test_a_single_board_is_numbered_from_nought() -> None:
 
 def test_a_crawl_fetches_the_listed_pages_and_the_web_server_counts_them(tmp_path: Path) -> None:
     with serving(3, 2) as served:
-        listed = boards(3, 2)
-        done = crawl(System("aahcrawler"), served, listed)
+        boarded = forum_load(served, boards(3, 2))
+        done = crawl(System("aahcrawler"), boarded)
         assert done.finished.cpu_seconds > 0
         assert done.finished.peak_mib > 50
         assert (done.pages, done.requests) == (10, 12)  # robots.txt of each host
-        work = peer_work(served, tmp_path)
-    asked = json.loads(work.read_text())
-    assert asked["allow"] == WANTED
+        assert boarded.after(done.urls) is boarded
+        asked = json.loads(boarded.peer_work(tmp_path, Path("valkey")).read_text())
+    assert (asked["allow"], asked["pages"]) == (FORUM_PAGES, [])
     assert asked["seeds"] == [f"{url}index.php" for url in served.urls]
+
+
+def test_the_sites_of_a_mix_are_served_as_they_were_recorded_each_on_a_host_of_its_own(tmp_path: Path) -> None:
+    record(tmp_path)
+    mixed = Mix({"127.0.0.2": Recording.of(RecordedSite("tinyforum", "plain", tmp_path / "tinyforum" / "plain"))})
+    page = mixed.answer("127.0.0.2", "/topic/2", {"host": "127.0.0.2:8000"})
+    assert page.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert page.endswith((tmp_path / "tinyforum" / "plain" / "pages" / "00002.html").read_bytes())
+    assert mixed.answer("127.0.0.2", "/robots.txt", {}).startswith(b"HTTP/1.1 404 Not Found\r\n")
+    assert mixed.asked() == ["127.0.0.2/topic/2"]
+    assert mixed.counted().pages == 1
+    assert mixed.asked() == []
+
+
+def test_the_knowledge_base_of_a_mix_lacks_the_applications_of_its_unknown_sites(tmp_path: Path) -> None:
+    known = {application.name for application in load(lacking(UNKNOWN, tmp_path / "kb")).applications}
+    every = {application.name for application in load().applications}
+    assert every - known == {"Serendipity", "Pelican", "Backdrop CMS"}
+    assert 3 * len(UNKNOWN) == len(UNKNOWN) + len(KNOWN)
+
+
+def test_other_crawlers_of_a_mix_are_given_the_pages_that_ours_fetched(tmp_path: Path) -> None:
+    served = Served("http://127.0.0.2:8000/", ("http://127.0.0.2:8000/",))
+    mixed = mix_load(served, tmp_path, 20)
+    definition = mixed.described(tmp_path, {}).read_text()
+    assert 'limits: {"pages_per_domain": 20}' in definition
+    assert mixed.pages is None
+    after: Load = mixed.after(["http://127.0.0.2:8000/", "http://127.0.0.2:8000/topic/1"])
+    asked = json.loads(after.peer_work(tmp_path, Path("valkey")).read_text())
+    assert asked["pages"] == ["http://127.0.0.2:8000/", "http://127.0.0.2:8000/topic/1"]
+    assert (asked["seeds"], asked["allow"]) == (["http://127.0.0.2:8000/"], "")
+
+
+def test_scrapy_follows_links_to_the_given_pages_and_asks_for_those_that_no_link_led_to(tmp_path: Path) -> None:
+    with serving(3, 1) as served:
+        pages = [f"{served.url}viewtopic.php?t=1", f"{served.url}viewtopic.php?t=2", f"{served.url}viewforum.php?f=0"]
+        unlinked = f"{served.url}viewforum.php?f=0&start=0"
+        given = Load("mix", served, (f"{served.url}index.php",), {}, (*pages, unlinked))
+        work = given.peer_work(tmp_path, Path("valkey"))
+        served.counts()
+        subprocess.run([sys.executable, "-I", throughput_peer.__file__, "scrapy", str(work)], check=True)
+        fetched = served.pages()
+    assert fetched[0] == f"{served.url}index.php"
+    assert fetched[-1] == unlinked
+    assert set(fetched[1:-1]) == set(pages)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from online_analysis import term_arrays as vocabulary_module
+from online_analysis import topic_comparison as comparison_module
 from online_analysis.document import Document, DocumentPart, Outlink
 from online_analysis.similarity import (
     ANCHOR,
@@ -19,6 +20,7 @@ from online_analysis.similarity import (
     Measured,
     counts_closeness,
 )
+from online_analysis.term_arrays import Vocabulary
 from online_analysis.term_counts import Counting, words_of
 from online_analysis.terms import Lexicon
 from online_analysis.topic import Topic
@@ -153,6 +155,33 @@ def test_a_full_vocabulary_is_left_for_another_one(monkeypatch: pytest.MonkeyPat
     fresh = counting.vocabulary(LEXICON.language("en"))
     assert fresh is not kept.vocabulary
     assert kept.title == ("ridg",)
+
+
+def test_words_keep_their_terms_where_slots_are_shared_or_cannot_hold_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    language = LEXICON.language("en")
+    texts = [
+        " ".join(f"unheard{number}" for number in range(start, start + 5_000)) for start in range(0, 20_000, 5_000)
+    ]
+    expected = [tuple(language.terms(text)) for text in texts]
+    for most in (vocabulary_module._MOST_CODES, 100):
+        monkeypatch.setattr(vocabulary_module, "_MOST_CODES", most)
+        vocabulary = Vocabulary(language)
+        for _ in range(2):
+            units = vocabulary.read(texts)
+            assert [units.of(place, place + 1) for place in range(4)] == expected
+
+
+def test_terms_are_counted_alike_whether_their_keys_are_short_or_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = ("wind village wind", "ridge", "villages of wind", "the ridge ridge")
+    found = []
+    for most in (comparison_module._NARROW, 0):
+        monkeypatch.setattr(comparison_module, "_NARROW", most)
+        measured = read(*texts)
+        near = [each.tolist() for each in measured.near([PARAGRAPH])[0]]
+        found.append(
+            (near, measured.together(np.ones(4), np.ones(4, np.bool_)), measured.compared._counted.terms.dtype)
+        )
+    assert found[0] == found[1]
 
 
 EXOTIC = st.sampled_from(list("aZ9 ßİıÅ\u0301\u0307’“—…ﬁ①²ⅧΣςа中文、。，ひคำ한ＡＢ\u00a0\u3000\ud800\0\u2028\x1c-_.'"))
