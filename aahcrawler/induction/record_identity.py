@@ -117,11 +117,13 @@ def _references(outline: Outline, part: Part, keys: Sequence[str], base: str, ow
             continue
         plain, fragment = _halves(href)
         rank = _rank(plain, fragment, known, numbers)
+        if not rank:
+            continue
         url = resolve(base, plain) if plain else ""
         if rank == _BY_NUMBER and not (url and (_is_marked(outline, place) or _is_here(url, own))):
             continue
         number = _number(fragment or plain, known, numbers)
-        if rank and url is not None and number:
+        if url is not None and number:
             template = (_templated(url, number), _templated(fragment, number))
             found.append(_Reference(rank, template, fragment or None, number))
     return found
