@@ -126,32 +126,41 @@ class Start:
     pages: int = 0
 
 
+@dataclass(slots=True)
+class Watch:
+    """Measures a start by what its web server sees."""
+
+    begun: float = field(default_factory=monotonic)
+    measured: Start = field(default_factory=Start)
+    pid: int = 0
+    has_pid: threading.Event = field(default_factory=threading.Event)
+
+    def first_request(self) -> None:
+        """Measure at the first request."""
+        self.measured.seconds = monotonic() - self.begun
+        self.has_pid.wait(TIMEOUT)
+        self.measured.cpu_ms = 1000 * cpu_seconds(self.pid)
+
+    def second_page(self) -> None:
+        """Measure when the second page is asked for."""
+        both = tree(self.pid)
+        self.measured.first_page_mib = sum(map(resident_mib, both))
+        self.measured.private_mib = sum(map(private_mib, both))
+
+
 def start(definition: Path, site: Site, environment: Mapping[str, str]) -> Start:
     """Crawl once. Raise ``RuntimeError`` with the output of a crawl that fails."""
-    measured, ready = Start(), threading.Event()
-    begun, process = monotonic(), None
-
-    def at_first_request() -> None:
-        measured.seconds = monotonic() - begun
-        ready.wait(TIMEOUT)
-        assert process is not None
-        measured.cpu_ms = 1000 * cpu_seconds(process.pid)
-
-    def at_second_page() -> None:
-        assert process is not None
-        both = tree(process.pid)
-        measured.first_page_mib, measured.private_mib = sum(map(resident_mib, both)), sum(map(private_mib, both))
-
-    site.watch(at_first_request, at_second_page)
     command = [sys.executable, "-m", "aahcrawler.cli", "crawl", str(definition)]
-    begun = monotonic()
+    watch = Watch()
+    site.watch(watch.first_request, watch.second_page)
     process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    ready.set()
-    output = _watched(process, measured)
-    if process.returncode or not measured.private_mib:
+    watch.pid = process.pid
+    watch.has_pid.set()
+    output = _watched(process, watch.measured)
+    if process.returncode or not watch.measured.private_mib:
         raise RuntimeError(f"the crawl failed ({process.returncode}):\n{output[-3000:]}")
-    measured.pages = site.pages
-    return measured
+    watch.measured.pages = site.pages
+    return watch.measured
 
 
 def _watched(process: subprocess.Popen[bytes], measured: Start) -> str:
@@ -171,7 +180,7 @@ def write_definition(folder: Path, url: str) -> Path:
     fields: dict[str, object] = {
         "id": "start",
         "contact": "benchmark@example.org",
-        "seeds": [url],
+        "seeds": [f"{url}viewtopic.php?t=0"],  # A page with enough text to tell its language.
         "topic": {"keywords": ["harbour", "boat", "water", "storm"]},
         "politeness": {"delay": "0"},
         "network": {"allow_private": ["127.0.0.0/8"]},
