@@ -7,6 +7,7 @@ the automaton that finds features in a text, and those with the weights of a fea
 
 import json
 import os
+import weakref
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -36,9 +37,9 @@ T = TypeVar("T")
 class _Rows(dict[int, T], Generic[T]):
     """Rows of one length in a file, by number."""
 
-    def __init__(self, file: BinaryIO, begin: int, size: int, make: Callable[[bytes], T]) -> None:
+    def __init__(self, descriptor: int, begin: int, size: int, make: Callable[[bytes], T]) -> None:
         super().__init__()
-        self._file = file
+        self._descriptor = descriptor
         self._begin = begin
         self._size = size
         self._make = make
@@ -46,7 +47,7 @@ class _Rows(dict[int, T], Generic[T]):
     def __missing__(self, number: int) -> T:
         if len(self) >= _MOST_HELD:
             self.clear()
-        self[number] = row = self._make(os.pread(self._file.fileno(), self._size, self._begin + self._size * number))
+        self[number] = row = self._make(os.pread(self._descriptor, self._size, self._begin + self._size * number))
         return row
 
 
@@ -66,7 +67,7 @@ class SparseIdentifier(LanguageIdentifier):  # type: ignore[misc]
     """Tells languages as its base does, by a model of which it reads what it needs."""
 
     def __init__(self, file: BinaryIO) -> None:
-        """Take the file, open, that ``_unpack`` has written. Raises ``ValueError`` for any other."""
+        """Take the file that ``_unpack`` has written, open. Raises ``ValueError`` for any other."""
         head = file.read(_HEAD.size)
         if len(head) != _HEAD.size or not head.startswith(_MARK):
             raise ValueError("no model of languages")
@@ -78,8 +79,10 @@ class SparseIdentifier(LanguageIdentifier):  # type: ignore[misc]
         if crc32(held) != checksum or os.fstat(file.fileno()).st_size != begin + automaton + weights:
             raise ValueError("a model of languages that is not whole")
         names, biases, row_of_state, feature_of_state = _cut(held, sizes)
+        descriptor = os.dup(file.fileno())
+        weakref.finalize(self, os.close, descriptor)
         super().__init__(
-            _Weights(_Rows(file, begin + automaton, 2 * width, bytes), width),
+            _Weights(_Rows(descriptor, begin + automaton, 2 * width, bytes), width),
             np.frombuffer(biases, np.float32),
             json.loads(names),
             None,
@@ -88,7 +91,7 @@ class SparseIdentifier(LanguageIdentifier):  # type: ignore[misc]
             tk_row=(),
         )
         self._row_of_state = array("I", row_of_state)
-        self._automaton = _Rows(file, begin, 4 * _BYTES, lambda row: array("I", row))
+        self._automaton = _Rows(descriptor, begin, 4 * _BYTES, lambda row: array("I", row))
 
     def _raw_score(self, text: bytes) -> Any:
         """Return the scores of a text, encoded, by language."""
@@ -135,8 +138,5 @@ def identifier() -> LanguageIdentifier:
 
 
 def _opened(file: BinaryIO) -> SparseIdentifier:
-    try:
+    with file:
         return SparseIdentifier(file)
-    except ValueError:
-        file.close()
-        raise
