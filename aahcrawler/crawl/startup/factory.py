@@ -49,11 +49,10 @@ from aahcrawler.crawl.stats.crawl_log import conceal, keep_events
 from aahcrawler.credentials.given import read_credentials
 from aahcrawler.fingerprint import files_digest, fingerprint
 from aahcrawler.helper import ApplicationAwareHelper
-from aahcrawler.layout import LEARNED
+from aahcrawler.layout import LEARNED, REMOVING
 from aahcrawler.objects.writer import ObjectWriter
 from aahcrawler.scope import Scope
 from aahcrawler.segments import DamageError
-from aahcrawler.takedown.removal import TakedownError, finish
 from aahcrawler.tombstones import TakenDown
 from online_analysis.analysers import analysers, seeds_of_posts
 from online_analysis.icd import Icd, IcdError, changes, parts
@@ -245,8 +244,12 @@ def _open(
 
 def _finish_takedown(folder: CrawlFolder) -> None:
     """Finish a takedown that a kill cut short, before anything of the folder is used."""
+    if not (folder.is_first and (folder.root / REMOVING).exists()):
+        return
+    from aahcrawler.takedown.removal import TakedownError, finish  # noqa: PLC0415 - it imports the report
+
     try:
-        if folder.is_first and finish(folder.root):
+        if finish(folder.root):
             logger.warning("a takedown that was cut short has been finished")
     except (TakedownError, DamageError) as error:
         raise CrawlRefusedError(str(error)) from error
