@@ -40,6 +40,24 @@ def cached(name: str, digest: str, write: Write, read: Callable[[BinaryIO], T]) 
     return read(file)
 
 
+def is_noted(name: str, digest: str) -> bool:
+    """Return whether a digest was noted under a name, and no other one since."""
+    folder = _own_folder()
+    with suppress(OSError):
+        if folder is not None:
+            _opened(folder / f"{name}.{digest}").close()
+            return True
+    return False
+
+
+def note(name: str, digest: str) -> None:
+    """Note a digest under a name, where anything can be kept."""
+    folder = _own_folder()
+    with suppress(OSError):
+        if folder is not None:
+            _kept(folder / f"{name}.{digest}", lambda _: None).close()
+
+
 def _own_folder() -> Path | None:
     """Return the folder, made where it is not there; None where it cannot be this user's alone."""
     given = os.environ.get("XDG_CACHE_HOME", "")

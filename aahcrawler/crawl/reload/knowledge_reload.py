@@ -4,11 +4,14 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from threading import Lock
 
+from aahcrawler.adaptation.adapter import Adaptation
 from aahcrawler.adaptation.store.learned import Learned
 from aahcrawler.adaptation.store.overlay import Overlay
 from aahcrawler.adaptation.wiring import adaptation, strategies
 from aahcrawler.crawl.directory.files import LOOK_EVERY, Stamps, stamps
+from aahcrawler.crawl.reload.validated_files import ValidatedFiles
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.links.requests import Values
 from aahcrawler.helper.site_memory.sites import Sites
@@ -21,6 +24,10 @@ from knowledge_base.selectors import BadExpressionError
 logger = logging.getLogger(__name__)
 
 
+HEAD_START = 0.05
+"""Seconds after which a crawl reads files that are known to be valid: its first requests go out before."""
+
+
 class LiveKnowledgeBase:
     """The folders of a knowledge base, and the helper that knows what was read from them last.
 
@@ -30,31 +37,51 @@ class LiveKnowledgeBase:
     """
 
     def __init__(self, folders: tuple[Path, ...], values: Values | None = None, *, adapt: bool = True) -> None:
-        """Load the folders. Raise ``LoadError`` with every mistake of every file.
+        """Load the folders, unless their files are known to be valid: then they are loaded while the crawl begins.
 
         ``values`` are what requests and forms of the knowledge base are filled with. Without ``adapt`` an action that
-        fails stays as it is.
+        fails stays as it is. Raise ``LoadError`` with every mistake of every file.
         """
         self._folders = folders
         self._values = values
+        self._adapt = adapt
         self._read = stamps(files_of(folders))
         self._sites = Sites()
-        knowledge_base = load(*folders)
-        self._adaptation = adaptation(knowledge_base, self._keep, self._keep) if adapt else None
+        self._adaptation: Adaptation | None = None
         self._overlay: Overlay | None = None
         self._overlay_read: object = None
-        self.helper = self._helper(knowledge_base, self._sites)
+        self._loading = Lock()
+        self._loaded: ApplicationAwareHelper | None = None
+        files = ValidatedFiles(folders)
+        if not files.are_valid:
+            self._load()
+            files.note()
+
+    @property
+    def helper(self) -> ApplicationAwareHelper:
+        """The helper; where it is not there yet, this waits for it. Raise ``LoadError`` as the constructor does."""
+        with self._loading:
+            return self._loaded or self._load()
 
     def share(self, folder: Path) -> None:
         """Keep what is learned in a crawl's folder, and use what was learned there before or is by others."""
-        self._overlay = Overlay(folder / LEARNED)
-        self._adopt(self.helper.knowledge_base)
+        with self._loading:
+            self._overlay = Overlay(folder / LEARNED)
+            if self._loaded is not None:
+                self._adopt(self._loaded.knowledge_base)
 
-    async def watch(self, changed: Callable[[ApplicationAwareHelper], None]) -> None:
-        """Look at the files again and again, off the event loop, and hand on the new helper after each change.
+    async def watch(self, changed: Callable[[ApplicationAwareHelper], None], fail: Callable[[Exception], None]) -> None:
+        """Have the files loaded, and look at them again and again, off the event loop; hand on each new helper.
 
-        A change counts when two looks in a row see the same files: one that is being written is left in peace.
+        A change counts when two looks in a row see the same files: one that is being written is left in peace. ``fail``
+        is told of mistakes in files that were valid when the crawl was opened.
         """
+        await asyncio.sleep(HEAD_START)
+        try:
+            await asyncio.to_thread(lambda: self.helper)
+        except LoadError as error:
+            fail(error)
+            return
         last = self._read
         while True:
             await asyncio.sleep(LOOK_EVERY)
@@ -63,6 +90,13 @@ class LiveKnowledgeBase:
                 changed(self.helper)
             last = now
             self._adopt(self.helper.knowledge_base)
+
+    def _load(self) -> ApplicationAwareHelper:
+        knowledge_base = load(*self._folders)
+        self._adaptation = adaptation(knowledge_base, self._keep, self._keep) if self._adapt else None
+        self._loaded = self._helper(knowledge_base, self._sites)
+        self._adopt(knowledge_base)
+        return self._loaded
 
     async def _reload(self, now: Stamps) -> bool:
         difference = _difference(self._read, now)
@@ -77,7 +111,7 @@ class LiveKnowledgeBase:
         sites = self._sites.under(knowledge_base)
         if self._adaptation is not None:
             self._adaptation.ask(strategies(knowledge_base), knowledge_base)
-        self.helper = await asyncio.to_thread(self._helper, knowledge_base, sites)
+        self._loaded = await asyncio.to_thread(self._helper, knowledge_base, sites)
         self._sites = sites
         logger.info("knowledge base replaced (%s): %d applications", difference, len(knowledge_base.applications))
         return True
