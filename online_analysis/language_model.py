@@ -28,8 +28,8 @@ from online_analysis.private_cache import cached
 _HEAD = Struct("<8sI5Q")
 _MARK = b"langid1" + byteorder[:1].encode()
 _BYTES = 256
-_MOST_HELD = 8192
-"""Rows of each sort that are held, 9 MiB and 3 MiB; texts of five languages need a third of them."""
+_MOST_HELD = 4096
+"""Rows of each sort that are held, 4 MiB and 1 MiB: a hundred pages of a few languages need so many."""
 
 T = TypeVar("T")
 
@@ -126,8 +126,9 @@ def _unpack(file: BinaryIO) -> None:
     shape = (len(names), len(classes), len(row_of_state), len(automaton) // _BYTES, len(weights))
     file.write(_HEAD.pack(_MARK, crc32(held), *shape))
     file.write(held)
-    file.write(array("I", automaton))
-    file.write(np.asarray(weights, np.float16).tobytes())
+    file.write(automaton if automaton.typecode == "I" else array("I", automaton))
+    file.flush()
+    np.asarray(weights, np.float16).tofile(file)
 
 
 @lru_cache(maxsize=1)

@@ -13,6 +13,7 @@ from aahcrawler.crawl.directory.folder import CrawlRefusedError
 from aahcrawler.crawl.health.disk_space import LOOK_EVERY
 from aahcrawler.crawl.health.error_classification import is_full
 from aahcrawler.crawl.health.garbage_collection import seldom_collected, uncollected
+from aahcrawler.crawl.health.memory_arenas import share_one_arena
 from aahcrawler.crawl.reporting.exit_status import (
     DONE,
     FAILED,
@@ -52,6 +53,7 @@ def run(icd: Path, settings: Settings, *, accept_changes: bool = False, spider: 
     said on standard error, one line for each mistake.
     """
     console = Console(stderr=True)
+    share_one_arena()
     turn_log_on(settings)
     process = AsyncCrawlerProcess(settings)  # Sets up logging, so it comes before the crawl's own log.
     try:
