@@ -44,7 +44,12 @@ ROUNDS = 7
 THREADS = 30
 TIMEOUT = 120.0
 SAMPLE_EVERY = 0.05
-IMPORTS = "import aahcrawler.cli, aahcrawler.crawl.scrapy.run"
+IMPORTS = """
+import aahcrawler.cli
+import gc
+gc.disable()
+import aahcrawler.crawl.scrapy.run
+"""
 KNOWLEDGE_BASE = """
 from knowledge_base.loader import load
 from aahcrawler.helper import ApplicationAwareHelper
