@@ -1,6 +1,7 @@
 """A crawl reads its knowledge base from the folders it is told, refuses a broken one, and follows changes."""
 
 import asyncio
+import gc
 import os
 import shutil
 from pathlib import Path
@@ -201,3 +202,24 @@ def test_a_crawl_fails_where_valid_files_were_broken_while_it_was_opened(tmp_pat
     asyncio.run(opened.watch(lambda _: None, failures.append))
     (failure,) = failures
     assert isinstance(failure, LoadError)
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_what_was_loaded_while_a_crawl_runs_is_not_looked_through_for_garbage(tmp_path: Path) -> None:
+    write(tmp_path, TINY)
+    LiveKnowledgeBase((tmp_path,))
+    opened, frozen = LiveKnowledgeBase((tmp_path,)), gc.get_freeze_count()
+
+    async def watching() -> None:
+        watch = asyncio.create_task(opened.watch(lambda _: None, pytest.fail))
+        while gc.get_freeze_count() == frozen:
+            await asyncio.sleep(0.01)
+        watch.cancel()
+
+    try:
+        asyncio.run(asyncio.wait_for(watching(), 60))
+        assert gc.isenabled()
+        knowledge_base = opened.helper.knowledge_base
+        assert not any(each is knowledge_base for each in gc.get_objects())
+    finally:
+        gc.unfreeze()

@@ -40,6 +40,11 @@ def seldom_collected() -> Iterator[None]:
         gc.unfreeze()
 
 
+def keep() -> None:
+    """Take what is there for what stays, the little garbage with it: what a crawl goes by was loaded while it runs."""
+    gc.freeze()
+
+
 def spare() -> None:
     """Take what is there for what stays, but for garbage: one more crawl has been opened."""
     gc.collect()

@@ -8,6 +8,7 @@ from threading import Lock
 from typing import Protocol
 
 from aahcrawler.crawl.directory.files import LOOK_EVERY, Stamps, stamps
+from aahcrawler.crawl.health.garbage_collection import keep, uncollected
 from aahcrawler.crawl.reload.validated_files import ValidatedFiles
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.adaptation_protocol import Adapter
@@ -90,10 +91,12 @@ class LiveKnowledgeBase:
         """
         await asyncio.sleep(HEAD_START)
         try:
-            await asyncio.to_thread(lambda: self.helper)
+            with uncollected():
+                await asyncio.to_thread(lambda: self.helper)
         except LoadError as error:
             fail(error)
             return
+        keep()
         last = self._read
         while True:
             await asyncio.sleep(LOOK_EVERY)
