@@ -88,7 +88,10 @@ def crawl(
     ] = 1,
 ) -> None:
     """Crawl what a definition asks for; the same command goes on where a crawl stopped."""
-    from aahcrawler.crawl.scrapy.run import project_settings, run
+    from aahcrawler.crawl.health.garbage_collection import uncollected
+
+    with uncollected():
+        from aahcrawler.crawl.scrapy.run import project_settings, run
 
     if workers > 1:
         from aahcrawler.crawl.cluster.supervisor import run_supervised

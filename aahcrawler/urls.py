@@ -5,15 +5,14 @@ from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
 from ada_url import URL
-from tldextract import TLDExtract
+
+from aahcrawler.public_suffixes import registered_domain
 
 MAX_LENGTH = 4096
 """The longest canonical URL, in characters; a longer one is a trap more often than a page."""
 
 _MAX_INPUT = 4 * MAX_LENGTH
 _DEFAULT_PORTS = {"http": "80", "https": "443"}
-_HOSTING_SUFFIXES = ("dreamwidth.org", "livejournal.com", "substack.com", "tumblr.com", "typepad.com", "wordpress.com")
-"""Hosts of independent sites that are missing from snapshots of the public suffix list."""
 
 _PATH_START = re.compile(r"[./_~%-]|[a-zA-Z0-9](?![^/?#]*:)")
 _PLAIN = re.compile(
@@ -172,14 +171,4 @@ def _pay_level_domain(host: str) -> str:
     name = host.rstrip(".")
     if not name or _address(name) is not None:
         return host
-    found = _suffixes().extract_str(name)
-    # A top-level domain that the list does not have is a public suffix, by the list's default rule.
-    return found.top_domain_under_public_suffix or (name if found.suffix else ".".join(name.split(".")[-2:]))
-
-
-@lru_cache(maxsize=1)
-def _suffixes() -> TLDExtract:
-    """Read the suffix list that comes with tldextract; the network is never asked."""
-    return TLDExtract(
-        suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True, extra_suffixes=_HOSTING_SUFFIXES
-    )
+    return registered_domain(name)

@@ -41,7 +41,7 @@ def run(command: Sequence[str], environment: Mapping[str, str], timeout: float) 
 
     def sample() -> None:
         while not ended.wait(SAMPLE_EVERY):
-            resident.append(sum(map(_resident_mib, _tree(process.pid))))
+            resident.append(sum(map(resident_mib, tree(process.pid))))
 
     watcher = threading.Thread(target=sample, daemon=True)
     watcher.start()
@@ -63,7 +63,8 @@ def _children_seconds() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def _tree(root: int) -> list[int]:
+def tree(root: int) -> list[int]:
+    """Return a process and all that descend from it."""
     found, waiting = [], [root]
     while waiting:
         pid = waiting.pop()
@@ -76,9 +77,24 @@ def _tree(root: int) -> list[int]:
     return found
 
 
-def _resident_mib(pid: int) -> float:
+def resident_mib(pid: int) -> float:
+    """Return the resident memory of a process, 0 where it has ended."""
+    return _mib(pid, "status", ("VmRSS:",))
+
+
+def private_mib(pid: int) -> float:
+    """Return the resident memory of a process that no other process shares, 0 where it has ended."""
+    return _mib(pid, "smaps_rollup", ("Private_Clean:", "Private_Dirty:"))
+
+
+def cpu_seconds(pid: int) -> float:
+    """Return the processor time that the threads of a process that runs have used."""
+    return sum(int((task / "schedstat").read_text().split()[0]) for task in Path(f"/proc/{pid}/task").iterdir()) / 1e9
+
+
+def _mib(pid: int, file: str, fields: tuple[str, ...]) -> float:
     try:
-        status = Path(f"/proc/{pid}/status").read_text()
+        lines = Path(f"/proc/{pid}/{file}").read_text().splitlines()
     except OSError:
         return 0.0
-    return next((int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("VmRSS:")), 0.0)
+    return sum(int(line.split()[1]) for line in lines if line.startswith(fields)) / 1024

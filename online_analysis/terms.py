@@ -1,9 +1,10 @@
 """From text to weighted terms: tokens, stop words, stems, and how much a term says (idf), per language.
 
 Background frequencies come from ``wordfreq`` (44 languages, Greek and Chinese among them): they need no state, so a
-page has the same score at the start of a crawl, at its end, after a restart, and on every worker. Its small lists
-cost about 0.2 s and 5 MB a language, paid when the first page of that language is met. For other languages terms are
-judged by their length, until the crawl has seen a hundred pages (``online_analysis.topic_learning``).
+page has the same score at the start of a crawl, at its end, after a restart, and on every worker. What its small lists
+give takes about 0.1 s a language to work out, and is kept for later processes (``online_analysis.private_cache``). For
+other languages terms are judged by their length, until the crawl has seen a hundred pages
+(``online_analysis.topic_learning``).
 """
 
 import math
@@ -13,15 +14,18 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
-from importlib.util import find_spec
-from itertools import chain, pairwise
+from functools import cached_property, lru_cache
+from hashlib import sha256
+from itertools import chain, islice, pairwise
 from pathlib import Path
-from runpy import run_path
+from typing import BinaryIO
 
 import Stemmer
-import wordfreq
-from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+from online_analysis.language_model import identifier
+from online_analysis.number_table import NumberTable, pack
+from online_analysis.private_cache import cached
+from online_analysis.word_lists import function_words, list_file, listed_languages, word_groups
 
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -186,26 +190,26 @@ class _Chunks(dict[str, tuple[str, ...]]):
 
 
 class _Idf(dict[str, float]):
-    """The idf of each term; those that no list holds are estimated, and remembered for a bounded number."""
+    """The idf of each term, remembered for a bounded number; that of terms which no list holds is estimated."""
 
-    def __init__(self, known: Mapping[str, float], *, listed: bool) -> None:
-        super().__init__(known)
-        self._bound = len(self) + _CACHED_WORDS
+    def __init__(self, known: NumberTable | None, *, listed: bool) -> None:
+        super().__init__()
         self._known = known
         self._listed = listed
 
     def __missing__(self, term: str) -> float:
-        if len(self) >= self._bound:
-            for unknown in [each for each in self if each not in self._known]:
-                del self[unknown]
-        if term.isdigit():
-            idf = _term_idf(term, _NUMBER_FREQUENCY)
-        elif self._listed:
-            idf = _UNSEEN_IDF * _portion(term)
-        else:
-            idf = _term_idf(term, max(_UNSEEN_FREQUENCY, 10 ** (-1.5 - 0.5 * len(term))))
-        self[term] = idf
+        if len(self) >= _CACHED_WORDS:
+            self.clear()
+        known = self._known.get(term) if self._known is not None else None
+        self[term] = idf = self._estimated(term) if known is None else known
         return idf
+
+    def _estimated(self, term: str) -> float:
+        if term.isdigit():
+            return _term_idf(term, _NUMBER_FREQUENCY)
+        if self._listed:
+            return _UNSEEN_IDF * _portion(term)
+        return _term_idf(term, max(_UNSEEN_FREQUENCY, 10 ** (-1.5 - 0.5 * len(term))))
 
 
 class _LearnedIdf(_Idf):
@@ -216,7 +220,7 @@ class _LearnedIdf(_Idf):
     """
 
     def __init__(self, frequencies: Frequencies) -> None:
-        super().__init__({}, listed=False)
+        super().__init__(None, listed=False)
         self._frequencies = frequencies
 
     def __missing__(self, term: str) -> float:
@@ -284,25 +288,46 @@ class Language:
         """The idf of any term of this language. Every look-up succeeds."""
         if self._frequencies is not None:
             return _LearnedIdf(self._frequencies)
-        return _Idf(listed_idf(self.code), listed=bool(self._lists))
+        return _Idf(listed_idf(self.code) if self._lists else None, listed=bool(self._lists))
 
 
 @lru_cache(maxsize=64)
-def listed_idf(code: str | None) -> Mapping[str, float]:
-    """Return the idf of each term that the word lists of a language hold.
+def listed_idf(code: str | None) -> NumberTable:
+    """Return the idf of each term that the word lists of a language hold."""
+    return cached(
+        f"idf-{code or 'undetermined'}",
+        _sources_digest(code),
+        lambda file: file.write(pack(_worked_out_idf(code))),
+        _read_table,
+    )
 
-    It takes a large part of a second the first time; later ones get the same object, which is not to be changed.
-    """
+
+def _worked_out_idf(code: str | None) -> dict[str, float]:
     language = Language(code)
     known: dict[str, float] = {}
     for name in _word_lists(code):
         here: defaultdict[str, float] = defaultdict(float)
-        for power, words in enumerate(wordfreq.get_frequency_list(name, "small")):
+        for power, words in enumerate(word_groups(name)):
             for term in language.terms(" ".join(words)):
                 here[term] += 10 ** (-power / 100)
         for term, frequency in here.items():
             known[term] = max(frequency, known.get(term, 0.0))
     return {term: _term_idf(term, frequency) for term, frequency in known.items()}
+
+
+def _sources_digest(code: str | None) -> str:
+    """Return a digest of all that the idf of listed terms are worked out from."""
+    digest = sha256(f"{code} {unicodedata.unidata_version} {Stemmer.version()}".encode())
+    digest.update(Path(__file__).read_bytes())
+    for name in _word_lists(code):
+        digest.update(list_file(name).read_bytes())
+        digest.update(" ".join(sorted(_function_words(name))).encode())
+    return digest.hexdigest()
+
+
+def _read_table(file: BinaryIO) -> NumberTable:
+    with file:
+        return NumberTable(file.read())
 
 
 class Lexicon:
@@ -333,17 +358,12 @@ class Lexicon:
         sample = text[:_LANGUAGE_SAMPLE]
         if sum(map(str.isalpha, sample)) < _SHORTEST_SAMPLE:
             return None
-        code, confidence = _identifier().classify(sample)
+        code, confidence = identifier().classify(sample)
         return str(code) if confidence >= _LIKELY else None
 
     def has_usable_term(self, text: str, languages: Iterable[str] = ()) -> bool:
         """Return whether a text holds anything but stop words and punctuation, in one of the languages given."""
         return any(self.language(code).terms(text) for code in tuple(languages) or (None,))
-
-
-@lru_cache(maxsize=1)
-def _identifier() -> LanguageIdentifier:
-    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
 
 
 def has_word_list(code: str | None) -> bool:
@@ -352,12 +372,7 @@ def has_word_list(code: str | None) -> bool:
     >>> has_word_list("el"), has_word_list("eu")
     (True, False)
     """
-    return code is not None and _WORD_LISTS.get(code, code) in _listed()
-
-
-@cache
-def _listed() -> frozenset[str]:
-    return frozenset(wordfreq.available_languages("small"))
+    return code is not None and _WORD_LISTS.get(code, code) in listed_languages()
 
 
 def _word_lists(code: str | None) -> tuple[str, ...]:
@@ -374,23 +389,14 @@ def _stop_words(name: str) -> Iterator[str]:
     others are as frequent and yet possible subjects of a crawl, such as time or people. The frequency list is grouped
     by hundredths of a power of ten.
     """
-    groups = wordfreq.get_frequency_list(name, "small")[: 100 * _STOP_POWER + 1]
-    function_words = _function_words(name)
-    for power, words in enumerate(groups):
+    known = _function_words(name)
+    for power, words in enumerate(islice(word_groups(name), 100 * _STOP_POWER + 1)):
         is_most_frequent = power <= 100 * _ALWAYS_STOP_POWER
-        yield from (word for word in words if is_most_frequent or not function_words or word in function_words)
+        yield from (word for word in words if is_most_frequent or not known or word in known)
 
 
+@lru_cache(maxsize=64)
 def _function_words(name: str) -> frozenset[str]:
-    """Return the words that spaCy lists as stop words of a language, as tokens; none where it has no list.
-
-    The file is read by itself: to import spaCy takes half a second.
-    """
-    found = find_spec("spacy")
-    folder = Path(found.origin).parent / "lang" if found is not None and found.origin is not None else None
-    words: set[str] = set()
-    for code in _FUNCTION_WORD_LISTS.get(name, (name,)):
-        file = folder / code / "stop_words.py" if folder is not None else None
-        if file is not None and file.is_file():
-            words.update(chain.from_iterable(map(tokenize, run_path(str(file))["STOP_WORDS"])))
-    return frozenset(words)
+    """Return the words that spaCy lists as stop words of a language, as tokens; none where it has no list."""
+    listed = function_words(_FUNCTION_WORD_LISTS.get(name, (name,)))
+    return frozenset(chain.from_iterable(map(tokenize, listed)))

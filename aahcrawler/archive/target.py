@@ -10,9 +10,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from fsspec import get_filesystem_class
-from fsspec.core import url_to_fs
-
 from online_analysis.icd import WHERE_SECRETS_ARE, Icd, Mistake, secret_in
 
 PART = ".delivering"
@@ -58,6 +55,8 @@ def check_address(address: str) -> None:
 
 
 def _check_package(protocol: str) -> None:
+    from fsspec import get_filesystem_class  # noqa: PLC0415 - as below
+
     try:
         get_filesystem_class(protocol)
     except ValueError:
@@ -113,6 +112,8 @@ class Target:
 
     def __init__(self, address: str) -> None:
         """Connect. Raise ``TargetError`` as ``check_address`` does."""
+        from fsspec.core import url_to_fs  # noqa: PLC0415 - most crawls copy nothing, and would wait for it
+
         check_address(address)
         self._files, root = url_to_fs(address, skip_instance_cache=True)
         self._root = root.rstrip("/")

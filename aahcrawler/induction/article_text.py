@@ -17,8 +17,6 @@ from itertools import groupby, islice, takewhile
 
 from lxml.etree import Comment, ProcessingInstruction, XPath, strip_tags
 from lxml.etree import _Element as Element
-from trafilatura.core import bare_extraction
-from trafilatura.settings import Document
 
 from aahcrawler.induction.main_part import MainPart
 from aahcrawler.induction.outline import MOST_DEPTH, Extents, Outline, Piece
@@ -273,6 +271,10 @@ def _trafilatura(page: Page) -> list[str]:
     """Return the lines that trafilatura reads, none on a page that is too large or nested too deeply for it."""
     if int(page.tree.xpath("count(//*)")) > MOST_READ or _too_deep(page.tree):
         return []
+    # It takes as long to import as a site's first pages to read, and many sites have no page that needs it.
+    from trafilatura.core import bare_extraction  # noqa: PLC0415
+    from trafilatura.settings import Document  # noqa: PLC0415
+
     tree = deepcopy(page.tree)
     strip_tags(tree, Comment, ProcessingInstruction)
     try:

@@ -3,12 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from functools import lru_cache
 from typing import cast
 
 from lxml.etree import _Element as Element
 from lxml.etree import iterwalk, tostring
-from py3langid.langid import MODEL_FILE, LanguageIdentifier
 from resiliparse.extract.html2text import extract_plain_text
 from resiliparse.parse.lang import detect_fast
 
@@ -17,6 +15,7 @@ from aahcrawler.page.schemaorg import items
 from aahcrawler.page.teasers import teaser
 from aahcrawler.page.text import BLOCKS, excerpt, fold, headline, plain_text
 from aahcrawler.urls import resolve
+from online_analysis.language_model import identifier
 
 MAX_LINKS = 10_000
 """The most different URLs of one page that are kept."""
@@ -148,7 +147,7 @@ def language(text: str, declared: str = "", *, believed: bool = False) -> str | 
         return None
     if declared and (_is_like(sample, declared) if believed else _is_clearly(sample, declared)):
         return declared
-    code, confidence = _identifier().classify(sample)
+    code, confidence = identifier().classify(sample)
     return code if len(code) == 2 and confidence >= _LIKELY else None
 
 
@@ -251,11 +250,6 @@ def _steps(tree: Element) -> int:
         depth += 1 if event == "start" else -1
         steps += depth
     return steps // 2
-
-
-@lru_cache(maxsize=1)
-def _identifier() -> LanguageIdentifier:
-    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
 
 
 def _publication_dates(page: Page) -> Iterator[str]:

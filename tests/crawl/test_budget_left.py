@@ -35,7 +35,7 @@ def test_what_is_left_is_the_least_that_any_bound_leaves(
     path = define(tmp_path, ["http://a.test/"])
     fields = yaml.safe_load(path.read_text("utf-8")) | yaml.safe_load(more or "{}")
     icd = Icd.parse(yaml.safe_dump(fields).encode(), path)
-    context = CrawlContext(icd, Mock(ApplicationAwareHelper), (), Scope(icd))
+    context = CrawlContext(icd, lambda: Mock(ApplicationAwareHelper), (), Scope(icd))
     budget = Budget(CurrentContext(context), Stats(counts))
     lease = Lease("http://www.a.test/1", "a.test", 0.5, 1, "page", "", 1, "1", left=of_queue)
     assert budget.left(lease) == pytest.approx(left)

@@ -221,7 +221,7 @@ def job_with(books: Books, disk: Disk, folder: Path) -> Job:
     root.mkdir()
     stores = Stores(CrawlFolder(root, FolderLock(root)), *(anything,) * 5, ExitStack())
     options = JobOptions(measure=lambda _: disk)
-    return assemble(CrawlContext(icd, anything, (), Scope(icd)), stores, options=options)
+    return assemble(CrawlContext(icd, lambda: anything, (), Scope(icd)), stores, options=options)
 
 
 @pytest.mark.parametrize(("free", "least", "most"), [(0, 0.0, 0.0), (GB, 1.0, 60.0)])

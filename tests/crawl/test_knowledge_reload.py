@@ -1,12 +1,19 @@
 """A crawl reads its knowledge base from the folders it is told, refuses a broken one, and follows changes."""
 
+import asyncio
+import gc
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
+from aahcrawler.crawl.reload import knowledge_reload
+from aahcrawler.crawl.reload.knowledge_reload import LiveKnowledgeBase
+from aahcrawler.crawl.reload.validated_files import ValidatedFiles
 from aahcrawler.helper.site_memory.sites import Sites
-from knowledge_base.loader import load
+from knowledge_base.loader import LoadError, load
+from knowledge_base.model import KnowledgeBase
 from tests.crawl.crawling import EndedRun, rows, running, scrapy, summary, write_icd
 from tests.crawl.site import Reply, Site, html, serving
 
@@ -134,3 +141,87 @@ def test_what_is_known_of_sites_is_told_in_the_words_of_a_changed_knowledge_base
     assert sites.under(load(mine)).recall("http://a.test/2") is None
     write(mine, TINY.replace("Tiny Notes", "Small Notes"))
     assert sites.under(load(mine)).recall("http://a.test/2") is None
+
+
+@pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
+    return tmp_path / "caches"
+
+
+def loaded(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Path, ...]]:
+    """Return a list to which the folders go that are loaded from now on."""
+    calls: list[tuple[Path, ...]] = []
+
+    def counting(*folders: Path) -> KnowledgeBase:
+        calls.append(folders)
+        return load(*folders)
+
+    monkeypatch.setattr(knowledge_reload, "load", counting)
+    return calls
+
+
+def test_files_that_were_valid_are_loaded_when_they_are_needed(
+    tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, TINY)
+    calls = loaded(monkeypatch)
+    LiveKnowledgeBase((tmp_path,))
+    assert len(calls) == 1
+    second = LiveKnowledgeBase((tmp_path,))
+    assert len(calls) == 1
+    assert second.helper.application("Tiny Notes") is not None
+    assert second.helper is second.helper
+    assert len(calls) == 2
+    write(tmp_path, TINY + "<!-- edited -->")
+    LiveKnowledgeBase((tmp_path,))
+    assert len(calls) == 3
+    shutil.rmtree(own_cache)
+    LiveKnowledgeBase((tmp_path,))
+    assert len(calls) == 4
+
+
+def test_an_edited_file_with_a_mistake_is_found_before_anything_is_begun(tmp_path: Path, own_cache: Path) -> None:
+    write(tmp_path, TINY)
+    LiveKnowledgeBase((tmp_path,))
+    write(tmp_path, BROKEN)
+    for _ in range(2):
+        with pytest.raises(LoadError):
+            LiveKnowledgeBase((tmp_path,))
+    assert len(list(own_cache.glob("*/valid-knowledge-base.*"))) == 1
+    assert ValidatedFiles((tmp_path, tmp_path)).are_valid is False
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_a_crawl_fails_where_valid_files_were_broken_while_it_was_opened(tmp_path: Path) -> None:
+    write(tmp_path, TINY)
+    LiveKnowledgeBase((tmp_path,))
+    opened = LiveKnowledgeBase((tmp_path,))
+    write(tmp_path, BROKEN)
+    failures: list[Exception] = []
+    asyncio.run(opened.watch(lambda _: None, failures.append))
+    (failure,) = failures
+    assert isinstance(failure, LoadError)
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_what_was_loaded_while_a_crawl_runs_is_not_looked_through_for_garbage(tmp_path: Path) -> None:
+    write(tmp_path, TINY)
+    LiveKnowledgeBase((tmp_path,))
+    opened, frozen = LiveKnowledgeBase((tmp_path,)), gc.get_freeze_count()
+    failures: list[Exception] = []
+
+    async def watching() -> None:
+        watch = asyncio.create_task(opened.watch(lambda _: None, failures.append))
+        while gc.get_freeze_count() == frozen:
+            await asyncio.sleep(0.01)
+        watch.cancel()
+
+    try:
+        asyncio.run(asyncio.wait_for(watching(), 60))
+        assert gc.isenabled()
+        assert failures == []
+        knowledge_base = opened.helper.knowledge_base
+        assert not any(each is knowledge_base for each in gc.get_objects())
+    finally:
+        gc.unfreeze()

@@ -90,7 +90,7 @@ def test_signs_and_navigation_that_one_worker_learned_serve_another(
 
 
 def test_what_is_learned_is_logged(folders: tuple[Path, ...], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO, "aahcrawler.crawl.reload.knowledge_reload"):
+    with caplog.at_level(logging.INFO, "aahcrawler.crawl.reload.self_repair"):
         crawled(folders, tmp_path / "crawl", 1, 2)
     (line,) = (record.getMessage() for record in caplog.records)
     assert line.startswith("Harbour Board: thread: posts learned on forum.test")

@@ -214,7 +214,7 @@ class Bench:
         scores: Any = self.log
         stores = Stores(folder, frontier, archive, self.history, objects, scores, ExitStack())
         helper = ApplicationAwareHelper(known)
-        self.job = assemble(CrawlContext(icd, helper, (analyser,), Scope(icd), ranker=ranker), stores)
+        self.job = assemble(CrawlContext(icd, lambda: helper, (analyser,), Scope(icd), ranker=ranker), stores)
         self.response_handler = self.job.handler
         self.settled = 0
         self.job.fetching.leases.finished = self._settle  # type: ignore[method-assign]

@@ -1,8 +1,13 @@
+from pathlib import Path
+
 import pytest
+import wordfreq
 from hypothesis import given
 from hypothesis import strategies as st
 
-from online_analysis.terms import Lexicon, TermVector, idf_of, tokenize
+from online_analysis.private_cache import FOLDER
+from online_analysis.terms import Lexicon, TermVector, idf_of, listed_idf, tokenize
+from online_analysis.word_lists import listed_languages, word_groups
 
 LEXICON = Lexicon()
 
@@ -120,3 +125,17 @@ def test_the_cosine_is_symmetric_and_bounded(one: TermVector, other: TermVector)
     assert 0 <= one.cosine(other) <= 1
     assert one.cosine(other) == pytest.approx(other.cosine(one))
     assert one.cosine(one) == pytest.approx(1.0 if one.weights else 0.0)
+
+
+def test_word_lists_are_read_as_their_package_reads_them() -> None:
+    assert listed_languages() == set(wordfreq.available_languages("small"))
+    for code in ("en", "zh"):
+        assert list(word_groups(code)) == wordfreq.get_frequency_list(code, "small")
+
+
+def test_idf_that_is_kept_is_that_which_was_worked_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    made, kept = (listed_idf.__wrapped__("en") for _ in range(2))
+    assert made.get("solar") == kept.get("solar") is not None
+    assert len(made) == len(kept) > 10_000
+    assert len(list((tmp_path / FOLDER).iterdir())) == 1

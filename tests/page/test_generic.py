@@ -162,7 +162,7 @@ def test_what_a_page_declares_is_believed_where_its_text_agrees(text: str, decla
 
 
 def test_a_declaration_that_the_text_confirms_spares_a_closer_look(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(generic, "_identifier", lambda: pytest.fail("looked closely"))
+    monkeypatch.setattr(generic, "identifier", lambda: pytest.fail("looked closely"))
     assert generic.language(_ENGLISH, "en") == "en"
     assert generic.language("boat a harbour the and water " * 9, "en", believed=True) == "en"
 

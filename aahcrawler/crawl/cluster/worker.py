@@ -24,6 +24,7 @@ from aahcrawler.crawl.cluster.event_sink import EventSink
 from aahcrawler.crawl.cluster.served_crawl import ServedCrawl, SharedServer
 from aahcrawler.crawl.directory.folder import CrawlRefusedError, FolderBusyError
 from aahcrawler.crawl.health.garbage_collection import seldom_collected
+from aahcrawler.crawl.health.memory_arenas import share_one_arena
 from aahcrawler.crawl.lease.lease_source import CONCURRENT_REQUESTS, worker_name
 from aahcrawler.crawl.lease.slots import Slots
 from aahcrawler.crawl.scrapy.crawl_settings import adapts, knowledge_folders
@@ -87,6 +88,7 @@ def serve(server: Server, options: WorkerOptions, settings: Settings, say: Calla
     """
     # Without a reactor there is one event loop for all that runs here, and it is ours.
     settings.set("TWISTED_REACTOR_ENABLED", False, priority="cmdline")
+    share_one_arena()
     sink = EventSink(server.events, worker_name())
     with listening(sink), seldom_collected():
         try:

@@ -1,5 +1,6 @@
 """Hold the context of a crawl: its definition, and what pages and links are analysed with."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from aahcrawler.crawl.core.topic_learner import TopicLearner
@@ -25,7 +26,7 @@ class CrawlContext:
     """
 
     icd: Icd
-    helper: ApplicationAwareHelper
+    helped_by: Callable[[], ApplicationAwareHelper]
     analysers: tuple[OnlineAnalyser, ...]
     scope: Scope
     fingerprint: str = ""
@@ -33,6 +34,11 @@ class CrawlContext:
     topic: Topic | None = None
     topic_learner: TopicLearner | None = None
     traps: Traps = field(default_factory=lambda: Traps(TrapsSection()))
+
+    @property
+    def helper(self) -> ApplicationAwareHelper:
+        """The helper; a crawl that has just begun may wait for it."""
+        return self.helped_by()
 
     @property
     def request_headers(self) -> dict[str, str]:

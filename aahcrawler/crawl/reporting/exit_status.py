@@ -9,7 +9,6 @@ from aahcrawler.crawl.directory.crawl_runs import FINISHED
 from aahcrawler.crawl.reporting.seed_status import lines, results
 from aahcrawler.crawl.reporting.summary import Countable
 from aahcrawler.crawl.stats.crawl_log import concealed
-from aahcrawler.report import ReportError, write_report
 
 DONE, FAILED, MISTAKE, SEED_GAVE_NOTHING = 0, 1, 2, 3
 """Exit codes: the crawl ended in good order; a store failed; nothing was begun, something has to be mended; the crawl
@@ -74,6 +73,8 @@ def _ending(reason: str) -> str:
 
 
 def _report(folder: Path) -> str:
+    from aahcrawler.report import ReportError, write_report  # noqa: PLC0415 - no crawl's start waits for its report
+
     try:
         return f" See {write_report(folder)}"
     except ReportError:  # A crawl that was ended at once, by a second Ctrl-C, may have no summary yet.

@@ -1,7 +1,7 @@
 """Set up Scrapy for the crawl, so that any Scrapy project can run the spider."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
@@ -59,6 +59,7 @@ EXTENSIONS_OFF = (
     "scrapy.extensions.spiderstate.SpiderState",
     "scrapy.extensions.remote_control.RemoteControl",
 )
+TELNET_CONSOLE = "scrapy.extensions.telnet.TelnetConsole"
 
 
 def apply(settings: BaseSettings) -> None:
@@ -72,7 +73,9 @@ def apply(settings: BaseSettings) -> None:
     for name, value in FIXED.items():
         settings.set(name, value, priority="cmdline")
     _add(settings, "DOWNLOADER_MIDDLEWARES", _with_ours(settings.getdict("DOWNLOADER_MIDDLEWARES")))
-    _add(settings, "EXTENSIONS", dict.fromkeys(EXTENSIONS_OFF) | settings.getdict("EXTENSIONS"))
+    _leave_out(settings, EXTENSIONS_OFF)
+    if not settings.getbool("TELNETCONSOLE_ENABLED"):
+        _leave_out(settings, (TELNET_CONSOLE,))
 
 
 def turn_log_on(settings: BaseSettings) -> None:
@@ -91,6 +94,16 @@ def _with_ours(given: Mapping[str, object]) -> dict[str, object]:
 
 def _add(settings: BaseSettings, name: str, components: Mapping[str, object]) -> None:
     settings.set(name, dict(components), priority=max(settings.getpriority(name) or 0, ADDON))
+
+
+def _leave_out(settings: BaseSettings, extensions: Collection[str]) -> None:
+    """Have extensions of Scrapy's own not run unless somebody names them.
+
+    They are taken out of the base: to be given None beside it, an extension is imported, and the one that controls a
+    crawl from afar imports a web server for a tenth of a second.
+    """
+    base = {name: order for name, order in settings.getdict("EXTENSIONS_BASE").items() if name not in extensions}
+    settings.set("EXTENSIONS_BASE", base, priority=max(settings.getpriority("EXTENSIONS_BASE") or 0, ADDON))
 
 
 def knowledge_folders(settings: BaseSettings) -> tuple[Path, ...]:

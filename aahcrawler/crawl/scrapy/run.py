@@ -12,7 +12,8 @@ from scrapy.settings import Settings
 from aahcrawler.crawl.directory.folder import CrawlRefusedError
 from aahcrawler.crawl.health.disk_space import LOOK_EVERY
 from aahcrawler.crawl.health.error_classification import is_full
-from aahcrawler.crawl.health.garbage_collection import seldom_collected
+from aahcrawler.crawl.health.garbage_collection import seldom_collected, uncollected
+from aahcrawler.crawl.health.memory_arenas import share_one_arena
 from aahcrawler.crawl.reporting.exit_status import (
     DONE,
     FAILED,
@@ -52,13 +53,15 @@ def run(icd: Path, settings: Settings, *, accept_changes: bool = False, spider: 
     said on standard error, one line for each mistake.
     """
     console = Console(stderr=True)
+    share_one_arena()
     turn_log_on(settings)
     process = AsyncCrawlerProcess(settings)  # Sets up logging, so it comes before the crawl's own log.
     try:
         folders, adapt = knowledge_folders(settings), adapts(settings)
-        job = _as_soon_as_there_is_room(
-            lambda: open_job(icd, folders, accept_changes=accept_changes, adapt=adapt), console
-        )
+        with uncollected():
+            job = _as_soon_as_there_is_room(
+                lambda: open_job(icd, folders, accept_changes=accept_changes, adapt=adapt), console
+            )
     except (IcdError, CrawlRefusedError, LoadError, FrontierUnavailableError, SegmentError, OSError) as error:
         say(console, str(error))
         return MISTAKE

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from aahcrawler import __version__
@@ -49,11 +49,10 @@ from aahcrawler.crawl.stats.crawl_log import conceal, keep_events
 from aahcrawler.credentials.given import read_credentials
 from aahcrawler.fingerprint import files_digest, fingerprint
 from aahcrawler.helper import ApplicationAwareHelper
-from aahcrawler.layout import LEARNED
+from aahcrawler.layout import LEARNED, REMOVING
 from aahcrawler.objects.writer import ObjectWriter
 from aahcrawler.scope import Scope
 from aahcrawler.segments import DamageError
-from aahcrawler.takedown.removal import TakedownError, finish
 from aahcrawler.tombstones import TakenDown
 from online_analysis.analysers import analysers, seeds_of_posts
 from online_analysis.icd import Icd, IcdError, changes, parts
@@ -190,7 +189,7 @@ def _open(
     )
     objects = opening.enter_context(ObjectWriter(folder.objects, named, lambda: datetime.now(UTC), size=size))
     keeping = partial(archive_exchange, archive, history, number)
-    topic_learner = open_topic(icd, folder, keeping, others.topic, knowledge.helper.knowledge_base)
+    topic_learner = open_topic(icd, folder, keeping, others.topic, lambda: knowledge.helper.knowledge_base)
     topic = topic_learner.topic
     scored_by = analysers(icd, topic)  # Before anything is queued: a plug-in may be missing.
     connection, scope = _connection(icd, folder, opening, others.crawl), _scope(icd, folder)
@@ -222,7 +221,7 @@ def _open(
     fingerprints = Fingerprints(sources.choice.folders, folder.root / LEARNED, topic_learner)
     context = CrawlContext(
         icd,
-        knowledge.helper,
+        cache(lambda: knowledge.helper),  # The first one: a page goes by one helper from start to end.
         scored_by,
         scope,
         fingerprints.of(icd),
@@ -245,8 +244,12 @@ def _open(
 
 def _finish_takedown(folder: CrawlFolder) -> None:
     """Finish a takedown that a kill cut short, before anything of the folder is used."""
+    if not (folder.is_first and (folder.root / REMOVING).exists()):
+        return
+    from aahcrawler.takedown.removal import TakedownError, finish  # noqa: PLC0415 - it imports the report
+
     try:
-        if folder.is_first and finish(folder.root):
+        if finish(folder.root):
             logger.warning("a takedown that was cut short has been finished")
     except (TakedownError, DamageError) as error:
         raise CrawlRefusedError(str(error)) from error
@@ -279,7 +282,7 @@ def _background(
     """Yield what runs beside a crawl from its start to its end."""
     crawl = RunningCrawl(job.context, job.writer, job.fetching, job.lifecycle.fail)
     yield partial(traps_file.keep, lambda: job.context.now.traps)
-    yield partial(sources.knowledge.watch, partial(_use_helper, job.context, fingerprints))
+    yield partial(sources.knowledge.watch, partial(_use_helper, job.context, fingerprints), job.lifecycle.fail)
     yield partial(job.rereading.run, lambda: fingerprints.of(job.context.now.icd))
     yield ConfigReload(crawl, sources.definition, fingerprints.of, actions(crawl, control)).watch
     if not job.writer.stores.folder.is_first:
@@ -288,7 +291,7 @@ def _background(
 
 def _use_helper(current: CurrentContext, fingerprints: Fingerprints, helper: ApplicationAwareHelper) -> None:
     """Analyse all pages from the next one on with another helper."""
-    current.use(replace(current.now, helper=helper, fingerprint=fingerprints.of(current.now.icd)))
+    current.use(replace(current.now, helped_by=lambda: helper, fingerprint=fingerprints.of(current.now.icd)))
 
 
 def _use_topic(current: CurrentContext, fingerprints: Fingerprints, topic: Topic) -> None:

@@ -32,7 +32,7 @@ def open_topic(
     folder: CrawlFolder,
     keep: Callable[[Exchange], None],
     shared: SharedTopic | None,
-    knowledge_base: KnowledgeBase,
+    knowledge_base: Callable[[], KnowledgeBase],
 ) -> TopicLearner:
     """Return the topic as it is known by now: what was kept at the first start, and what was learned since.
 
@@ -46,7 +46,7 @@ def open_topic(
     texts = dict(kept.texts)
     wanted = [document for document in icd.document_urls() if document.url not in texts]
     if wanted:
-        fetched = fetch_documents(icd, folder.spool, keep, reader(knowledge_base))
+        fetched = fetch_documents(icd, folder.spool, keep, reader(knowledge_base()))
         if fetched.mistakes:
             raise IcdError(fetched.mistakes)
         texts |= fetched.texts
