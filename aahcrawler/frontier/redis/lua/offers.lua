@@ -13,12 +13,18 @@ local function rescored(r, value)
   return r.value, r.offers
 end
 
-local function add(fp, kind, depth, value, name, label, body)
-  local q = queue(name, label)
-  local r = {fp = fp, state = 'q', kind = kind, attempt = 0, depth = depth, offers = 1, value = value,
-    sequence = next_number('sequence'), queue = name, body = body}
-  enqueue(r)
-  write(r)
+-- Queue a URL that was not known before. It gets no table of its own: most offers end here.
+local function add(fp, kind, depth, value, q, body)
+  local sequence, best = next_number('sequence'), -math.min(value, BEST)
+  if kind == 'p' and value <= NARROW then
+    call('HSET', bucket(fp), fp, struct.pack(PLAIN, RECORD, 0, depth, q.name, sequence, value) .. body)
+  else
+    write({fp = fp, state = 'q', kind = kind, attempt = 0, depth = depth, offers = 1, value = value,
+      sequence = sequence, queue = q.name, body = body})
+  end
+  q.settled = false
+  put_later(q, kind, best, struct.pack('>I5', sequence) .. fp)
+  rise(q[kind], best, sequence)
   tally(q, kind, 'q', 1)
   known_now()
   return 'a'
@@ -51,16 +57,23 @@ local function again(r, kind, depth, value)
 end
 
 local function offer_all(packed)
-  local at, answers = 1, {}
-  local fp, kind, depth, value, name, label, body
+  local at, answers, number = 1, {}, 0
+  local fp, kind, depth, value, name, label_bytes, body_bytes
   while at <= #packed do
-    fp, kind, depth, value, name, label, body, at = struct.unpack('>c8c1I2dc6Bc0I4c0', packed, at)
+    fp, kind, depth, value, name, label_bytes, at = struct.unpack('>c8c1I2dc6B', packed, at)
+    local label_at = at
+    body_bytes, at = struct.unpack('>I4', packed, at + label_bytes)
     local r, state = read(fp)
+    number = number + 1
     if r then
-      answers[#answers + 1] = again(r, kind, depth, value)
+      answers[number] = again(r, kind, depth, value)
+    elseif state then
+      answers[number] = 'k'
     else
-      answers[#answers + 1] = state and 'k' or add(fp, kind, depth, value, name, label, body)
+      local q = queues[name] or queue(name, packed:sub(label_at, label_at + label_bytes - 1))
+      answers[number] = add(fp, kind, depth, value, q, packed:sub(at, at + body_bytes - 1))
     end
+    at = at + body_bytes
   end
   return table.concat(answers)
 end

@@ -60,7 +60,7 @@ local function apply(wish, fp, kind, depth, value, name, label, body)
   if wish == 'b' then return block(fp, r, state, kind, name, label) end
   if state and not r then return 'k' end
   local before = standing(r)
-  local effect = r and again(r, kind, depth, value) or add(fp, kind, depth, value, name, label, body)
+  local effect = r and again(r, kind, depth, value) or add(fp, kind, depth, value, queue(name, label), body)
   local counts = not r or standing(r) ~= before
   if effect ~= 'k' and (wish == 'f' or counts) then mark(fp, wish == 'f') end
   return effect

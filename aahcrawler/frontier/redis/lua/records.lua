@@ -39,7 +39,7 @@ local function bucket(fp)
       buckets = math.max(total('buckets'), 1)
       base = base_for(buckets)
     end
-    last, last_key = fp, BUCKET .. string.format('%d', bucket_number(fp, buckets, base))
+    last, last_key = fp, BUCKET .. bucket_number(fp, buckets, base)
   end
   return last_key
 end
