@@ -11,6 +11,7 @@ MAX_LENGTH = 4096
 """The longest canonical URL, in characters; a longer one is a trap more often than a page."""
 
 _MAX_INPUT = 4 * MAX_LENGTH
+_AUTHORITY = re.compile(r"[^/?#]*")
 _DEFAULT_PORTS = {"http": "80", "https": "443"}
 _HOSTING_SUFFIXES = ("dreamwidth.org", "livejournal.com", "substack.com", "tumblr.com", "typepad.com", "wordpress.com")
 """Hosts of independent sites that are missing from snapshots of the public suffix list."""
@@ -134,10 +135,8 @@ def _serialise(parsed: URL) -> str | None:
 
 
 def _authority(rest: str) -> str:
-    for index, character in enumerate(rest):
-        if character in "/?#":
-            return rest[:index]
-    return rest
+    found = _AUTHORITY.match(rest)
+    return found[0] if found else ""
 
 
 def _host_and_port(rest: str) -> tuple[str, str]:
