@@ -6,7 +6,7 @@ import time
 from ipaddress import ip_address
 from pathlib import Path
 
-from fastapi import Request
+from fastapi.requests import HTTPConnection
 from fastapi.security import HTTPBearer
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -59,7 +59,7 @@ class Door(HTTPBearer):
         super().__init__(scheme_name=HTTPBearer.__name__, description=_DESCRIPTION, auto_error=False)
         self._token = token.encode()
 
-    async def __call__(self, request: Request) -> None:
+    async def __call__(self, request: HTTPConnection) -> None:
         """Raise ``ProblemError`` for whom is not let in."""
         if not self._token:
             if not is_loopback(request.url.hostname or ""):
