@@ -56,23 +56,33 @@ local function again(r, kind, depth, value)
   return 'r'
 end
 
+-- Whether an offer of a page changes nothing of a queued one: so it is with most links of a crawl, and their records need
+-- no table then.
+local function says_nothing_new(raw, depth, value)
+  if raw:byte(1) ~= RECORD then return false end
+  local old_depth = struct.unpack('>I2', raw, 3)
+  local old = struct.unpack('>i4', raw, HEAD_BYTES + 1)
+  return depth >= old_depth and (value < 0 or (old >= 0 and (UPDATE == 'f' or (UPDATE == 'm' and value <= old))))
+end
+
 local function offer_all(packed)
   local at, answers, number = 1, {}, 0
   local fp, kind, depth, value, name, label_bytes, body_bytes
   while at <= #packed do
     fp, kind, depth, value, name, label_bytes, at = struct.unpack('>c8c1I2dc6B', packed, at)
-    local label_at = at
+    local label_at, raw, answer = at, kept_of(fp), nil
     body_bytes, at = struct.unpack('>I4', packed, at + label_bytes)
-    local r, state = read(fp)
-    number = number + 1
-    if r then
-      answers[number] = again(r, kind, depth, value)
-    elseif state then
-      answers[number] = 'k'
-    else
+    if not raw then
       local q = queues[name] or queue(name, packed:sub(label_at, label_at + label_bytes - 1))
-      answers[number] = add(fp, kind, depth, value, q, packed:sub(at, at + body_bytes - 1))
+      answer = add(fp, kind, depth, value, q, packed:sub(at, at + body_bytes - 1))
+    elseif kind == 'p' and says_nothing_new(raw, depth, value) then
+      answer = 'r'
+    else
+      local r = parsed(fp, raw)
+      answer = r and again(r, kind, depth, value) or 'k'
     end
+    number = number + 1
+    answers[number] = answer
     at = at + body_bytes
   end
   return table.concat(answers)
