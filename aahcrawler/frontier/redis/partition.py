@@ -40,6 +40,7 @@ _NAMES = (
 """The keys of a crawl beside those of its URLs and queues; see ``lua/state.lua``."""
 _NUMBER_BYTES = 5
 _PAUSED = -2
+_SET = ord("1")
 _ROUNDS = 10
 """How often more is leased in place of what rules name."""
 
@@ -73,7 +74,7 @@ class Partition(Keyspace):
         """See ``Scheduling.rescore``. Up to 500 scores are one atomic round trip."""
         packed = [url_records.pack_rescores(part) for part in _parts(scores)]
         answers = chain.from_iterable(self.call("rescore", part) for part in packed)
-        return tuple(bool(answer) for answer in answers)
+        return tuple(answer == _SET for answer in answers)
 
     def lease(self, worker: str, n: int) -> tuple[Lease, ...]:
         """See ``Scheduling.lease``."""
