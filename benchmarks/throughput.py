@@ -22,7 +22,8 @@ Systems take turns, and of several rounds the median counts. ``ratio`` is that o
 the same round, in the median. ``pages`` are those of the larger crawl, each counted once, of which none may be missing;
 ``requests`` are those that were sent for them.
 
-``--flat PAGES`` crawls so many pages with aahcrawler alone, and prints its memory after each tenth of the time.
+``--flat PAGES`` crawls so many pages with aahcrawler alone, and prints its memory after each tenth of the time; ``--disk
+PAGES`` prints the bytes on disk for each page, by what of the crawl's folder holds them.
 
 Other crawlers are installed into ``.cache/peers/crawlers`` on first use. A system that is not there is left out.
 """
@@ -130,11 +131,12 @@ def interpreter() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Crawled:
-    """The cost of a crawl, and the numbers of pages and requests that the web server counted."""
+    """The cost of a crawl, the numbers of pages and requests that the web server counted, and bytes of the folder."""
 
     finished: Finished
     pages: int
     requests: int
+    kept: dict[str, int]
 
 
 def crawl(system: System, served: Served, listed: dict[str, Forum]) -> Crawled:
@@ -143,10 +145,21 @@ def crawl(system: System, served: Served, listed: dict[str, Forum]) -> Crawled:
         command = system.command(served, listed, Path(name))
         served.counts()
         finished = run(command, os.environ, TIMEOUT)
+        kept = sizes(Path(name) / "crawl")
     counts = served.counts()
     if finished.code:
         raise RuntimeError(f"{system.name} failed:\n{finished.output[-3000:]}")
-    return Crawled(finished, counts.pages, counts.requests)
+    return Crawled(finished, counts.pages, counts.requests, kept)
+
+
+def sizes(folder: Path) -> dict[str, int]:
+    """Return the bytes in each folder of a folder, and those of its own files together under ``files``."""
+    found: dict[str, int] = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            name = path.relative_to(folder).parts[0] if path.parent != folder else "files"
+            found[name] = found.get(name, 0) + path.stat().st_size
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +231,17 @@ def flat(pages: int) -> list[dict[str, Cell]]:
     ]
 
 
+def disk(pages: int) -> list[dict[str, Cell]]:
+    """Crawl so many pages; return the bytes on disk for each page, by folder."""
+    threads = threads_of(pages)
+    with serving(threads, HOSTS) as served:
+        done = crawl(System("aahcrawler"), served, boards(threads, HOSTS))
+    return [
+        {"system": "aahcrawler", "pages": done.pages, "folder": name, "bytes_per_page": round(size / done.pages)}
+        for name, size in done.kept.items()
+    ]
+
+
 def there(system: System) -> bool:
     """Return whether a system can be run here; report the cause where it cannot."""
     is_missing = system.name == "wget" and shutil.which("wget") is None
@@ -236,10 +260,11 @@ def main() -> None:
     parser.add_argument("--pages", nargs=2, type=int, default=[500, 3000], metavar=("SMALL", "LARGE"))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--flat", type=int, metavar="PAGES", help="crawl so many pages, and watch the memory alone")
+    parser.add_argument("--disk", type=int, metavar="PAGES", help="crawl so many pages, and measure the folder alone")
     parser.add_argument("--json", type=Path, metavar="FILE", help="where the rows go")
     arguments = parser.parse_args()
-    if arguments.flat:
-        report(flat(arguments.flat), arguments.json)
+    if arguments.flat or arguments.disk:
+        report(flat(arguments.flat) if arguments.flat else disk(arguments.disk), arguments.json)
         return
     several = {"aahcrawler": arguments.workers}
     systems = [System(name, n) for name in arguments.systems for n in several.get(name, [1])]

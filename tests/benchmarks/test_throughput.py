@@ -6,11 +6,11 @@ import pytest
 from benchmarks.forum import Forum
 from benchmarks.forum_server import boards, serving
 from benchmarks.process_memory import Finished
-from benchmarks.throughput import WANTED, Cost, Crawled, System, crawl, peer_work, rows
+from benchmarks.throughput import WANTED, Cost, Crawled, System, crawl, peer_work, rows, sizes
 
 
 def crawled(pages: int, seconds: float, cpu: float) -> Crawled:
-    return Crawled(Finished(0, seconds, "", cpu, [10.0, 300.0, 20.0]), pages, pages + 32)
+    return Crawled(Finished(0, seconds, "", cpu, [10.0, 300.0, 20.0]), pages, pages + 32, {})
 
 
 def test_starting_up_is_no_part_of_what_a_page_costs() -> None:
@@ -57,3 +57,11 @@ def test_a_crawl_fetches_the_listed_pages_and_the_web_server_counts_them(tmp_pat
     asked = json.loads(work.read_text())
     assert asked["allow"] == WANTED
     assert asked["seeds"] == [f"{url}index.php" for url in served.urls]
+
+
+def test_bytes_on_disk_are_counted_by_folder(tmp_path: Path) -> None:
+    (tmp_path / "archive" / "deep").mkdir(parents=True)
+    (tmp_path / "archive" / "deep" / "a").write_bytes(b"123")
+    (tmp_path / "archive" / "b").write_bytes(b"4")
+    (tmp_path / "crawl.json").write_bytes(b"56")
+    assert sizes(tmp_path) == {"archive": 4, "files": 2}
