@@ -22,8 +22,8 @@ Systems take turns, and of several rounds the median counts. ``ratio`` is that o
 the same round, in the median. ``pages`` are those of the larger crawl, each counted once, of which none may be missing;
 ``requests`` are those that were sent for them.
 
-``--flat PAGES`` crawls so many pages with aahcrawler alone, and prints its memory after each tenth of the time; ``--disk
-PAGES`` prints the bytes on disk for each page, by what of the crawl's folder holds them.
+``--flat PAGES`` crawls so many pages with aahcrawler alone, and prints its memory after each tenth of the time;
+``--disk PAGES`` prints the bytes on disk for each page, by what of the crawl's folder holds them.
 
 Other crawlers are installed into ``.cache/peers/crawlers`` on first use. A system that is not there is left out.
 """
