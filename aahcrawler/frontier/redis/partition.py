@@ -187,9 +187,10 @@ class Partition(Keyspace):
     def post(self, posts: Sequence[Post]) -> tuple[Posted, ...]:
         """See ``Posting.post``. Up to 500 posts are one atomic round trip."""
         packed = [pack_posts(part) for part in _parts(posts)]
-        answers = (self.call("post", part, BLOCKED_FROM_OUTSIDE) for part in packed)
-        posted = tuple(chain.from_iterable(map(unpack_posted, answers)))
-        self._book = self._read_rules()
+        answers = [self.call("post", part, BLOCKED_FROM_OUTSIDE) for part in packed]
+        posted = tuple(chain.from_iterable(unpack_posted(letters) for _, letters in answers))
+        if any(version != self._book.version for version, _ in answers):
+            self._book = self._read_rules()
         blocked = self._keep_out([post.offer for post in posts])
         return tuple(
             Posted(Effect.BLOCKED, State.BLOCKED, said.repeated) if post.offer.url in blocked else said

@@ -1,5 +1,6 @@
 -- ARGV[3]: packed posts: wish, key and content of each before its offer; ARGV[4]: the reason of what is blocked.
--- Returns two letters a post: its effect, in capitals where it had been applied before, and the state of its URL.
+-- Returns the version of the rules that URLs are to be matched with, and two letters a post: its effect, in capitals
+-- where it had been applied before, and the state of its URL.
 
 -- Effects are remembered by key, in one hash for days of even number and one for those of odd number.
 local DAY = 86400000000
@@ -87,5 +88,6 @@ while at <= #packed do
     answers[#answers + 1] = effect .. state_of(fp)
   end
 end
+local version = total('rules')
 flush()
-return table.concat(answers)
+return {version, table.concat(answers)}
