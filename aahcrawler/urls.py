@@ -12,6 +12,7 @@ MAX_LENGTH = 4096
 """The longest canonical URL, in characters; a longer one is a trap more often than a page."""
 
 _MAX_INPUT = 4 * MAX_LENGTH
+_AUTHORITY = re.compile(r"[^/?#]*")
 _DEFAULT_PORTS = {"http": "80", "https": "443"}
 
 _PATH_START = re.compile(r"[./_~%-]|[a-zA-Z0-9](?![^/?#]*:)")
@@ -133,10 +134,8 @@ def _serialise(parsed: URL) -> str | None:
 
 
 def _authority(rest: str) -> str:
-    for index, character in enumerate(rest):
-        if character in "/?#":
-            return rest[:index]
-    return rest
+    found = _AUTHORITY.match(rest)
+    return found[0] if found else ""
 
 
 def _host_and_port(rest: str) -> tuple[str, str]:

@@ -35,7 +35,8 @@ redirects are counted among the requests alone.
 the share of its processor time that each subsystem has (``benchmarks/stack_sampler.py``, ``benchmarks/subsystems.py``),
 with the modules that have most of it. The frontier's server is a process of its own and no part of that.
 
-``--flat PAGES`` crawls so many pages with aahcrawler alone, and prints its memory after each tenth of the time.
+``--flat PAGES`` crawls so many pages with aahcrawler alone, and prints its memory after each tenth of the time;
+``--disk PAGES`` prints the bytes on disk for each page, by what of the crawl's folder holds them.
 
 Other crawlers are installed into ``.cache/peers/crawlers`` on first use. A system that is not there is left out.
 """
@@ -49,8 +50,8 @@ import sys
 import tempfile
 import venv
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
@@ -114,12 +115,16 @@ def interpreter() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Crawled:
-    """The cost of a crawl, and the numbers of pages and requests that the web server counted; ``urls`` of the pages."""
+    """The cost of a crawl, the numbers of pages and requests that the web server counted, and bytes by folder.
+
+    ``urls`` are those of the pages.
+    """
 
     finished: Finished
     pages: int
     requests: int
     urls: tuple[str, ...] = ()
+    kept: Mapping[str, int] = field(default_factory=dict)
 
 
 def crawl(system: System, load: Load, sampled: Path | None = None) -> Crawled:
@@ -133,11 +138,22 @@ def crawl(system: System, load: Load, sampled: Path | None = None) -> Crawled:
             command[2:3] = [stack_sampler.__name__, str(sampled), command[2]]
         load.served.counts()
         finished = run(command, {**os.environ, **load.environment}, TIMEOUT)
+        kept = sizes(Path(name) / "crawl")
     urls = load.served.pages()
     counts = load.served.counts()
     if finished.code:
         raise RuntimeError(f"{system.name} failed:\n{finished.output[-3000:]}")
-    return Crawled(finished, counts.pages, counts.requests, urls)
+    return Crawled(finished, counts.pages, counts.requests, urls, kept)
+
+
+def sizes(folder: Path) -> dict[str, int]:
+    """Return the bytes in each folder of a folder, and those of its own files together under ``files``."""
+    found: dict[str, int] = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            name = path.relative_to(folder).parts[0] if path.parent != folder else "files"
+            found[name] = found.get(name, 0) + path.stat().st_size
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +239,17 @@ def flat(pages: int) -> list[dict[str, Cell]]:
     ]
 
 
+def disk(pages: int) -> list[dict[str, Cell]]:
+    """Crawl so many pages; return the bytes on disk for each page, by folder."""
+    threads = threads_of(pages)
+    with serving(threads, FORUM_HOSTS) as served:
+        done = crawl(System(OURS), forum_load(served, boards(threads, FORUM_HOSTS)))
+    return [
+        {"system": OURS, "pages": done.pages, "folder": name, "bytes_per_page": round(size / done.pages)}
+        for name, size in done.kept.items()
+    ]
+
+
 def there(system: System) -> bool:
     """Return whether a system can be run here; report the cause where it cannot."""
     is_missing = system.name == "wget" and shutil.which("wget") is None
@@ -243,10 +270,11 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--share", action="store_true", help="print where the time of a crawl goes, and nothing else")
     parser.add_argument("--flat", type=int, metavar="PAGES", help="crawl so many pages, and watch the memory alone")
+    parser.add_argument("--disk", type=int, metavar="PAGES", help="crawl so many pages, and measure the folder alone")
     parser.add_argument("--json", type=Path, metavar="FILE", help="where the rows go")
     arguments = parser.parse_args()
-    if arguments.flat:
-        report(flat(arguments.flat), arguments.json)
+    if arguments.flat or arguments.disk:
+        report(flat(arguments.flat) if arguments.flat else disk(arguments.disk), arguments.json)
     elif arguments.share:
         each = (shares(load, arguments.pages, arguments.rounds) for load in arguments.pages_of)
         report([row for found in each for row in found], arguments.json)

@@ -157,7 +157,7 @@ class Scope:
             return Refusal.TOO_LONG
         if self.taken_down.covers(url):
             return Refusal.TAKEN_DOWN
-        if (urlsplit(url).hostname or "") in self._spam:
+        if self._spam and (urlsplit(url).hostname or "") in self._spam:
             return Refusal.SPAM
         return Refusal.DENIED if first_match(self._deny, url) else None
 

@@ -5,10 +5,9 @@ import logging
 import time
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated
 
-from fastapi import Depends, Request
-from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from fastapi.requests import HTTPConnection
+from fastapi.security import HTTPBearer
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from aahcrawler.service.problems import MISDIRECTED, UNAUTHORISED, ProblemError
@@ -16,10 +15,8 @@ from aahcrawler.service.problems import MISDIRECTED, UNAUTHORISED, ProblemError
 access_log = logging.getLogger("aahcrawler.service.access")
 
 SHORTEST_TOKEN = 16
-_BEARER = HTTPBearer(auto_error=False, description="The token that the service was started with, if it was.")
+_DESCRIPTION = "The token that the service was started with, if it was."
 _CHALLENGE = {"WWW-Authenticate": "Bearer"}
-
-Credentials = Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]
 
 
 class TokenError(Exception):
@@ -52,21 +49,23 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-class Door:
+class Door(HTTPBearer):
     """Admits requests with the token; without a token, those that name this machine by a loopback name.
 
     The latter keeps web pages in a browser on this machine from reaching the service under a name of their own.
     """
 
     def __init__(self, token: str) -> None:
+        super().__init__(scheme_name=HTTPBearer.__name__, description=_DESCRIPTION, auto_error=False)
         self._token = token.encode()
 
-    async def __call__(self, request: Request, credentials: Credentials) -> None:
+    async def __call__(self, request: HTTPConnection) -> None:
         """Raise ``ProblemError`` for whom is not let in."""
         if not self._token:
             if not is_loopback(request.url.hostname or ""):
                 raise ProblemError(MISDIRECTED, "ask for localhost or a loopback address, or start with a token")
             return
+        credentials = await super().__call__(request)
         given = credentials.credentials.encode() if credentials is not None else b""
         if not hmac.compare_digest(given, self._token):
             raise ProblemError(UNAUTHORISED, "send `Authorization: Bearer TOKEN`", headers=_CHALLENGE)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, ParamSpec, TypeVar
 
 from fastapi import APIRouter, Depends, FastAPI, Header, Query, Request, Response
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 
 from aahcrawler import __version__, urls
 from aahcrawler.service import problems
@@ -16,6 +16,7 @@ from aahcrawler.service.access import AccessLog, Door
 from aahcrawler.service.catalog import Catalog, Crawl
 from aahcrawler.service.gateway import Gateway
 from aahcrawler.service.intake import Batch, Intake
+from aahcrawler.service.joint_steps import JointSteps
 from aahcrawler.service.journal import Journal
 from aahcrawler.service.overview import CrawlShown, Overview, UrlShown
 from aahcrawler.service.posted_items import Answer, Item, Outcome, Result, read_line
@@ -25,6 +26,8 @@ from aahcrawler.service.shared_catalog import catalog_of
 
 JSON, NDJSON = "application/json", "application/x-ndjson"
 THREADS = 8
+SMALL = 2**14
+"""Bytes of a body that is applied together with others: those that are larger hold up a step for long."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -72,6 +75,14 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     return app
 
 
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """A body as it was posted, and the key of its request."""
+
+    body: bytes
+    key: str
+
+
 class Desk:
     """Answers requests."""
 
@@ -80,6 +91,7 @@ class Desk:
         self._intake = Intake(gateway, Journal())
         self._overview = Overview(gateway)
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="service")
+        self._small = JointSteps(self._step)
 
     async def crawls(self) -> list[CrawlShown]:
         """List crawls."""
@@ -87,24 +99,41 @@ class Desk:
 
     async def url(self, name: str, url: str) -> UrlShown:
         """Show a URL of a crawl."""
-        crawl = await self._crawl(name)
-        return await self._run(self._overview.url, crawl, url)
+        return await self._run(lambda: self._overview.url(self._known(name), url))
 
     async def take(self, name: str, request: Request, key: str) -> Response:
         """Apply a posted body."""
         media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if media not in (JSON, NDJSON):
             raise ProblemError(BAD_TYPE, f"send {JSON} or {NDJSON}")
-        crawl = await self._crawl(name)
         if media == NDJSON:
-            return _lines(await self._take_stream(crawl, request, key))
+            return _lines(await self._take_stream(await self._crawl(name), request, key))
         body = await read_whole(request, self._limits)
-        return await self._run(self._take_whole, crawl, body, key)
+        if len(body) <= SMALL:
+            return await self._small.ask(name, Posted(body, key))
+        return await self._run(self._take_whole, await self._crawl(name), body, key)
 
     def close(self) -> None:
         """Wait for requests in progress."""
         self._threads.shutdown()
         self._catalog.close()
+
+    async def _step(self, name: str, posted: Sequence[Posted]) -> Sequence[Response | Exception]:
+        return await self._run(self._take_small, name, posted)
+
+    def _take_small(self, name: str, posted: Sequence[Posted]) -> Sequence[Response | Exception]:
+        """Apply the bodies of several requests in one step; what is no body that can be applied has its own answer."""
+        crawl = self._known(name)
+        batches = [self._batch(each) for each in posted]
+        sound = [each for each in batches if isinstance(each, Batch)]
+        results = iter(self._intake.take_all(crawl, sound) if sound else ())
+        return [_document(crawl, next(results)) if isinstance(each, Batch) else each for each in batches]
+
+    def _batch(self, posted: Posted) -> Batch | ProblemError:
+        try:
+            return Batch(parse_whole(posted.body, self._limits), key=posted.key)
+        except ProblemError as problem:
+            return problem
 
     def _take_whole(self, crawl: Crawl, body: bytes, key: str) -> Response:
         items = parse_whole(body, self._limits)
@@ -124,7 +153,10 @@ class Desk:
         return results
 
     async def _crawl(self, name: str) -> Crawl:
-        crawl = await self._run(self._catalog.crawl, name)
+        return await self._run(self._known, name)
+
+    def _known(self, name: str) -> Crawl:
+        crawl = self._catalog.crawl(name)
         if crawl is None:
             raise ProblemError(
                 NO_CRAWL,
@@ -137,6 +169,9 @@ class Desk:
         return await loop.run_in_executor(self._threads, lambda: operation(*args, **kwargs))
 
 
+_RESULT = TypeAdapter(Result)
+
+
 def _document(crawl: Crawl, results: list[Result]) -> Response:
     counts = {outcome: sum(1 for result in results if result.outcome is outcome) for outcome in Outcome}
     answer = Answer(crawl=crawl.id, counts={each: n for each, n in counts.items() if n}, results=tuple(results))
@@ -144,8 +179,8 @@ def _document(crawl: Crawl, results: list[Result]) -> Response:
 
 
 def _lines(results: list[Result]) -> Response:
-    lines = (result.model_dump_json(exclude_defaults=True) + "\n" for result in results)
-    return Response("".join(lines), media_type=NDJSON)
+    lines = (_RESULT.dump_json(result, exclude_defaults=True) + b"\n" for result in results)
+    return Response(b"".join(lines), media_type=NDJSON)
 
 
 _BODY: dict[str, Any] = {

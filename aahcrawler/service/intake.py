@@ -1,5 +1,6 @@
 """Turns items into posts to a frontier, and the frontier's answers into results."""
 
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -36,11 +37,12 @@ class Batch:
 
 
 class Intake:
-    """Takes items posted to crawls. Blocks while the frontier works."""
+    """Takes items posted to crawls. Blocks while the frontier works. May be used by several threads at once."""
 
     def __init__(self, gateway: Gateway, journal: Journal) -> None:
         self._gateway = gateway
         self._journal = journal
+        self._judging = threading.Lock()
 
     def take(self, crawl: Crawl, batch: Batch) -> list[Result]:
         """Apply a batch and return a result for each item, in order.
@@ -48,12 +50,26 @@ class Intake:
         Raise ``ProblemError`` where the frontier cannot be reached. Part of a long batch may have been applied then;
         posting it again does no harm.
         """
-        results = [self._judge(crawl, entry, batch, at) for at, entry in enumerate(batch.items, batch.first)]
-        posts = [each for each in results if isinstance(each, Post)]
+        return self.take_all(crawl, [batch])[0]
+
+    def take_all(self, crawl: Crawl, batches: Sequence[Batch]) -> list[list[Result]]:
+        """Apply batches of several requests in one step; otherwise as ``take``."""
+        # The parser of URLs lets other threads run at each call, and waits for them: two that judge hinder each other.
+        with self._judging:
+            judged = [
+                [self._judge(crawl, entry, batch, at) for at, entry in enumerate(batch.items, batch.first)]
+                for batch in batches
+            ]
+        posts = [each for results in judged for each in results if isinstance(each, Post)]
         with self._gateway.frontier(crawl, to_post=True) as frontier:
             answers = iter(frontier.post(posts))
-        answered = [_result(each, next(answers)) if isinstance(each, Post) else each for each in results]
-        self._journal.keep(crawl.folder, _entries(crawl, batch.items, answered))
+        answered = [
+            [_result(each, next(answers)) if isinstance(each, Post) else each for each in results] for results in judged
+        ]
+        pairs = zip(batches, answered, strict=True)
+        self._journal.keep(
+            crawl.folder, (entry for batch, results in pairs for entry in _entries(crawl, batch.items, results))
+        )
         return answered
 
     def _judge(self, crawl: Crawl, entry: Item | Result, batch: Batch, position: int) -> Post | Result:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from aahcrawler.layout import POSTED
 
+_ENCODE = json.JSONEncoder(ensure_ascii=False).encode
 _logger = logging.getLogger(__name__)
 
 
@@ -22,7 +23,7 @@ class Journal:
 
     def keep(self, folder: Path | None, entries: Iterable[Mapping[str, object]]) -> None:
         """Append entries to the journal of a crawl's folder."""
-        lines = "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries)
+        lines = "".join(_ENCODE(entry) + "\n" for entry in entries)
         if not lines:
             return
         if folder is None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import blake2b
 from typing import Annotated, Self
@@ -78,10 +79,9 @@ class Item(BaseModel):
         return json.dumps([url, score, self.wish, self.anchor, self.source]).encode()
 
 
-class Result(BaseModel):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
     """The outcome of one item. ``repeated``: it had been applied before, with this outcome, and changed nothing now."""
-
-    model_config = ConfigDict(frozen=True)
 
     url: str = ""
     outcome: Outcome

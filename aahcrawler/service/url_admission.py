@@ -46,7 +46,7 @@ class Admission:
             allow_private=icd.network.allow_private,
             resolve={host: str(endpoint) for host, endpoint in icd.network.resolve.items()},
         )
-        self._is_private_host = lru_cache(_HOSTS)(self._judge_host)
+        self._is_private = lru_cache(_HOSTS)(self._judge_authority)
 
     def target(self, text: str) -> Target | Fault:
         """Return the crawl's form of a URL, or the reason why it has none."""
@@ -61,13 +61,14 @@ class Admission:
         refused = self._scope.admit(ExternalUrl(target.url, target.queue, path=self.path(target)))
         if refused is not None:
             return str(refused)
-        return PRIVATE if self._is_private_host(urlsplit(target.url).hostname or "") else None
+        return PRIVATE if self._is_private(target.url.split("/", 3)[2]) else None
 
     def path(self, target: Target) -> str:
         """Return the hops that lead to a posted URL: one, from outside."""
         return extended("", Hop.POST, is_off_site=not self._scope.is_of_seeds(target.queue))
 
-    def _judge_host(self, host: str) -> bool:
+    def _judge_authority(self, authority: str) -> bool:
+        host = urlsplit(f"//{authority}").hostname or ""
         mapped = self._addresses.mapped(host, _ANY_PORT)
         if mapped is not None:
             return self._addresses.refusal(mapped.address) is not None

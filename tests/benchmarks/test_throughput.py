@@ -12,7 +12,7 @@ from benchmarks.page_server import Served
 from benchmarks.process_memory import Finished
 from benchmarks.recorded import RecordedSite
 from benchmarks.site_mix import KNOWN, UNKNOWN, Mix, Recording, lacking
-from benchmarks.throughput import Cost, Crawled, System, crawl, rows
+from benchmarks.throughput import Cost, Crawled, System, crawl, rows, sizes
 from benchmarks.throughput_load import FORUM_PAGES, Load, forum_load, mix_load
 from knowledge_base.loader import load
 from tests.benchmarks.tinysite import record
@@ -111,3 +111,11 @@ def test_scrapy_follows_links_to_the_given_pages_and_asks_for_those_that_no_link
     assert fetched[0] == f"{served.url}index.php"
     assert fetched[-1] == unlinked
     assert set(fetched[1:-1]) == set(pages)
+
+
+def test_bytes_on_disk_are_counted_by_folder(tmp_path: Path) -> None:
+    (tmp_path / "archive" / "deep").mkdir(parents=True)
+    (tmp_path / "archive" / "deep" / "a").write_bytes(b"123")
+    (tmp_path / "archive" / "b").write_bytes(b"4")
+    (tmp_path / "crawl.json").write_bytes(b"56")
+    assert sizes(tmp_path) == {"archive": 4, "files": 2}

@@ -317,6 +317,22 @@ def test_a_worker_that_has_not_heard_of_a_rule_leases_nothing_that_it_names(serv
         assert operator.unblock([URL]) == 1
 
 
+def test_a_service_that_has_not_heard_of_a_rule_blocks_what_it_names_and_asks_for_rules_once(
+    server: EmbeddedServer,
+) -> None:
+    with connect(server.url) as client:
+        client.flushall()
+        service = RedisFrontier(client, "one", FrontierSettings())
+        operator = RedisControl(client, "one", FrontierSettings())
+        operator.block([HOST])
+        assert service.post([Post(offer("a"), b"k" * 12, b"same")]) == (Posted(Effect.BLOCKED, State.BLOCKED),)
+        operator.unblock([HOST])
+        assert service.post([Post(offer("b"), b"l" * 12, b"same")]) == (Posted(Effect.ADDED, State.QUEUED),)
+        client.config_resetstat()
+        service.post([Post(offer("c"), b"m" * 12, b"same")])
+        assert "cmdstat_hkeys" not in client.info("commandstats")
+
+
 def test_removing_a_crawl_removes_what_operators_have_said(server: EmbeddedServer) -> None:
     with connect(server.url) as client:
         client.flushall()

@@ -1,10 +1,15 @@
 """What the server keeps of a URL."""
 
+import time
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.frontier.protocol import FrontierSettings, Offer, Rescore, State
+from aahcrawler.frontier.memory.frontier import MemoryFrontier
+from aahcrawler.frontier.memory.queue_slots import QueueSlots
+from aahcrawler.frontier.protocol import UNSCORED, FrontierSettings, Offer, Offered, Rescore, State, Update
 from aahcrawler.frontier.redis.frontier import RedisFrontier
 from aahcrawler.frontier.redis.redis_client import connect
 from aahcrawler.frontier.redis.url_record_bodies import Body, pack_body, unpack_body
@@ -71,3 +76,47 @@ def test_large_queues_and_many_urls_keep_their_order(server: EmbeddedServer) -> 
         assert encodings <= {b"ziplist", b"listpack"}
         frontier.remove()
         assert client.keys("{p0}:c:*") == []
+
+
+@pytest.mark.parametrize("parts", [(500,), (127, 1, 1), (100, 27, 73), (60, 60, 60, 60)])
+def test_what_is_offered_together_keeps_queues_packed(server: EmbeddedServer, parts: tuple[int, ...]) -> None:
+    with connect(server.url) as client:
+        client.flushall()
+        frontier = RedisFrontier(client, "crawl", FrontierSettings(balance=500))
+        offers = [Offer(f"http://a.test/{i}", "a.test", (i * 7919 % 500) / 500) for i in range(sum(parts))]
+        at = 0
+        for part in parts:
+            # One of them twice, the second time better: it is moved amid what waits to be put in.
+            better = Offer(offers[at].url, "a.test", 1.0)
+            frontier.offer([*offers[at : at + part], better])
+            offers[at] = better
+            at += part
+        encodings = {client.object("encoding", key) for key in client.keys("{p0}:c:crawl:p:*")}
+        assert encodings <= {b"ziplist", b"listpack"}
+        leased = frontier.lease("worker", 500)
+        assert [lease.url for lease in leased] == [
+            offer.url for offer in sorted(offers, key=lambda offer: -offer.score)
+        ]
+        client.flushall()
+
+
+@pytest.mark.parametrize("update", list(Update))
+@pytest.mark.parametrize(("score", "depth"), [(0.4, 2), (0.4, 1), (0.6, 2), (0.5, 3), (UNSCORED, 2), (UNSCORED, 1)])
+def test_what_says_nothing_new_is_told_from_what_does(
+    server: EmbeddedServer, update: Update, score: float, depth: int
+) -> None:
+    settings, url = FrontierSettings(update=update), "http://a.test/"
+    with connect(server.url) as client:
+        client.flushall()
+        told = []
+        for frontier in (
+            RedisFrontier(client, "crawl", settings),
+            MemoryFrontier(QueueSlots(time.time), "c", settings),
+        ):
+            for first in (Offer(url, "a.test", 0.5, 2), Offer(url + "b", "a.test", UNSCORED, 2)):
+                assert frontier.offer([first]) == (Offered.ADDED,)
+                assert frontier.offer([replace(first, score=score, depth=depth)]) == (Offered.RESCORED,)
+                assert frontier.offer([replace(first, kind="requisite")]) == (Offered.KNOWN,)
+            told.append(frontier.iterate(2))
+        assert told[0] == told[1]
+        client.flushall()

@@ -40,6 +40,7 @@ _NAMES = (
 """The keys of a crawl beside those of its URLs and queues; see ``lua/state.lua``."""
 _NUMBER_BYTES = 5
 _PAUSED = -2
+_SET = ord("1")
 _ROUNDS = 10
 """How often more is leased in place of what rules name."""
 
@@ -73,7 +74,7 @@ class Partition(Keyspace):
         """See ``Scheduling.rescore``. Up to 500 scores are one atomic round trip."""
         packed = [url_records.pack_rescores(part) for part in _parts(scores)]
         answers = chain.from_iterable(self.call("rescore", part) for part in packed)
-        return tuple(bool(answer) for answer in answers)
+        return tuple(answer == _SET for answer in answers)
 
     def lease(self, worker: str, n: int) -> tuple[Lease, ...]:
         """See ``Scheduling.lease``."""
@@ -186,9 +187,10 @@ class Partition(Keyspace):
     def post(self, posts: Sequence[Post]) -> tuple[Posted, ...]:
         """See ``Posting.post``. Up to 500 posts are one atomic round trip."""
         packed = [pack_posts(part) for part in _parts(posts)]
-        answers = (self.call("post", part, BLOCKED_FROM_OUTSIDE) for part in packed)
-        posted = tuple(chain.from_iterable(map(unpack_posted, answers)))
-        self._book = self._read_rules()
+        answers = [self.call("post", part, BLOCKED_FROM_OUTSIDE) for part in packed]
+        posted = tuple(chain.from_iterable(unpack_posted(letters) for _, letters in answers))
+        if any(version != self._book.version for version, _ in answers):
+            self._book = self._read_rules()
         blocked = self._keep_out([post.offer for post in posts])
         return tuple(
             Posted(Effect.BLOCKED, State.BLOCKED, said.repeated) if post.offer.url in blocked else said

@@ -2,6 +2,7 @@
 
 import struct
 from collections.abc import Iterable
+from functools import cache
 
 from aahcrawler.frontier.posting import Effect, Post, Posted, UrlStatus, Wish
 from aahcrawler.frontier.redis import url_records
@@ -28,10 +29,12 @@ def pack_posts(posts: Iterable[Post]) -> bytes:
 def unpack_posted(letters: bytes) -> tuple[Posted, ...]:
     """Read the answer of ``lua/post.lua``: effect, in capitals where it was repeated, and state of each post."""
     words = letters.decode()
-    return tuple(
-        Posted(_EFFECTS[effect.lower()], url_records.STATES.get(state.encode()), effect.isupper())
-        for effect, state in zip(words[::2], words[1::2], strict=True)
-    )
+    return tuple(map(_posted, words[::2], words[1::2]))
+
+
+@cache
+def _posted(effect: str, state: str) -> Posted:
+    return Posted(_EFFECTS[effect.lower()], url_records.STATES.get(state.encode()), effect.isupper())
 
 
 def unpack_status(raw: bytes, reason: str = "") -> UrlStatus:

@@ -20,9 +20,20 @@ local function chunk_key(key, entry)
   return key .. ':' .. entry:sub(-5)
 end
 
+-- The zset of all URLs of a queue and kind, or the directory.
+local function root(q, kind)
+  local head = q[kind]
+  local key = head.key
+  if not key then
+    key = OWN .. kind .. ':' .. q.name
+    head.key = key
+  end
+  return key
+end
+
 -- The zset that a URL of this rank is in, or would be; and its entry in the directory.
 local function home(q, kind, best, m)
-  local key = OWN .. kind .. ':' .. q.name
+  local key = root(q, kind)
   if not q[kind].chunked then return key end
   local entry = call('ZREVRANGEBYLEX', key, '[' .. position(best, m) .. '\255', '-', 'LIMIT', 0, 1)[1]
   return chunk_key(key, entry), entry
@@ -49,7 +60,7 @@ end
 
 -- Take an empty chunk out of the directory, whose first entry then begins at the start.
 local function drop_chunk(q, kind, entry)
-  local key = OWN .. kind .. ':' .. q.name
+  local key = root(q, kind)
   call('ZREM', key, entry)
   local first = call('ZRANGE', key, '0', '0')[1]
   if not first then
@@ -63,10 +74,36 @@ end
 local function put_in(q, kind, best, m)
   local key = home(q, kind, best, m)
   call('ZADD', key, best, m)
-  local directory = OWN .. kind .. ':' .. q.name
+  local directory = root(q, kind)
   local queued = kind == 'p' and q.pages or q.requisites
   if queued + 1 >= CHUNK and call('ZCARD', key) >= CHUNK then
     halve(q[kind].chunked and key or begin_chunks(q, kind, key), directory)
+  end
+end
+
+-- URLs that were not known before are put into a small queue together: see `put_added`.
+local function put_later(q, kind, best, m)
+  local head = q[kind]
+  if head.chunked then return put_in(q, kind, best, m) end
+  local added = head.added
+  if added then
+    local at = #added
+    added[at + 1], added[at + 2] = best, m
+  else
+    head.added = {best, m}
+  end
+end
+
+-- Put in what waits for it; to be called before anything of the queue is read, moved or taken out. The zset does not grow
+-- beyond CHUNK on the way: a server that had to unpack one would not pack it again.
+local function put_added(q, kind)
+  local added = q[kind].added
+  if not added then return end
+  q[kind].added = nil
+  if (kind == 'p' and q.pages or q.requisites) < CHUNK then
+    call('ZADD', root(q, kind), unpack(added))
+  else
+    for i = 1, #added, 2 do put_in(q, kind, added[i], added[i + 1]) end
   end
 end
 
@@ -87,7 +124,7 @@ end
 
 -- The zset of the best URLs, and its entry in the directory.
 local function first_chunk(q, kind)
-  local key = OWN .. kind .. ':' .. q.name
+  local key = root(q, kind)
   if not q[kind].chunked then return key end
   local entry = call('ZRANGE', key, '0', '0')[1]
   return chunk_key(key, entry), entry

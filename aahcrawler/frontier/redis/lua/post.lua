@@ -1,5 +1,6 @@
 -- ARGV[3]: packed posts: wish, key and content of each before its offer; ARGV[4]: the reason of what is blocked.
--- Returns two letters a post: its effect, in capitals where it had been applied before, and the state of its URL.
+-- Returns the version of the rules that URLs are to be matched with, and two letters a post: its effect, in capitals
+-- where it had been applied before, and the state of its URL.
 
 -- Effects are remembered by key, in one hash for days of even number and one for those of odd number.
 local DAY = 86400000000
@@ -60,7 +61,7 @@ local function apply(wish, fp, kind, depth, value, name, label, body)
   if wish == 'b' then return block(fp, r, state, kind, name, label) end
   if state and not r then return 'k' end
   local before = standing(r)
-  local effect = r and again(r, kind, depth, value) or add(fp, kind, depth, value, name, label, body)
+  local effect = r and again(r, kind, depth, value) or add(fp, kind, depth, value, queue(name, label), body)
   local counts = not r or standing(r) ~= before
   if effect ~= 'k' and (wish == 'f' or counts) then mark(fp, wish == 'f') end
   return effect
@@ -87,5 +88,6 @@ while at <= #packed do
     answers[#answers + 1] = effect .. state_of(fp)
   end
 end
+local version = total('rules')
 flush()
-return table.concat(answers)
+return {version, table.concat(answers)}

@@ -37,11 +37,19 @@ local function pages_open(q)
   return pages_left(q) > 0
 end
 
+-- Let a URL be the best of its queue and kind where it is that.
+local function rise(head, best, sequence)
+  if head.sequence == 0 or best < head.best or (best == head.best and sequence < head.sequence) then
+    head.sequence, head.best = sequence, best
+  end
+end
+
 -- Queue a URL, or move it to where its score belongs now.
 local function enqueue(r)
   local best, q, m = rank(r), queue(r.queue), member(r)
   r.state = 'q'
   if r.placed == best then return end
+  put_added(q, r.kind)
   if r.placed then
     move(q, r.kind, r.placed, best, m)
   else
@@ -52,14 +60,15 @@ local function enqueue(r)
   if head.sequence == r.sequence then
     head.stale = head.stale or best > head.best
     head.best = best
-  elseif head.sequence == 0 or best < head.best or (best == head.best and r.sequence < head.sequence) then
-    head.sequence, head.best = r.sequence, best
+  else
+    rise(head, best, r.sequence)
   end
 end
 
 -- Take a queued URL out of its queue; the caller counts it.
 local function dequeue(r)
   local q = queue(r.queue)
+  put_added(q, r.kind)
   take_out(q, r.kind, r.placed, member(r))
   r.placed = nil
   local head = q[r.kind]
@@ -118,6 +127,8 @@ end
 local function settle(q)
   if q.settled then return end
   q.settled = true
+  put_added(q, 'p')
+  put_added(q, 'r')
   local page = q.pages > 0 and (QUEUE_PAGES == 0 or q.leased + q.done < QUEUE_PAGES)
   local requisite = q.requisites > 0
   q.place = place(q, page or requisite)

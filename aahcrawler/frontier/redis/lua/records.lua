@@ -39,7 +39,7 @@ local function bucket(fp)
       buckets = math.max(total('buckets'), 1)
       base = base_for(buckets)
     end
-    last, last_key = fp, BUCKET .. string.format('%d', bucket_number(fp, buckets, base))
+    last, last_key = fp, BUCKET .. bucket_number(fp, buckets, base)
   end
   return last_key
 end
@@ -88,9 +88,13 @@ local function token_of(r)
   return string.format('%.0f-%.0f', r.batch, r.since)
 end
 
+-- What is kept of a URL as it stands; false for nothing.
+local function kept_of(fp)
+  return call('HGET', bucket(fp), fp)
+end
+
 -- The record of a URL that has not ended, or nil; its state; and what is kept of it as it stands.
-local function read(fp)
-  local raw = call('HGET', bucket(fp), fp)
+local function parsed(fp, raw)
   if not raw then return nil, false end
   if raw:byte(1) < RECORD then return nil, raw:sub(1, 1):lower(), raw end
   if raw:byte(1) == RECORD then
@@ -114,6 +118,10 @@ local function read(fp)
   end
   r.body = raw:sub(at)
   return r, r.state, raw
+end
+
+local function read(fp)
+  return parsed(fp, kept_of(fp))
 end
 
 local function packed_record(r)
