@@ -28,14 +28,9 @@ def uncollected() -> Iterator[None]:
 
 @contextmanager
 def seldom_collected() -> Iterator[None]:
-    """Look for garbage more rarely until the block ends, and not among what is there already.
-
-    A knowledge base and its indexes are hundreds of thousands of objects that stay as long as the crawl: to look at all
-    of them again and again is in vain, and to look once takes as long as to load the knowledge base.
-    """
+    """Look for garbage more rarely until the block ends, and then again among what was spared."""
     usual = gc.get_threshold()
     gc.set_threshold(YOUNG, *usual[1:])
-    gc.freeze()
     try:
         yield
     finally:
@@ -43,12 +38,12 @@ def seldom_collected() -> Iterator[None]:
         gc.unfreeze()
 
 
-def keep() -> None:
-    """Take what is there for what stays, the little garbage with it: what a crawl goes by was loaded while it runs."""
-    gc.freeze()
-
-
 def spare() -> None:
-    """Take what is there for what stays, but for garbage: one more crawl has been opened."""
+    """Take what is there, but for garbage, for what stays: a crawl has been opened, and what it goes by was loaded.
+
+    A knowledge base and its indexes are hundreds of thousands of objects that stay as long as the crawl: to look at all
+    of them again and again is in vain. That they are looked at once tells the collector how many there are, and so how
+    rarely it has to look at all that comes later.
+    """
     gc.collect()
     gc.freeze()

@@ -8,7 +8,7 @@ from threading import Lock
 from typing import Protocol
 
 from aahcrawler.crawl.directory.files import LOOK_EVERY, Stamps, stamps
-from aahcrawler.crawl.health.garbage_collection import keep, uncollected
+from aahcrawler.crawl.health.garbage_collection import spare, uncollected
 from aahcrawler.crawl.reload.validated_files import ValidatedFiles
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.adaptation_protocol import Adapter
@@ -96,7 +96,7 @@ class LiveKnowledgeBase:
         except LoadError as error:
             fail(error)
             return
-        keep()
+        spare()
         last = self._read
         while True:
             await asyncio.sleep(LOOK_EVERY)
