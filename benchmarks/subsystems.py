@@ -102,6 +102,7 @@ SUBSYSTEMS: Final[Mapping[str, str]] = {
     "aahcrawler.credentials": "wire, downloader",
     "aahcrawler.sessions": "wire, downloader",
     "aahcrawler.posted_forms": "wire, downloader",
+    "aahcrawler.public_suffixes": CALLER,
     "aahcrawler.urls": CALLER,
     # The crawl
     "aahcrawler.crawl": "handling of answers",
