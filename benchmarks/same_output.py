@@ -99,7 +99,7 @@ def differences(before: Written, after: Written) -> Iterator[tuple[str, str, str
 
 def crawled(checkout: Path, site: RecordedSite, seed: str, folder: Path, unknown: bool) -> Written:
     """Crawl a site that is served with a checkout of the project; return what was written."""
-    environment = {**os.environ, "PYTHONPATH": str(checkout)}
+    environment = {**os.environ, "PYTHONPATH": str(checkout), "PYTHONHASHSEED": "0"}
     if unknown:
         environment[KNOWLEDGE_BASE] = str(without_application(site, folder / "knowledge_base"))
     described = ICD.format(site=site.name, seed=seed, network=NETWORK, output=folder / "crawl")

@@ -34,8 +34,6 @@ _CLEAR = 10
 """The margin by which the profile of a language is nearest to a text, if the identification is certain."""
 _LOOKED_AT = 3
 """Parts of a text, each of which has to be in the language: menus and quotations are often in another."""
-_NEAREST = 3
-"""Languages that a text of a site may look like, of which the declared one has to be one."""
 _SHORTEST_CLEAR = 150
 """The length below which profiles are weighted by the number of people who use a language."""
 _FEW = 60
@@ -140,21 +138,15 @@ def language(text: str, declared: str = "", *, believed: bool = False) -> str | 
 
     The first 1,000 characters decide. ``declared`` is the code of the language that the page declares: if a quick test
     of a text that is long enough clearly agrees, there is no closer test. Where the declarations of a site are
-    ``believed``, it is enough that the text looks like that language and a few others.
+    ``believed``, it is enough that the quick test finds no language nearer to the text.
     """
     sample = text[:_SAMPLE]
     if sum(map(str.isalpha, sample[:_FEW])) < SHORTEST_SAMPLE and sum(map(str.isalpha, sample)) < SHORTEST_SAMPLE:
         return None
-    if declared and (_is_like(sample, declared) if believed else _is_clearly(sample, declared)):
+    if declared and (_margin(sample, declared) >= 0 if believed else _is_clearly(sample, declared)):
         return declared
     code, confidence = identifier().classify(sample)
     return code if len(code) == 2 and confidence >= _LIKELY else None
-
-
-def _is_like(sample: str, language: str) -> bool:
-    """Return whether the profile of a language is among those that are nearest to a text."""
-    ranks = cast("list[tuple[str, int]]", detect_fast(sample, n_results=_NEAREST))
-    return any(code == language for code, _ in ranks)
 
 
 def _is_clearly(sample: str, language: str) -> bool:
