@@ -1,5 +1,8 @@
 """What is named like the elements that expressions look for is found where the expressions fail."""
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -173,6 +176,13 @@ def test_what_holds_the_article_is_no_comment_on_it() -> None:
     assert RelaxationStrategy(shipped()).label(Question(page, APPLICATION, level, POSTS)) is None
 
 
+def test_what_a_form_asks_of_readers_is_no_post() -> None:
+    said = f'<div class="postbody">Lines and paragraphs break by themselves. {TEXTS[0]}</div>'
+    author = '<span class="author">Add a remark</span>'
+    assert example(f'<div class="post">{author}{said}</div>') is not None
+    assert example(f'<div class="post">{author}<form><textarea></textarea>{said}</form></div>') is None
+
+
 def test_nothing_is_claimed_where_nothing_is_named_like_it() -> None:
     assert example("".join(f"<p>{text}</p>" for text in TEXTS)) is None
     assert example('<div class="post"></div>') is None
@@ -227,6 +237,28 @@ def test_likeness_falls_with_each_thing_that_differs() -> None:
 def test_elements_are_found_by_a_word_of_their_names() -> None:
     table = NameTable(Outline(page_of('<p class="posts-body">x</p><p class="col-md-8">y</p>').tree))
     assert [name.token for _, name in table.like(hints("//div[@id='post']"))] == ["posts-body"]
+
+
+_LIKE = """
+from aahcrawler.adaptation.detection.name_hints import NameTable, hints
+from aahcrawler.induction.outline import Outline
+from tests.page.building import page_of
+
+names = " ".join(f'<p class="{word}-x"></p>' for word in ("tail", "harbour", "boat", "water", "storm"))
+table = NameTable(Outline(page_of(names).tree))
+print([name.token for _, name in table.like(hints("//p[@class='boat-storm-water-harbour-tail']"))])
+"""
+
+
+def test_names_come_in_one_order_whatever_that_of_sets() -> None:
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", _LIKE], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True
+        ).stdout
+        for seed in "1234"
+    }
+    assert len(told) == 1
+    assert b"storm-x" in told.pop()
 
 
 ENTRY = Extract(

@@ -118,7 +118,7 @@ class NameTable:
         """Return the names of the page similar to a wanted one, and the similarity."""
         found: dict[tuple[str, Name], float] = {}
         for hint in hints:
-            for stem in hint.name.stems:
+            for stem in sorted(hint.name.stems):  # A set has another order in each process.
                 for tag, name in self._by_stem.get(stem, ()):
                     found[tag, name] = max(found.get((tag, name), 0.0), similarity(hint, tag, name))
         return {key: value for key, value in found.items() if value > 0}

@@ -211,6 +211,7 @@ class _Relaxing:
         )
         if len(bodies) < IN_MOST * len(items):
             bodies, body_value = self._best(BODY, extents, self._holds_much)
+        bodies = {number: body for number, body in bodies.items() if not self._is_entered(items[number], body)}
         if len(bodies) < IN_MOST * len(items):
             return None
         objects = []
@@ -222,6 +223,11 @@ class _Relaxing:
         shares = (len(bodies) / len(items), len(authors) / len(items), len(dates) / len(items))
         confidence = self._confidence(value, body_value, keyed, shares)
         return _Candidate(name, tuple(objects), confidence, frozenset(bodies.values()), self._outline)
+
+    def _is_entered(self, item: int, body: int) -> bool:
+        """Return whether a body is in a form of its item: what a page asks of its readers, nobody has written yet."""
+        around = (body, *self._outline.ancestors(body))
+        return any(self._outline.tags[place] == "form" for place in around if place >= item)
 
     def _confidence(self, value: float, body_value: float, keyed: float, shares: tuple[float, float, float]) -> float:
         """Weigh the similarity of names, and the share of elements that have the values the action reads."""
