@@ -30,9 +30,8 @@ from aahcrawler.segments.reader import lines, segments
 from benchmarks.process_memory import run
 from benchmarks.recorded import PROJECT, RecordedSite, find_sites, recorded_sites, start_site
 from benchmarks.results import Cell, report
-from benchmarks.sites import ICD, KNOWLEDGE_BASE, LIMITED, BenchmarkError, without_application
+from benchmarks.sites import ICD, KNOWLEDGE_BASE, LIMITED, NETWORK, BenchmarkError, without_application
 
-NETWORK = "{allow_private: true}"
 UNRANKED = """\
 scoring: {weights: {text: 1, ranker: 0}}
 """

@@ -62,10 +62,6 @@ class BloomFilters:
         self._most = most_bits
         self._filters = [_Filter(np.zeros(min(FEWEST_BITS, most_bits) // 8, np.uint8))]
 
-    def news(self, hashes: Hashes) -> int:
-        """Add hashes, each given once; return how many of them were not known."""
-        return int(np.count_nonzero(self.new(hashes)))
-
     def new(self, hashes: Hashes) -> NDArray[np.bool_]:
         """Add hashes; return of each whether it was not known."""
         if not len(hashes):

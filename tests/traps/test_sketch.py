@@ -108,19 +108,21 @@ def test_the_oldest_pages_are_forgotten_and_a_restored_state_goes_on() -> None:
 def test_what_was_heard_is_not_new() -> None:
     heard = BloomFilters()
     shingle_sample = [sketch(text(2000, seed)).shingle_sample for seed in range(30)]
-    assert all(heard.news(each) > 0.9 * len(each) for each in shingle_sample)
-    assert [heard.news(each) for each in shingle_sample] == [0] * 30
+    assert all(heard.new(each).sum() > 0.9 * len(each) for each in shingle_sample)
+    assert [heard.new(each).sum() for each in shingle_sample] == [0] * 30
 
 
 def test_memory_is_bounded_and_the_last_is_still_known() -> None:
     heard, chance = BloomFilters(most_bits=1 << 17), np.random.default_rng(1)
     for _ in range(300):
         shingle_sample = chance.integers(0, 2**64, 300, np.uint64)
-        assert heard.news(shingle_sample) > 280
-        assert heard.news(shingle_sample) < 10, "a few were taken for known, and what they were taken for is forgotten"
+        assert heard.new(shingle_sample).sum() > 280
+        assert heard.new(shingle_sample).sum() < 10, (
+            "a few were taken for known, and what they were taken for is forgotten"
+        )
         assert heard.size <= 3 * (1 << 17) // 8
     restored = BloomFilters.restored(heard.state(), most_bits=1 << 17)
-    assert restored.news(shingle_sample) < 10
+    assert restored.new(shingle_sample).sum() < 10
 
 
 def test_lately_forgets_the_oldest() -> None:
