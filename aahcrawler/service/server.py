@@ -14,10 +14,10 @@ from typing import Any, cast
 import uvicorn
 
 from aahcrawler.frontier.server.environment import REDIS_URL
-from aahcrawler.service.access import TokenError, is_loopback, read_token
-from aahcrawler.service.app import ServiceSettings, create_app
-from aahcrawler.service.catalog import Catalog
-from aahcrawler.service.unfinished_heads import HttpProtocol, UnfinishedHeads
+from aahcrawler.service.api.app import ServiceSettings, create_app
+from aahcrawler.service.catalog.crawl_catalog import Catalog
+from aahcrawler.service.web.access import TokenError, is_loopback, read_token
+from aahcrawler.service.web.unfinished_heads import HttpProtocol, UnfinishedHeads
 
 TOKEN = "AAH_SERVICE_TOKEN"  # noqa: S105 (the name of a variable)
 HOST, PORT = "127.0.0.1", 8380

@@ -17,9 +17,9 @@ from aahcrawler.crawls import frontier_name, frontier_settings, number
 from aahcrawler.frontier.redis.frontier import RedisFrontier
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 from aahcrawler.layout import FRONTIER
-from aahcrawler.service.app import ServiceSettings
+from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.server import Listening, server_config
-from aahcrawler.service.unfinished_heads import UnfinishedHeads
+from aahcrawler.service.web.unfinished_heads import UnfinishedHeads
 from online_analysis.icd import Icd
 from tests.crawl.crawling import PATIENCE
 

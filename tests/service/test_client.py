@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from aahcrawler.crawl.peers.score_push import PushPolicy, ScoredUrl, ScorePusher
-from aahcrawler.service.app import ServiceSettings
-from aahcrawler.service.catalog import Catalog
+from aahcrawler.service.api.app import ServiceSettings
+from aahcrawler.service.catalog.crawl_catalog import Catalog
 from tests.crawl.crawling import PATIENCE
 from tests.service.asking import begun, running, serving
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.service.app import ServiceSettings
-from aahcrawler.service.catalog import Catalog
-from aahcrawler.service.unfinished_heads import UnfinishedHeads, most_connections
+from aahcrawler.service.api.app import ServiceSettings
+from aahcrawler.service.catalog.crawl_catalog import Catalog
+from aahcrawler.service.web.unfinished_heads import UnfinishedHeads, most_connections
 from tests.crawl.crawling import until
 from tests.service.asking import Service, serving
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.service.app import ServiceSettings
-from aahcrawler.service.catalog import Catalog
+from aahcrawler.service.api.app import ServiceSettings
+from aahcrawler.service.catalog.crawl_catalog import Catalog
 from tests.crawl.crawling import running, until
 from tests.crawl.gate import Gate
 from tests.crawl.site import Answer, Reply, Site, html, links, serving

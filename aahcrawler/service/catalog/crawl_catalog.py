@@ -12,7 +12,7 @@ from aahcrawler.definitions import DefinitionError, read_definition
 from aahcrawler.frontier.server.server_process import served_at
 from aahcrawler.layout import DEFINITION, FRONTIER, SUMMARY, TOMBSTONES
 from aahcrawler.segments import DamageError
-from aahcrawler.service.url_admission import Admission
+from aahcrawler.service.catalog.url_admission import Admission
 from aahcrawler.tombstones import TakenDown
 from online_analysis.icd import Icd
 

@@ -11,8 +11,8 @@ from aahcrawler.frontier.protocol import FrontierFullError, FrontierSettings, Fr
 from aahcrawler.frontier.redis.frontier import RedisFrontier
 from aahcrawler.frontier.redis.redis_client import connect
 from aahcrawler.frontier.server.environment import REDIS_URL
-from aahcrawler.service.catalog import Crawl
-from aahcrawler.service.problems import NOT_RUNNING, OVER, UNAVAILABLE, ProblemError
+from aahcrawler.service.catalog.crawl_catalog import Crawl
+from aahcrawler.service.web.problems import NOT_RUNNING, OVER, UNAVAILABLE, ProblemError
 
 _RETRY = {"Retry-After": "5"}
 _logger = logging.getLogger(__name__)

@@ -8,8 +8,8 @@ from fastapi import Request
 from pydantic_core import from_json
 from starlette.requests import ClientDisconnect
 
-from aahcrawler.service.posted_items import Item, Result, read_item
-from aahcrawler.service.problems import BAD_JSON, TOO_LARGE, TOO_SLOW, ProblemError
+from aahcrawler.service.api.posted_items import Item, Result, read_item
+from aahcrawler.service.web.problems import BAD_JSON, TOO_LARGE, TOO_SLOW, ProblemError
 
 AT_ONCE = 500
 """Items of a stream that are applied together."""

@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from aahcrawler import urls
 from aahcrawler.frontier.posting import Effect, Post, Posted
 from aahcrawler.frontier.protocol import Offer
-from aahcrawler.service.catalog import Crawl
-from aahcrawler.service.gateway import Gateway
-from aahcrawler.service.journal import Journal
-from aahcrawler.service.posted_items import Item, Outcome, Result, identity, invalid
-from aahcrawler.service.url_admission import Fault, Target
+from aahcrawler.service.api.journal import Journal
+from aahcrawler.service.api.posted_items import Item, Outcome, Result, identity, invalid
+from aahcrawler.service.catalog.crawl_catalog import Crawl
+from aahcrawler.service.catalog.gateway import Gateway
+from aahcrawler.service.catalog.url_admission import Fault, Target
 
 _OUTCOMES = {
     Effect.ADDED: Outcome.ACCEPTED,

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from pydantic import BaseModel
 
 from aahcrawler.frontier.protocol import State
-from aahcrawler.service.catalog import Crawl
-from aahcrawler.service.gateway import Gateway
-from aahcrawler.service.problems import BAD_URL, NO_URL, ProblemError
-from aahcrawler.service.url_admission import Fault
+from aahcrawler.service.catalog.crawl_catalog import Crawl
+from aahcrawler.service.catalog.gateway import Gateway
+from aahcrawler.service.catalog.url_admission import Fault
+from aahcrawler.service.web.problems import BAD_URL, NO_URL, ProblemError
 
 
 class CountsShown(BaseModel):

@@ -11,18 +11,18 @@ from fastapi import APIRouter, Depends, FastAPI, Header, Query, Request, Respons
 from pydantic import BaseModel, TypeAdapter
 
 from aahcrawler import __version__, urls
-from aahcrawler.service import problems
-from aahcrawler.service.access import AccessLog, Door
-from aahcrawler.service.catalog import Catalog, Crawl
-from aahcrawler.service.gateway import Gateway
-from aahcrawler.service.intake import Batch, Intake
-from aahcrawler.service.joint_steps import JointSteps
-from aahcrawler.service.journal import Journal
-from aahcrawler.service.overview import CrawlShown, Overview, UrlShown
-from aahcrawler.service.posted_items import Answer, Item, Outcome, Result, read_line
-from aahcrawler.service.problems import BAD_TYPE, NO_CRAWL, ProblemDetails, ProblemError
-from aahcrawler.service.request_bodies import Limits, parse_whole, read_stream, read_whole
-from aahcrawler.service.shared_catalog import catalog_of
+from aahcrawler.service.api.intake import Batch, Intake
+from aahcrawler.service.api.joint_steps import JointSteps
+from aahcrawler.service.api.journal import Journal
+from aahcrawler.service.api.overview import CrawlShown, Overview, UrlShown
+from aahcrawler.service.api.posted_items import Answer, Item, Outcome, Result, read_line
+from aahcrawler.service.api.request_bodies import Limits, parse_whole, read_stream, read_whole
+from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
+from aahcrawler.service.catalog.gateway import Gateway
+from aahcrawler.service.catalog.shared_catalog import catalog_of
+from aahcrawler.service.web import problems
+from aahcrawler.service.web.access import AccessLog, Door
+from aahcrawler.service.web.problems import BAD_TYPE, NO_CRAWL, ProblemDetails, ProblemError
 
 JSON, NDJSON = "application/json", "application/x-ndjson"
 THREADS = 8

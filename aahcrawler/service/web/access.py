@@ -10,9 +10,9 @@ from fastapi.requests import HTTPConnection
 from fastapi.security import HTTPBearer
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from aahcrawler.service.problems import MISDIRECTED, UNAUTHORISED, ProblemError
+from aahcrawler.service.web.problems import MISDIRECTED, UNAUTHORISED, ProblemError
 
-access_log = logging.getLogger("aahcrawler.service.access")
+access_log = logging.getLogger("aahcrawler.service.web.access")
 
 SHORTEST_TOKEN = 16
 _DESCRIPTION = "The token that the service was started with, if it was."

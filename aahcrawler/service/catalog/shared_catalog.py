@@ -9,9 +9,9 @@ from aahcrawler.definition_bundle import unpacked
 from aahcrawler.frontier.protocol import FrontierUnavailableError
 from aahcrawler.frontier.redis.registry import RedisRegistry
 from aahcrawler.frontier.registry import CrawlState, Registered, RegistryError, UnknownCrawlError
-from aahcrawler.service.catalog import Catalog, Crawl
-from aahcrawler.service.problems import UNAVAILABLE, ProblemError
-from aahcrawler.service.url_admission import Admission
+from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
+from aahcrawler.service.catalog.url_admission import Admission
+from aahcrawler.service.web.problems import UNAVAILABLE, ProblemError
 from online_analysis.icd import IcdError
 
 _RETRY = {"Retry-After": "5"}

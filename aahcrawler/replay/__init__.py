@@ -1,0 +1,1 @@
+"""Replay: what was captured, shown from the archive alone."""
