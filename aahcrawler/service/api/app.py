@@ -18,8 +18,7 @@ from aahcrawler.service.api.overview import CrawlShown, Overview, UrlShown
 from aahcrawler.service.api.posted_items import Answer, Item, Outcome, Result, read_line
 from aahcrawler.service.api.request_bodies import Limits, parse_whole, read_stream, read_whole
 from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
-from aahcrawler.service.catalog.gateway import Gateway
-from aahcrawler.service.catalog.shared_catalog import catalog_of
+from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.web import problems
 from aahcrawler.service.web.access import AccessLog, Door
 from aahcrawler.service.web.problems import BAD_TYPE, NO_CRAWL, ProblemDetails, ProblemError
@@ -52,14 +51,14 @@ class Health(BaseModel):
 
 def create_app(settings: ServiceSettings) -> FastAPI:
     """Return the application. Blocking work runs in threads of its own."""
-    gateway = Gateway(settings.shared)
-    desk = Desk(settings, gateway)
+    reach = Reach.of(settings.catalog, settings.shared)
+    desk = Desk(reach, settings.limits)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         yield
         desk.close()
-        gateway.close()
+        reach.close()
 
     app = FastAPI(
         title="AAHCrawler",
@@ -86,20 +85,20 @@ class Posted:
 class Desk:
     """Answers requests."""
 
-    def __init__(self, settings: ServiceSettings, gateway: Gateway) -> None:
-        self._catalog, self._limits = catalog_of(settings.shared, settings.catalog), settings.limits
-        self._intake = Intake(gateway, Journal())
-        self._overview = Overview(gateway)
+    def __init__(self, reach: Reach, limits: Limits) -> None:
+        self._reach, self._limits = reach, limits
+        self._intake = Intake(reach.gateway, Journal())
+        self._overview = Overview(reach.gateway)
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="service")
         self._small = JointSteps(self._step)
 
     async def crawls(self) -> list[CrawlShown]:
         """List crawls."""
-        return await self._run(lambda: [self._overview.crawl(crawl) for crawl in self._catalog.crawls()])
+        return await self._run(lambda: [self._overview.crawl(crawl) for crawl in self._reach.crawls()])
 
     async def url(self, name: str, url: str) -> UrlShown:
         """Show a URL of a crawl."""
-        return await self._run(lambda: self._overview.url(self._known(name), url))
+        return await self._run(lambda: self._overview.url(self._reach.crawl(name), url))
 
     async def take(self, name: str, request: Request, key: str) -> Response:
         """Apply a posted body."""
@@ -116,14 +115,13 @@ class Desk:
     def close(self) -> None:
         """Wait for requests in progress."""
         self._threads.shutdown()
-        self._catalog.close()
 
     async def _step(self, name: str, posted: Sequence[Posted]) -> Sequence[Response | Exception]:
         return await self._run(self._take_small, name, posted)
 
     def _take_small(self, name: str, posted: Sequence[Posted]) -> Sequence[Response | Exception]:
         """Apply the bodies of several requests in one step; what is no body that can be applied has its own answer."""
-        crawl = self._known(name)
+        crawl = self._reach.crawl(name)
         batches = [self._batch(each) for each in posted]
         sound = [each for each in batches if isinstance(each, Batch)]
         results = iter(self._intake.take_all(crawl, sound) if sound else ())
@@ -153,16 +151,7 @@ class Desk:
         return results
 
     async def _crawl(self, name: str) -> Crawl:
-        return await self._run(self._known, name)
-
-    def _known(self, name: str) -> Crawl:
-        crawl = self._catalog.crawl(name)
-        if crawl is None:
-            raise ProblemError(
-                NO_CRAWL,
-                "no crawl of this id has begun in this service's folders, or was submitted",
-            )
-        return crawl
+        return await self._run(self._reach.crawl, name)
 
     async def _run(self, operation: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         loop = asyncio.get_running_loop()

@@ -1,1 +1,1 @@
-"""The crawler cockpit: pages in a browser, from which a crawl is watched, steered and looked at (ARCOMEM, section 3.5)."""
+"""The crawler cockpit: a crawl watched, steered and looked at in a browser (ARCOMEM, section 3.5)."""

@@ -1,0 +1,46 @@
+"""The crawls of a service, and the way to the frontier of each."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from aahcrawler.frontier.redis.frontier import RedisFrontier
+from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
+from aahcrawler.service.catalog.gateway import Gateway
+from aahcrawler.service.catalog.shared_catalog import SharedCatalog, catalog_of
+from aahcrawler.service.web.problems import NO_CRAWL, ProblemError
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Finds crawls by id, and lends their frontiers. It may be used by several threads at once."""
+
+    catalog: Catalog | SharedCatalog
+    gateway: Gateway
+
+    @classmethod
+    def of(cls, local: Catalog, shared: str | None) -> "Reach":
+        """Return the reach of a service: the crawls of its folders, and those of its shared server, if it has one."""
+        return cls(catalog_of(shared, local), Gateway(shared))
+
+    def crawls(self) -> tuple[Crawl, ...]:
+        """Return every crawl that is known."""
+        return self.catalog.crawls()
+
+    def crawl(self, name: str) -> Crawl:
+        """Return the crawl of an id. Raise ``ProblemError`` where there is none."""
+        crawl = self.catalog.crawl(name)
+        if crawl is None:
+            raise ProblemError(NO_CRAWL, "no crawl of this id has begun in this service's folders, or was submitted")
+        return crawl
+
+    @contextmanager
+    def frontier(self, crawl: Crawl) -> Iterator[RedisFrontier]:
+        """Lend the frontier of a crawl. Raise ``ProblemError`` where it cannot be reached now."""
+        with self.gateway.frontier(crawl) as frontier:
+            yield frontier
+
+    def close(self) -> None:
+        """Let go of every connection."""
+        self.catalog.close()
+        self.gateway.close()
