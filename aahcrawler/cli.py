@@ -244,6 +244,24 @@ def serve(
         run(crawls or [], Listening(host, port, token_file, rate))
 
 
+@app.command()
+def replay(
+    crawls: Annotated[
+        list[Path], typer.Argument(metavar="CRAWL...", help="Folders of crawls, or folders that hold some.")
+    ],
+    host: Annotated[
+        str, typer.Option("--host", help="The name or IP address to listen on: one of this machine's own.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0 takes a free one.")] = 8381,
+) -> None:
+    """Show the captures of crawls in a browser on this machine, from the archive alone, until Ctrl-C."""
+    from aahcrawler.replay.replay_server import RefusedToReplayError
+    from aahcrawler.replay.replay_server import serve as run
+
+    with told(RefusedToReplayError):
+        run(crawls, host, port, typer.echo)
+
+
 def _finish_takedowns(arguments: Sequence[str]) -> None:
     """Finish takedowns that were cut short in the folders that a command is given, or in those right below them."""
     for argument in arguments:
