@@ -4,7 +4,27 @@ The segments of ``objects/`` and ``scores/`` are what is kept, and the index is 
 what was added, step by step, also while the crawl runs, and may be removed at any time.
 """
 
-from aahcrawler.page_index.index_builder import Coverage, IndexBuilder
+from aahcrawler.page_index.index_builder import (
+    Coverage,
+    IndexBuilder,
+    coverage,
+    is_behind,
+    is_rewritten,
+    member_at,
+    url_key,
+)
 from aahcrawler.page_index.index_file import IndexFile
+from aahcrawler.page_index.page_tallies import Course, Point
 
-__all__ = ["Coverage", "IndexBuilder", "IndexFile"]
+__all__ = [
+    "Course",
+    "Coverage",
+    "IndexBuilder",
+    "IndexFile",
+    "Point",
+    "coverage",
+    "is_behind",
+    "is_rewritten",
+    "member_at",
+    "url_key",
+]

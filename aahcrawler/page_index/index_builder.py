@@ -23,25 +23,22 @@ STEP: Final = 250
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _JUDGED: Final = re.compile(rb'\{"entry":"page","at":(\d+),"url":("(?:[^"\\]|\\.)*")')
-_CAPTURE: Final = f"INSERT INTO capture VALUES ({', '.join('?' * 27)})"
+_CAPTURE: Final = "INSERT INTO capture VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How far the index reaches: so many captures, from so many bytes of the segments there are.
+    """How far the index reaches: so many captures, from ``covered`` of the ``size`` bytes that describe captures.
 
-    ``damaged`` names segments that cannot be read to their end, with the reason.
+    ``is_complete`` says that nothing is left in any segment. ``damaged`` names segments that cannot be read to their
+    end, with the reason.
     """
 
     captures: int
     covered: int
     size: int
+    is_complete: bool
     damaged: tuple[str, ...] = ()
-
-    @property
-    def is_complete(self) -> bool:
-        """Return whether all of the segments is in the index."""
-        return self.covered >= self.size
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +91,10 @@ class IndexBuilder:
                     break
             self._store()
         return left <= 0
+
+    def is_rewritten(self) -> bool:
+        """Return whether something was removed from the segments, so that the index has to be begun anew."""
+        return is_rewritten(self._base, self._crawl)
 
     def _begin(self) -> None:
         self._tally = Tally()
@@ -227,9 +228,13 @@ class IndexBuilder:
 def coverage(base: sqlite3.Connection) -> Coverage:
     """Return how far the index reaches."""
     captures = base.execute("SELECT coalesce(sum(n), 0) FROM tally WHERE topic = 'captures'").fetchone()[0]
-    covered, size = base.execute("SELECT coalesce(sum(covered), 0), coalesce(sum(size), 0) FROM segment").fetchone()
+    covered, size = base.execute(
+        "SELECT coalesce(sum(covered), 0), coalesce(sum(size), 0) FROM segment WHERE folder = ?", (OBJECTS,)
+    ).fetchone()
+    is_complete = base.execute("SELECT 1 FROM segment WHERE covered < size LIMIT 1").fetchone() is None
     damaged = base.execute("SELECT folder, name, damage FROM segment WHERE damage IS NOT NULL ORDER BY id").fetchall()
-    return Coverage(captures, covered, size, tuple(f"{folder}/{name}: {said}" for folder, name, said in damaged))
+    told = tuple(f"{folder}/{name}: {damage}" for folder, name, damage in damaged)
+    return Coverage(captures, covered, size, is_complete=is_complete, damaged=told)
 
 
 def is_behind(base: sqlite3.Connection, crawl: Path) -> bool:

@@ -59,10 +59,6 @@ CREATE TABLE course (crawl INTEGER PRIMARY KEY, width INTEGER NOT NULL, points T
 """
 
 
-class PageIndexError(Exception):
-    """Raised where the index cannot be asked; the message tells cause and remedy."""
-
-
 class IndexFile:
     """The file in which the index of a folder is: in the folder itself, or in a temporary one.
 

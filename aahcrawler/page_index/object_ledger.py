@@ -141,7 +141,9 @@ class ObjectLedger:
 
     def _count(self, number: int, values: tuple[str | None, ...]) -> None:
         kind, _, title, author, date, excerpt, *_ = values
-        self._base.execute("INSERT INTO words (rowid, title, author, excerpt) VALUES (?, ?, ?, ?)", (number, title, author, excerpt))
+        self._base.execute(
+            "INSERT INTO words (rowid, title, author, excerpt) VALUES (?, ?, ?, ?)", (number, title, author, excerpt)
+        )
         self._tally_fields(kind or "", (title, author, date), 1)
 
     def _discount(self, number: int, known: Iterable[str | None]) -> None:

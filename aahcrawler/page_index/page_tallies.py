@@ -88,17 +88,17 @@ class Course:
 
     def _halve(self) -> None:
         self.width *= 2
-        joined = []
-        for first, second in zip(self.points[::2], [*self.points[1::2], None], strict=False):
-            if second is not None:
-                first = Point(
-                    second.last_at,
-                    first.pages + second.pages,
-                    first.relevant + second.relevant,
-                    first.relevance + second.relevance,
-                )
-            joined.append(first)
-        self.points = joined
+        pairs = zip(self.points[::2], self.points[1::2], strict=False)
+        joined = [
+            Point(
+                second.last_at,
+                first.pages + second.pages,
+                first.relevant + second.relevant,
+                first.relevance + second.relevance,
+            )
+            for first, second in pairs
+        ]
+        self.points = joined + self.points[2 * len(joined) :]
 
     def store(self, base: sqlite3.Connection, crawl: int) -> None:
         """Keep it in the index."""
