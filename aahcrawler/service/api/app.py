@@ -57,9 +57,9 @@ class Health(BaseModel):
     version: str = __version__
 
 
-def create_app(settings: ServiceSettings) -> FastAPI:
-    """Return the application. Blocking work runs in threads of its own."""
-    reach = Reach.of(settings.catalog, settings.shared)
+def create_app(settings: ServiceSettings, reach: Reach | None = None) -> FastAPI:
+    """Return the application. Blocking work runs in threads of its own. A ``reach`` that is given is closed with it."""
+    reach = reach or Reach.of(settings.catalog, settings.shared)
     desk = Desk(reach, settings.limits)
 
     @asynccontextmanager
