@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from aahcrawler.frontier.redis.frontier import RedisFrontier
+from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
 from aahcrawler.service.catalog.gateway import Gateway
 from aahcrawler.service.catalog.shared_catalog import SharedCatalog, catalog_of
@@ -35,9 +35,9 @@ class Reach:
         return crawl
 
     @contextmanager
-    def frontier(self, crawl: Crawl) -> Iterator[RedisFrontier]:
-        """Lend the frontier of a crawl. Raise ``ProblemError`` where it cannot be reached now."""
-        with self.gateway.frontier(crawl) as frontier:
+    def frontier(self, crawl: Crawl) -> Iterator[RedisControl]:
+        """Lend the frontier of a crawl, whether or not it runs. Raise ``ProblemError`` where it cannot be reached."""
+        with self.gateway.frontier_at_rest(crawl) as frontier:
             yield frontier
 
     def close(self) -> None:
