@@ -20,7 +20,7 @@ def fetched_urls(folder: Path) -> Iterator[str]:
     for path in chain(indexes.glob(f"*{SORTED}"), indexes.glob(f"*{LINES}")):
         try:
             with path.open("rb") as file:
-                yield from (url for line in iter(lambda: file.readline(_LONGEST_LINE), b"") if (url := _url(line)))  # noqa: B023
+                yield from (url for line in iter(lambda: file.readline(_LONGEST_LINE), b"") if (url := _url(line)))
         except FileNotFoundError:  # It was put into the index just now.
             continue
 

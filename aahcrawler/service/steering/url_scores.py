@@ -2,6 +2,7 @@
 
 import secrets
 from typing import Final
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
@@ -10,11 +11,14 @@ from aahcrawler.frontier.control import Revisit
 from aahcrawler.frontier.posting import CONTENT_BYTES, KEY_BYTES, Effect, Post, Wish
 from aahcrawler.frontier.protocol import Offer, Rescore, State
 from aahcrawler.frontier.redis.control import RedisControl
+from aahcrawler.scope import RULE
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.catalog.url_admission import Fault, Target
 from aahcrawler.service.steering.steering_log import note
 from aahcrawler.service.web.problems import BAD_URL, CONFLICT, NO_URL, ProblemError
+from aahcrawler.urls import queue_of
+from online_analysis.url_patterns import LONGEST
 
 LONGEST_WAIT: Final = 366 * 86400.0
 """Seconds after which a page may be fetched again at the latest."""
@@ -76,9 +80,7 @@ def rescore(reach: Reach, crawl: Crawl, by: str, url: str, score: float) -> UrlD
     return done
 
 
-def _posted_score(
-    frontier: RedisControl, crawl: Crawl, target: Target, score: float, state: State
-) -> tuple[bool, str]:
+def _posted_score(frontier: RedisControl, crawl: Crawl, target: Target, score: float, state: State) -> tuple[bool, str]:
     """Post the score of what was not to be set; return whether it was applied, and what to say."""
     if state is not State.QUEUED:
         return False, f"it is {state}, and only what is queued has a score that counts"
@@ -169,16 +171,21 @@ _REMEDIES: Final = {
 
 def _admitting(crawl: Crawl, target: Target, reason: str) -> tuple[dict[str, JsonValue], str]:
     """Return the changes of the scope that let a URL in, and how to go on."""
-    scope = crawl.icd.scope
-    if reason == "not_allowed" or (reason == "other_site" and scope.allow):
-        return {"scope.allow": [*scope.allow, target.url]}, "scope.allow gets the URL itself; then fetch it now"
+    scope, (scheme, _, rest) = crawl.icd.scope, target.url.partition("://")
+    only = f"{scheme}*://{rest}"  # With a star, so that it is the whole URL and no text that occurs in some.
+    if len(only) > LONGEST:
+        return {}, f"scope.allow takes patterns of up to {LONGEST:,} characters, and the URL is longer"
+    if reason == "not_allowed":
+        return {"scope.allow": [*scope.allow, only]}, "scope.allow gets this URL; then fetch it now"
+    if reason == "other_site" and scope.allow:
+        wider = "what scope.allow lets in is then wanted on all sites, not on those of the seeds alone"
+        return {"scope.sites": "anywhere", "scope.allow": [*scope.allow, only]}, f"{wider}; then fetch it now"
     if reason == "other_site":
-        return {}, (
-            "it is on another site than the seeds, and scope.allow is empty: with an entry there nothing else would be "
-            "wanted. Set scope.sites to anywhere, with entries of scope.allow for all sites that are wanted"
-        )
-    if reason.startswith("rule:"):
-        return {}, f"the rule {reason.removeprefix('rule:')!r} of scope.rules refuses it; change that rule"
+        hosts = sorted({f"host:{urlsplit(f'//{queue_of(seed)}').hostname}" for seed in crawl.icd.seeds})
+        told = "scope.allow gets the sites of the seeds and this URL, in the place of scope.sites; then fetch it now"
+        return {"scope.sites": "anywhere", "scope.allow": [*hosts, only]}, told
+    if reason.startswith(RULE):
+        return {}, f"the rule {reason.removeprefix(RULE)!r} of scope.rules refuses it; change that rule"
     return {}, _REMEDIES.get(reason, f"the reason is {reason}; no change of the scope lets it in")
 
 
