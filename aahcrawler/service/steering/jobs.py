@@ -37,7 +37,7 @@ class JobState(StrEnum):
 
 
 class JobShown(BaseModel):
-    """A job: what it is, how many URLs it has gone through of how many (``total`` is None where not known).
+    """A job: what it is, how many URLs it has gone through of about how many (None where not known).
 
     ``result`` is there once it is done, ``detail`` says why it failed.
     """
@@ -179,6 +179,7 @@ def _done(work: Work, progress: Progress) -> BaseModel:
 
 def _shown(job: _Job) -> JobShown:
     state, detail, result = _state(job)
+    done, total = job.progress.done, job.progress.total
     return JobShown(
         id=job.id,
         kind=job.task.kind,
@@ -186,8 +187,8 @@ def _shown(job: _Job) -> JobShown:
         by=job.task.by,
         begun_at=job.begun_at,
         state=state,
-        done=job.progress.done,
-        total=job.progress.total,
+        done=done,
+        total=None if total is None else max(done, total),
         detail=detail,
         result=result,
     )
