@@ -12,6 +12,7 @@ from fastapi import APIRouter, Depends, FastAPI, Header, Query, Request, Respons
 from pydantic import BaseModel, TypeAdapter
 
 from aahcrawler import __version__, urls
+from aahcrawler.service.api.definition_routes import definition_routes
 from aahcrawler.service.api.intake import Batch, Intake
 from aahcrawler.service.api.joint_steps import JointSteps
 from aahcrawler.service.api.journal import Journal
@@ -20,13 +21,14 @@ from aahcrawler.service.api.page_routes import page_routes
 from aahcrawler.service.api.posted_items import Answer, Item, Outcome, Result, read_line
 from aahcrawler.service.api.problem_responses import problem_responses
 from aahcrawler.service.api.request_bodies import Limits, parse_whole, read_stream, read_whole
+from aahcrawler.service.api.steering_routes import steering_routes
 from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
 from aahcrawler.service.catalog.reach import Reach
-from aahcrawler.service.views.page_indexes import PageIndexes
+from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.web import problems
 from aahcrawler.service.web.access import AccessLog
 from aahcrawler.service.web.entrance import BEARER, Entrance, Guard
-from aahcrawler.service.web.problems import BAD_TYPE, NO_CRAWL, ProblemDetails, ProblemError
+from aahcrawler.service.web.problems import BAD_TYPE, NO_CRAWL, ProblemError
 from aahcrawler.service.web.rates import Rates
 from aahcrawler.service.web.roles import Role, needs
 from aahcrawler.service.web.tokens import Tokens
@@ -60,20 +62,16 @@ class Health(BaseModel):
     version: str = __version__
 
 
-def create_app(settings: ServiceSettings, reach: Reach | None = None, indexes: PageIndexes | None = None) -> FastAPI:
-    """Return the application. Blocking work runs in threads of its own.
-
-    A ``reach`` and ``indexes`` that are given are closed with it.
-    """
-    reach, indexes = reach or Reach.of(settings.catalog, settings.shared), indexes or PageIndexes()
-    desk = Desk(reach, settings.limits)
+def create_app(settings: ServiceSettings, instruments: Instruments | None = None) -> FastAPI:
+    """Return the application. Blocking work runs in threads of its own. Instruments that are given are closed with it."""
+    shown_by = instruments or Instruments.of(Reach.of(settings.catalog, settings.shared))
+    desk = Desk(shown_by.reach, settings.limits)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         yield
         desk.close()
-        indexes.close()
-        reach.close()
+        shown_by.close()
 
     app = FastAPI(
         title="AAHCrawler",
@@ -87,12 +85,11 @@ def create_app(settings: ServiceSettings, reach: Reach | None = None, indexes: P
     app.add_middleware(AccessLog)
     app.include_router(_open_routes())
     app.include_router(_routes(desk), dependencies=[Depends(BEARER)])
-    app.include_router(
-        page_routes(reach, indexes),
-        prefix="/v1",
-        dependencies=[Depends(BEARER)],
-        responses=problem_responses(*problems.ENTRANCE),
-    )
+    reach, helm = shown_by.reach, shown_by.helm
+    for router in (page_routes(reach, shown_by.indexes), definition_routes(helm), steering_routes(helm)):
+        app.include_router(
+            router, prefix="/v1", dependencies=[Depends(BEARER)], responses=problem_responses(*problems.ENTRANCE)
+        )
     return app
 
 
@@ -238,11 +235,6 @@ _ANSWERS: dict[str, Any] = {
 }
 
 
-def _problem(*kinds: problems.Kind) -> dict[int | str, dict[str, Any]]:
-    content = {problems.MEDIA_TYPE: {"schema": ProblemDetails.model_json_schema()}}
-    return {int(kind.status): {"description": kind.title, "content": content} for kind in kinds}
-
-
 def _open_routes() -> APIRouter:
     router = APIRouter()
 
@@ -255,14 +247,16 @@ def _open_routes() -> APIRouter:
 
 
 def _routes(desk: Desk) -> APIRouter:
-    router = APIRouter(prefix="/v1", responses=_problem(*problems.ENTRANCE))
+    router = APIRouter(prefix="/v1", responses=problem_responses(*problems.ENTRANCE))
 
     @router.get("/crawls")
     async def list_crawls() -> list[CrawlShown]:
         """List the crawls that have begun, with the counts of those that can be asked now."""
         return await desk.crawls()
 
-    @router.get("/crawls/{crawl}/urls", responses=_problem(problems.NO_URL, problems.BAD_URL, problems.NOT_RUNNING))
+    @router.get(
+        "/crawls/{crawl}/urls", responses=problem_responses(problems.NO_URL, problems.BAD_URL, problems.NOT_RUNNING)
+    )
     async def show_url(
         crawl: str, url: Annotated[str, Query(max_length=4 * urls.MAX_LENGTH, examples=["https://forum.example.org/"])]
     ) -> UrlShown:
@@ -275,7 +269,7 @@ def _routes(desk: Desk) -> APIRouter:
         dependencies=[Depends(needs(Role.SCORE))],
         responses={
             200: {"content": {JSON: _ANSWERS, NDJSON: {"schema": {"type": "string"}}}},
-            **_problem(NO_CRAWL, problems.OVER, problems.TOO_LARGE, BAD_TYPE, problems.NOT_RUNNING),
+            **problem_responses(NO_CRAWL, problems.OVER, problems.TOO_LARGE, BAD_TYPE, problems.NOT_RUNNING),
         },
         openapi_extra={"requestBody": _BODY},
     )
