@@ -177,11 +177,19 @@ Duration = Annotated[
 Size = Annotated[int, BeforeValidator(_size), Field(ge=0), WithJsonSchema(SIZE_SCHEMA)]
 Moment = Annotated[datetime, BeforeValidator(_moment), WithJsonSchema(MOMENT_SCHEMA)]
 Pattern = Annotated[str, AfterValidator(_pattern)]
-WebUrl = Annotated[str, AfterValidator(_web_address)]
+WebUrl = Annotated[
+    str, AfterValidator(_web_address), WithJsonSchema({"type": "string", "pattern": r"^\s*[hH][tT][tT][pP][sS]?:"})
+]
 Line = Annotated[str, Field(max_length=1000), AfterValidator(_line)]
-Language = Annotated[str, AfterValidator(_language)]
+Language = Annotated[
+    str, AfterValidator(_language), WithJsonSchema({"type": "string", "pattern": r"^\s*[a-zA-Z]{2}\s*$"})
+]
 Host = Annotated[str, AfterValidator(as_host)]
-FolderName = Annotated[str, AfterValidator(_folder_name)]
+FolderName = Annotated[
+    str,
+    AfterValidator(_folder_name),
+    WithJsonSchema({"type": ["string", "integer"], "pattern": r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?$"}),
+]
 FileName = Annotated[str, Field(max_length=1000), AfterValidator(str.strip)]
 Score = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0, le=10**15)]
