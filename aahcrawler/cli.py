@@ -11,6 +11,7 @@ import typer
 
 from aahcrawler.archive.commands import Folder, archive_app
 from aahcrawler.authoring.commands import kb_app
+from aahcrawler.authoring.definition_commands import definition_app
 from aahcrawler.authoring.learned_commands import learned_app
 from aahcrawler.crawl.cluster.worker_commands import worker_app
 from aahcrawler.exits import MISTAKE, told
@@ -31,6 +32,7 @@ app = typer.Typer(
     add_completion=False,
 )
 icd_app = typer.Typer(help="Intelligent Crawl Definitions.", no_args_is_help=True)
+icd_app.add_typer(definition_app)
 icd_app.add_typer(refine_app)
 app.add_typer(icd_app, name="icd")
 kb_app.add_typer(learned_app)
