@@ -68,7 +68,7 @@ def main() -> None:
 def serving(folder: Path) -> Iterator[tuple[int, int]]:
     """Serve one crawl that has begun; yield the port and the process."""
     (folder / DEFINITION).write_text(json.dumps(Icd.parse(ICD).meaning()), "utf-8")
-    command = [sys.executable, "-m", "aahcrawler.cli", "serve", str(folder), "--port", "0"]
+    command = [sys.executable, "-m", "aahcrawler.cli", "serve", str(folder), "--port", "0", "--rate", "0"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("AAH_")}
     with ExitStack() as stack:
         stack.enter_context(EmbeddedServer(folder / FRONTIER))

@@ -1,6 +1,7 @@
 """The service as an ASGI application: its routes and their OpenAPI descriptions."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -20,13 +21,19 @@ from aahcrawler.service.api.request_bodies import Limits, parse_whole, read_stre
 from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
 from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.web import problems
-from aahcrawler.service.web.access import AccessLog, Door
+from aahcrawler.service.web.access import AccessLog
+from aahcrawler.service.web.entrance import BEARER, Entrance, Guard
 from aahcrawler.service.web.problems import BAD_TYPE, NO_CRAWL, ProblemDetails, ProblemError
+from aahcrawler.service.web.rates import Rates
+from aahcrawler.service.web.roles import Role, needs
+from aahcrawler.service.web.tokens import Tokens
 
 JSON, NDJSON = "application/json", "application/x-ndjson"
 THREADS = 8
 SMALL = 2**14
 """Bytes of a body that is applied together with others: those that are larger hold up a step for long."""
+
+_URLS = re.compile(r"/v1/crawls/[^/]+/urls/?")
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -38,8 +45,9 @@ class ServiceSettings:
 
     catalog: Catalog
     shared: str | None = None
-    token: str = ""
+    tokens: Tokens = field(default_factory=Tokens)
     limits: Limits = field(default_factory=Limits)
+    rates: Rates = field(default_factory=Rates)
 
 
 class Health(BaseModel):
@@ -68,10 +76,16 @@ def create_app(settings: ServiceSettings) -> FastAPI:
         redoc_url=None,
     )
     problems.install(app)
+    app.add_middleware(Entrance, guard=Guard(settings.tokens, settings.rates, _posts_urls))
     app.add_middleware(AccessLog)
     app.include_router(_open_routes())
-    app.include_router(_routes(desk), dependencies=[Depends(Door(settings.token))])
+    app.include_router(_routes(desk), dependencies=[Depends(BEARER)])
     return app
+
+
+def _posts_urls(method: str, path: str) -> bool:
+    """Return whether scored URLs are posted: they have a rate of their own, and their bodies are read as they come."""
+    return method == "POST" and _URLS.fullmatch(path) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +242,7 @@ def _open_routes() -> APIRouter:
 
 
 def _routes(desk: Desk) -> APIRouter:
-    router = APIRouter(prefix="/v1", responses=_problem(problems.UNAUTHORISED, problems.MISDIRECTED))
+    router = APIRouter(prefix="/v1", responses=_problem(*problems.ENTRANCE))
 
     @router.get("/crawls")
     async def list_crawls() -> list[CrawlShown]:
@@ -245,6 +259,7 @@ def _routes(desk: Desk) -> APIRouter:
     @router.post(
         "/crawls/{crawl}/urls",
         response_model=Answer,
+        dependencies=[Depends(needs(Role.SCORE))],
         responses={
             200: {"content": {JSON: _ANSWERS, NDJSON: {"schema": {"type": "string"}}}},
             **_problem(NO_CRAWL, problems.OVER, problems.TOO_LARGE, BAD_TYPE, problems.NOT_RUNNING),

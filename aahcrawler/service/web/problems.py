@@ -35,6 +35,9 @@ class Kind:
 
 
 UNAUTHORISED = Kind("unauthorised", HTTPStatus.UNAUTHORIZED, "No valid token")
+ROLE_NEEDED = Kind("role-needed", HTTPStatus.FORBIDDEN, "Another role is needed")
+CROSS_ORIGIN = Kind("cross-origin", HTTPStatus.FORBIDDEN, "Sent by a page of another site")
+TOO_MANY = Kind("too-many-requests", HTTPStatus.TOO_MANY_REQUESTS, "Too many requests")
 MISDIRECTED = Kind("misdirected", HTTPStatus.MISDIRECTED_REQUEST, "Not this host")
 NO_CRAWL = Kind("no-such-crawl", HTTPStatus.NOT_FOUND, "No such crawl")
 NO_URL = Kind("unknown-url", HTTPStatus.NOT_FOUND, "Unknown URL")
@@ -46,6 +49,8 @@ TOO_SLOW = Kind("too-slow", HTTPStatus.REQUEST_TIMEOUT, "The request did not arr
 NOT_RUNNING = Kind("crawl-not-running", HTTPStatus.SERVICE_UNAVAILABLE, "The crawl is not running")
 OVER = Kind("crawl-over", HTTPStatus.CONFLICT, "The crawl is over")
 UNAVAILABLE = Kind("frontier-unavailable", HTTPStatus.SERVICE_UNAVAILABLE, "The frontier cannot be reached")
+ENTRANCE = UNAUTHORISED, ROLE_NEEDED, MISDIRECTED, TOO_MANY
+"""The problems that a request for any route may meet before it gets there."""
 INTERNAL = Kind("internal-error", HTTPStatus.INTERNAL_SERVER_ERROR, "A defect of the service")
 
 
