@@ -10,7 +10,10 @@ from aahcrawler.service.views.page_indexes import PageIndexes
 
 @dataclass(frozen=True, slots=True)
 class Instruments:
-    """The crawls, what each is doing, the indexes of what they captured, and the helm. They may be used by several threads at once."""
+    """The crawls, what each is doing, the indexes of what they captured, and the helm.
+
+    They may be used by several threads at once.
+    """
 
     reach: Reach
     states: CrawlStates

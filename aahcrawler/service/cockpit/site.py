@@ -70,11 +70,15 @@ class Site:
     ticket: Callable[[str], str]
 
     @classmethod
-    def of(
-        cls, instruments: Instruments, sign_in: SignIn, names: Names, ticket: Callable[[str], str]
-    ) -> "Site":
+    def of(cls, instruments: Instruments, sign_in: SignIn, names: Names, ticket: Callable[[str], str]) -> "Site":
         """Return the site with its templates."""
-        return cls(instruments, Pages({"address": address, "replay_origin": names.replay, "secret": secret}), sign_in, names, ticket)
+        return cls(
+            instruments,
+            Pages({"address": address, "replay_origin": names.replay, "secret": secret}),
+            sign_in,
+            names,
+            ticket,
+        )
 
     def crawl(self, name: str) -> Crawl:
         """Return the crawl of an id. Raise ``ProblemError`` where there is none."""
