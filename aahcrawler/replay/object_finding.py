@@ -4,6 +4,7 @@ A text that stands once on the page is there. Of one that stands several times, 
 near them, and by the order of the objects. Where that leaves a doubt, the object counts as not found.
 """
 
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -54,12 +55,13 @@ class _Search:
     def __init__(self, page: PageText) -> None:
         self._page = page
         self._taken: dict[int, Span] = {}
+        self._spans = _Spans()
 
     def found(self, objects: Sequence[ShownObject]) -> dict[int, Element]:
-        # A longer text may quote a shorter one, so that it has to be found first.
+        # A longer text may quote a shorter one, so that it has to be found first. Sorting leaves equals in their order.
         by_words = sorted(objects, key=lambda each: (-len(each.words), each.words))
         for words, group in groupby(by_words, key=lambda each: each.words):
-            alike = sorted(group, key=objects.index)
+            alike = list(group)
             if words:
                 self._place(alike, self._places(words, alike[0]))
         elements = {}
@@ -77,7 +79,7 @@ class _Search:
             places = alone
         elif not places and (gapped := self._gapped(sample.body)) is not None:
             places = [gapped]
-        places = [place for place in places if not any(_overlap(place, taken) for taken in self._taken.values())]
+        places = [place for place in places if not self._spans.within(place)]
         if not sample.body:
             headings = [place for place in places if self._is_heading(place)]
             return headings or places
@@ -104,7 +106,9 @@ class _Search:
         if len(alike) != len(places) or (len(alike) > 1 and len({each.author for each in alike}) > 1):
             # Several authors are told apart by name even if the numbers agree.
             return False
-        self._taken.update((each.number, place) for each, place in zip(alike, places, strict=True))
+        for each, place in zip(alike, places, strict=True):
+            self._taken[each.number] = place
+            self._spans.add(place)
         return True
 
     def _region(self, place: Span, places: list[Span]) -> Element:
@@ -127,13 +131,11 @@ class _Search:
         holder = self._page.holder(span)
         if holder is None or holder.tag in ("body", "html"):
             return None
-        others = [taken for number, taken in self._taken.items() if number != each.number and taken != span]
         wanted = [words for words in (bare(each.author), bare(each.title)) if words]
         best, count = holder, sum(self._tells(holder, words, span) for words in wanted)
         for element in self._page.around(holder):
-            own = self._page.span(element)
-            if any(_overlap(own, other) for other in others):
-                return None if element is holder and not self._is_all(span) else best
+            if self._spans.within(self._page.span(element)) > 1:
+                return None if element is holder else best
             held = sum(self._tells(element, words, span) for words in wanted)
             if held > count:
                 best, count = element, held
@@ -183,6 +185,23 @@ class _Search:
 
 
 _HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+
+
+class _Spans:
+    """Parts of a text that do not overlap."""
+
+    def __init__(self) -> None:
+        self._begins: list[int] = []
+        self._ends: list[int] = []
+
+    def add(self, span: Span) -> None:
+        """Take in one more."""
+        insort(self._begins, span[0])
+        insort(self._ends, span[1])
+
+    def within(self, span: Span) -> int:
+        """Return how many of them have something of another part."""
+        return bisect_left(self._begins, span[1]) - bisect_right(self._ends, span[0])
 
 
 def _overlap(one: Span, other: Span) -> bool:

@@ -8,8 +8,8 @@ import brotli
 import pytest
 import zstandard
 
-from aahcrawler.page import PARSED_BYTES
 from aahcrawler.replay.addresses import Modifier
+from aahcrawler.replay.recorded_answers import MOST_SHOWN
 from tests.archive.exchanges import chunked
 from tests.replay.archived import HTML, MOMENT, URL, Archived, body_of, now, shown
 
@@ -37,14 +37,14 @@ def test_codings_are_undone(tmp_path: Path, coding: str, pack: object) -> None:
 
 def test_a_bomb_is_cut_which_the_banner_says(tmp_path: Path) -> None:
     crawl = Archived(tmp_path)
-    bomb = gzip.compress(b"<p>Boom" + b" " * (4 * PARSED_BYTES))
+    bomb = gzip.compress(b"<p>Boom" + b" " * (4 * MOST_SHOWN))
     crawl.add(bomb, headers={**HTML, "Content-Encoding": "gzip"})
     crawl.add(gzip.compress(bomb), url=f"{URL}2", headers={**HTML, "Content-Encoding": "gzip, gzip"})
     captures = crawl.close()
     for url in (URL, f"{URL}2"):
         body = body_of(shown(captures, url))
         assert b"Only its beginning is shown" in body
-        assert len(body) < PARSED_BYTES + 100_000
+        assert len(body) < MOST_SHOWN + 100_000
 
 
 def test_a_revisit_is_shown_with_the_payload_it_refers_to(tmp_path: Path) -> None:
