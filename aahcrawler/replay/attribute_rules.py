@@ -16,7 +16,7 @@ _DROPPED: Final = frozenset(
         *("integrity", "nonce", "crossorigin", "referrerpolicy", "csp", "allow", "allowfullscreen", "credentialless"),
         *("manifest", "profile", "codebase", "archive", "classid", "code", "longdesc", "cite", "usemap", "imagesrcset"),
         *("imagesizes", "autofocus", "autoplay", "http-equiv", "xml:base", "itemid", "fetchpriority", "blocking"),
-        *("formenctype", "enctype", "is", "shadowrootmode", "shadowroot", "elementtiming", "datasrc", "vocab"),
+        *("formenctype", "enctype", "is", "shadowrootmode", "shadowroot", "elementtiming", "datasrc", "data"),
     }
 )
 _MODIFIERS: Final = {
@@ -60,8 +60,6 @@ def _modifier(tag: str, name: str, element: Element, around: Linking) -> Modifie
     if name == "src":
         media = element.getparent() if tag == "source" else None
         return Modifier.MEDIA if media is not None else _SOURCES.get(tag, Modifier.IMAGE)
-    if name == "data" and tag == "object":
-        return Modifier.FRAME
     if name in ("href", "xlink:href"):
         if tag in ("a", "area"):
             return around.linked
