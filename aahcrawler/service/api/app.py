@@ -20,9 +20,10 @@ from aahcrawler.service.api.page_routes import page_routes
 from aahcrawler.service.api.posted_items import Answer, Item, Outcome, Result, read_line
 from aahcrawler.service.api.problem_responses import problem_responses
 from aahcrawler.service.api.request_bodies import Limits, parse_whole, read_stream, read_whole
+from aahcrawler.service.api.sparql_routes import sparql_routes
 from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
 from aahcrawler.service.catalog.reach import Reach
-from aahcrawler.service.views.page_indexes import PageIndexes
+from aahcrawler.service.views.gathered import Gathered
 from aahcrawler.service.web import problems
 from aahcrawler.service.web.access import AccessLog
 from aahcrawler.service.web.entrance import BEARER, Entrance, Guard
@@ -60,19 +61,19 @@ class Health(BaseModel):
     version: str = __version__
 
 
-def create_app(settings: ServiceSettings, reach: Reach | None = None, indexes: PageIndexes | None = None) -> FastAPI:
+def create_app(settings: ServiceSettings, reach: Reach | None = None, gathered: Gathered | None = None) -> FastAPI:
     """Return the application. Blocking work runs in threads of its own.
 
-    A ``reach`` and ``indexes`` that are given are closed with it.
+    A ``reach`` and what is ``gathered``, where they are given, are closed with it.
     """
-    reach, indexes = reach or Reach.of(settings.catalog, settings.shared), indexes or PageIndexes()
+    reach, gathered = reach or Reach.of(settings.catalog, settings.shared), gathered or Gathered()
     desk = Desk(reach, settings.limits)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         yield
         desk.close()
-        indexes.close()
+        gathered.close()
         reach.close()
 
     app = FastAPI(
@@ -87,12 +88,10 @@ def create_app(settings: ServiceSettings, reach: Reach | None = None, indexes: P
     app.add_middleware(AccessLog)
     app.include_router(_open_routes())
     app.include_router(_routes(desk), dependencies=[Depends(BEARER)])
-    app.include_router(
-        page_routes(reach, indexes),
-        prefix="/v1",
-        dependencies=[Depends(BEARER)],
-        responses=problem_responses(*problems.ENTRANCE),
-    )
+    for router in (page_routes(reach, gathered.indexes), sparql_routes(reach, gathered.answers)):
+        app.include_router(
+            router, prefix="/v1", dependencies=[Depends(BEARER)], responses=problem_responses(*problems.ENTRANCE)
+        )
     return app
 
 
