@@ -78,7 +78,7 @@ def needed(dependant: Dependant) -> set[Role]:
 
 def is_refused(reply: Reply, role: Role) -> bool:
     told = (reply.status, reply.json["type"], f"`{role}`" in reply.json["detail"])
-    return told == (403, "urn:aahcrawler:problem:role-needed", True) and role in reply.headers["www-authenticate"]
+    return told == (403, "urn:aahcrawler:problem:forbidden", True) and role in reply.headers["www-authenticate"]
 
 
 def test_every_route_is_refused_to_those_who_have_all_roles_but_the_one_that_it_needs(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_a_reader_changes_nothing(guarded: Service, tmp_path: Path) -> None:
     for method, path, route in routes(create_app(settings(tmp_path))):
         if method not in SAFE and Role.READ not in needed(route.dependant):
             reply = guarded.ask(method, path, b"{}", **as_role(Role.READ), Content_Type=JSON)
-            assert (reply.status, reply.json["type"]) == (403, "urn:aahcrawler:problem:role-needed"), (method, path)
+            assert (reply.status, reply.json["type"]) == (403, "urn:aahcrawler:problem:forbidden"), (method, path)
 
 
 def test_roles_do_not_include_one_another(guarded: Service) -> None:

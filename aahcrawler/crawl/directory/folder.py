@@ -1,6 +1,8 @@
 """The folder of a crawl: what lies where, who uses it, and whether it belongs to the same definition."""
 
 import json
+import logging
+import os
 import socket
 import time
 from collections.abc import Iterator
@@ -17,6 +19,7 @@ from aahcrawler.crawl.directory import crawl_runs
 from aahcrawler.crawl.directory.crawl_runs import FIRST_RUN, CrawlRun
 from aahcrawler.crawl.directory.files import write_whole
 from aahcrawler.crawl.directory.folder_lock import FolderLock
+from aahcrawler.crawls import Started
 from aahcrawler.frontier.server.server_process import ask_back, lender_of
 from aahcrawler.layout import (
     ARCHIVE,
@@ -28,10 +31,13 @@ from aahcrawler.layout import (
     REFUSED,
     SCORES,
     SPOOL,
+    STARTED,
     SUMMARY,
     TOPIC,
 )
 from online_analysis.icd import Icd, changes
+
+logger = logging.getLogger(__name__)
 
 _LENT_SECONDS = 15.0
 """Seconds that those who look at a crawl at rest are given to let go of it."""
@@ -116,6 +122,20 @@ class CrawlFolder:
     def keep_definition(self, icd: Icd) -> None:
         """Note which definition the crawl goes by; an opening that failed before this may be tried with another."""
         write_whole(self.definition, json.dumps(icd.meaning(), indent=1, ensure_ascii=False))
+
+    def note_start(self, file: Path, workers: int = 1) -> None:
+        """Note which file the crawl is started from, and by which process. Where it cannot, that is logged."""
+        started = Started(
+            file=file.absolute(),
+            working_folder=Path.cwd(),
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            workers=workers,
+        )
+        try:
+            write_whole(self.root / STARTED, started.model_dump_json(indent=1) + "\n")
+        except OSError as error:
+            logger.warning("%s cannot be written: %s", self.root / STARTED, error.strerror)
 
     @property
     def label(self) -> str:

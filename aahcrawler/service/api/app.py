@@ -12,6 +12,7 @@ from fastapi import APIRouter, Depends, FastAPI, Header, Query, Request, Respons
 from pydantic import BaseModel, TypeAdapter
 
 from aahcrawler import __version__, urls
+from aahcrawler.service.api.definition_routes import definition_routes
 from aahcrawler.service.api.intake import Batch, Intake
 from aahcrawler.service.api.joint_steps import JointSteps
 from aahcrawler.service.api.journal import Journal
@@ -21,13 +22,14 @@ from aahcrawler.service.api.posted_items import Answer, Item, Outcome, Result, r
 from aahcrawler.service.api.problem_responses import problem_responses
 from aahcrawler.service.api.request_bodies import Limits, parse_whole, read_stream, read_whole
 from aahcrawler.service.api.sparql_routes import sparql_routes
+from aahcrawler.service.api.steering_routes import steering_routes
 from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
 from aahcrawler.service.catalog.reach import Reach
-from aahcrawler.service.views.gathered import Gathered
+from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.web import problems
 from aahcrawler.service.web.access import AccessLog
 from aahcrawler.service.web.entrance import BEARER, Entrance, Guard
-from aahcrawler.service.web.problems import BAD_TYPE, NO_CRAWL, ProblemDetails, ProblemError
+from aahcrawler.service.web.problems import BAD_TYPE, NO_CRAWL, ProblemError
 from aahcrawler.service.web.rates import Rates
 from aahcrawler.service.web.roles import Role, needs
 from aahcrawler.service.web.tokens import Tokens
@@ -61,20 +63,16 @@ class Health(BaseModel):
     version: str = __version__
 
 
-def create_app(settings: ServiceSettings, reach: Reach | None = None, gathered: Gathered | None = None) -> FastAPI:
-    """Return the application. Blocking work runs in threads of its own.
-
-    A ``reach`` and what is ``gathered``, where they are given, are closed with it.
-    """
-    reach, gathered = reach or Reach.of(settings.catalog, settings.shared), gathered or Gathered()
-    desk = Desk(reach, settings.limits)
+def create_app(settings: ServiceSettings, instruments: Instruments | None = None) -> FastAPI:
+    """Return the application, whose blocking work runs in threads. Instruments that are given are closed with it."""
+    shown_by = instruments or Instruments.of(Reach.of(settings.catalog, settings.shared))
+    desk = Desk(shown_by.reach, settings.limits)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         yield
         desk.close()
-        gathered.close()
-        reach.close()
+        shown_by.close()
 
     app = FastAPI(
         title="AAHCrawler",
@@ -88,7 +86,9 @@ def create_app(settings: ServiceSettings, reach: Reach | None = None, gathered: 
     app.add_middleware(AccessLog)
     app.include_router(_open_routes())
     app.include_router(_routes(desk), dependencies=[Depends(BEARER)])
-    for router in (page_routes(reach, gathered.indexes), sparql_routes(reach, gathered.answers)):
+    reach, helm = shown_by.reach, shown_by.helm
+    seen = page_routes(reach, shown_by.indexes), sparql_routes(reach, shown_by.answers)
+    for router in (*seen, definition_routes(helm), steering_routes(helm)):
         app.include_router(
             router, prefix="/v1", dependencies=[Depends(BEARER)], responses=problem_responses(*problems.ENTRANCE)
         )
@@ -237,11 +237,6 @@ _ANSWERS: dict[str, Any] = {
 }
 
 
-def _problem(*kinds: problems.Kind) -> dict[int | str, dict[str, Any]]:
-    content = {problems.MEDIA_TYPE: {"schema": ProblemDetails.model_json_schema()}}
-    return {int(kind.status): {"description": kind.title, "content": content} for kind in kinds}
-
-
 def _open_routes() -> APIRouter:
     router = APIRouter()
 
@@ -254,14 +249,16 @@ def _open_routes() -> APIRouter:
 
 
 def _routes(desk: Desk) -> APIRouter:
-    router = APIRouter(prefix="/v1", responses=_problem(*problems.ENTRANCE))
+    router = APIRouter(prefix="/v1", responses=problem_responses(*problems.ENTRANCE))
 
     @router.get("/crawls")
     async def list_crawls() -> list[CrawlShown]:
         """List the crawls that have begun, with the counts of those that can be asked now."""
         return await desk.crawls()
 
-    @router.get("/crawls/{crawl}/urls", responses=_problem(problems.NO_URL, problems.BAD_URL, problems.NOT_RUNNING))
+    @router.get(
+        "/crawls/{crawl}/urls", responses=problem_responses(problems.NO_URL, problems.BAD_URL, problems.NOT_RUNNING)
+    )
     async def show_url(
         crawl: str, url: Annotated[str, Query(max_length=4 * urls.MAX_LENGTH, examples=["https://forum.example.org/"])]
     ) -> UrlShown:
@@ -274,7 +271,7 @@ def _routes(desk: Desk) -> APIRouter:
         dependencies=[Depends(needs(Role.SCORE))],
         responses={
             200: {"content": {JSON: _ANSWERS, NDJSON: {"schema": {"type": "string"}}}},
-            **_problem(NO_CRAWL, problems.OVER, problems.TOO_LARGE, BAD_TYPE, problems.NOT_RUNNING),
+            **problem_responses(NO_CRAWL, problems.OVER, problems.TOO_LARGE, BAD_TYPE, problems.NOT_RUNNING),
         },
         openapi_extra={"requestBody": _BODY},
     )

@@ -13,15 +13,19 @@ from aahcrawler.service.web.problems import NO_CRAWL, ProblemError
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Finds crawls by id, and lends their frontiers. It may be used by several threads at once."""
+    """Finds crawls by id, and lends their frontiers. It may be used by several threads at once.
+
+    ``shared`` is the URL of the shared server, None where there is none.
+    """
 
     catalog: Catalog | SharedCatalog
     gateway: Gateway
+    shared: str | None = None
 
     @classmethod
     def of(cls, local: Catalog, shared: str | None) -> "Reach":
         """Return the reach of a service: the crawls of its folders, and those of its shared server, if it has one."""
-        return cls(catalog_of(shared, local), Gateway(shared))
+        return cls(catalog_of(shared, local), Gateway(shared), shared)
 
     def crawls(self) -> tuple[Crawl, ...]:
         """Return every crawl that is known."""

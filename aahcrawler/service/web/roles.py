@@ -6,7 +6,7 @@ from typing import Final
 
 from fastapi.requests import HTTPConnection
 
-from aahcrawler.service.web.problems import ROLE_NEEDED, UNAUTHORISED, ProblemError
+from aahcrawler.service.web.problems import FORBIDDEN, UNAUTHORISED, ProblemError
 
 
 class Role(StrEnum):
@@ -64,7 +64,7 @@ def checked(caller: Caller, role: Role) -> Caller:
         return caller
     has = ", ".join(sorted(caller.roles)) or "none"
     raise ProblemError(
-        ROLE_NEEDED,
+        FORBIDDEN,
         f"this needs the role `{role}`, and {caller.name} has: {has}; ask whoever runs the service for a token with it",
         headers={"WWW-Authenticate": f'Bearer error="insufficient_scope", scope="{role}"'},
     )
