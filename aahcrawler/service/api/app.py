@@ -21,6 +21,7 @@ from aahcrawler.service.api.page_routes import page_routes
 from aahcrawler.service.api.posted_items import Answer, Item, Outcome, Result, read_line
 from aahcrawler.service.api.problem_responses import problem_responses
 from aahcrawler.service.api.request_bodies import Limits, parse_whole, read_stream, read_whole
+from aahcrawler.service.api.sparql_routes import sparql_routes
 from aahcrawler.service.api.steering_routes import steering_routes
 from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
 from aahcrawler.service.catalog.reach import Reach
@@ -86,7 +87,8 @@ def create_app(settings: ServiceSettings, instruments: Instruments | None = None
     app.include_router(_open_routes())
     app.include_router(_routes(desk), dependencies=[Depends(BEARER)])
     reach, helm = shown_by.reach, shown_by.helm
-    for router in (page_routes(reach, shown_by.indexes), definition_routes(helm), steering_routes(helm)):
+    seen = page_routes(reach, shown_by.indexes), sparql_routes(reach, shown_by.answers)
+    for router in (*seen, definition_routes(helm), steering_routes(helm)):
         app.include_router(
             router, prefix="/v1", dependencies=[Depends(BEARER)], responses=problem_responses(*problems.ENTRANCE)
         )
