@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from aahcrawler.frontier.control import Revisit
 from aahcrawler.frontier.protocol import Offer, State
 from aahcrawler.frontier.redis.frontier import RedisFrontier
 from aahcrawler.service.api.app import ServiceSettings
