@@ -11,6 +11,7 @@ import typer
 
 from aahcrawler.archive.commands import Folder, archive_app
 from aahcrawler.authoring.commands import kb_app
+from aahcrawler.authoring.definition_commands import definition_app
 from aahcrawler.authoring.learned_commands import learned_app
 from aahcrawler.crawl.cluster.worker_commands import worker_app
 from aahcrawler.exits import MISTAKE, told
@@ -31,6 +32,7 @@ app = typer.Typer(
     add_completion=False,
 )
 icd_app = typer.Typer(help="Intelligent Crawl Definitions.", no_args_is_help=True)
+icd_app.add_typer(definition_app)
 icd_app.add_typer(refine_app)
 app.add_typer(icd_app, name="icd")
 kb_app.add_typer(learned_app)
@@ -242,6 +244,24 @@ def serve(
 
     with told(RefusedToServeError):
         run(crawls or [], Listening(host, port, token_file, rate))
+
+
+@app.command()
+def replay(
+    crawls: Annotated[
+        list[Path], typer.Argument(metavar="CRAWL...", help="Folders of crawls, or folders that hold some.")
+    ],
+    host: Annotated[
+        str, typer.Option("--host", help="The name or IP address to listen on: one of this machine's own.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0 takes a free one.")] = 8381,
+) -> None:
+    """Show the captures of crawls in a browser on this machine, from the archive alone, until Ctrl-C."""
+    from aahcrawler.replay.replay_server import RefusedToReplayError
+    from aahcrawler.replay.replay_server import serve as run
+
+    with told(RefusedToReplayError):
+        run(crawls, host, port, typer.echo)
 
 
 def _finish_takedowns(arguments: Sequence[str]) -> None:

@@ -17,6 +17,7 @@ INDEXES: Final = "indexes"
 INDEX: Final = "index.cdxj"
 HISTORY: Final = "history.sqlite"
 EVENTS: Final = "events.sqlite"
+PAGES: Final = "pages.sqlite"
 
 FRONTIER: Final = "frontier"
 LEARNED: Final = "learned"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from aahcrawler.frontier.server.environment import REDIS_URL
 from aahcrawler.service.api.app import ServiceSettings, create_app
@@ -53,8 +54,8 @@ def serve(places: Sequence[Path], listening: Listening) -> None:
     where that cannot be listened on.
     """
     settings = prepare(places, listening)
-    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format=_LOG, force=True)
-    server = _Server(server_config(settings, listening, UnfinishedHeads()))
+    log_to_terminal()
+    server = Server(server_config(create_app(settings), listening, UnfinishedHeads()))
     try:
         asyncio.run(server.serve())
     except SystemExit:
@@ -63,10 +64,15 @@ def serve(places: Sequence[Path], listening: Listening) -> None:
         ) from None
 
 
-def server_config(settings: ServiceSettings, listening: Listening, heads: UnfinishedHeads) -> uvicorn.Config:
+def log_to_terminal() -> None:
+    """Write what is logged to standard error."""
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format=_LOG, force=True)
+
+
+def server_config(app: ASGIApp, listening: Listening, heads: UnfinishedHeads) -> uvicorn.Config:
     """Return how HTTP is spoken. Clients are those who connect, whatever a request says of whom it is forwarded for."""
     return uvicorn.Config(
-        create_app(settings),
+        app,
         host=listening.host.removeprefix("[").removesuffix("]"),
         port=listening.port,
         http=cast("type[asyncio.Protocol]", partial(HttpProtocol, heads)),
@@ -102,7 +108,7 @@ def prepare(places: Sequence[Path], listening: Listening) -> ServiceSettings:
     return ServiceSettings(Catalog(places), shared, tokens, rates=Rates.of(listening.rate))
 
 
-class _Server(uvicorn.Server):
+class Server(uvicorn.Server):
     """A server for which being told to end is no error of the process."""
 
     @contextmanager

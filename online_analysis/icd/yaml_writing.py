@@ -82,10 +82,11 @@ def _is_plain(text: str) -> bool:
 def _is_read_back(yaml_text: str, text: str) -> bool:
     """Return whether the loader of ICDs reads a list of one plain text, beside what YAML 1.2 says of it."""
     try:
-        entries = getattr(loader.compose(yaml_text, Loader=LOADER), "value", ())
+        node = loader.compose(yaml_text, Loader=LOADER)
     except loader.YAMLError:
         return False
-    return len(entries) == 1 and (entries[0].value, quotes(entries[0])) == (text, "")
+    entries = node.value if isinstance(node, loader.SequenceNode) else []
+    return [(entry.value, quotes(entry)) for entry in entries] == [(text, "")]
 
 
 def in_flow(value: Value) -> str:

@@ -17,13 +17,14 @@ from aahcrawler.service.api.intake import Batch, Intake
 from aahcrawler.service.api.joint_steps import JointSteps
 from aahcrawler.service.api.journal import Journal
 from aahcrawler.service.api.overview import CrawlShown, Overview, UrlShown
+from aahcrawler.service.api.page_routes import page_routes
 from aahcrawler.service.api.posted_items import Answer, Item, Outcome, Result, read_line
 from aahcrawler.service.api.problem_responses import problem_responses
 from aahcrawler.service.api.request_bodies import Limits, parse_whole, read_stream, read_whole
 from aahcrawler.service.api.steering_routes import steering_routes
 from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
 from aahcrawler.service.catalog.reach import Reach
-from aahcrawler.service.steering.helm import Helm
+from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.web import problems
 from aahcrawler.service.web.access import AccessLog
 from aahcrawler.service.web.entrance import BEARER, Entrance, Guard
@@ -61,17 +62,16 @@ class Health(BaseModel):
     version: str = __version__
 
 
-def create_app(settings: ServiceSettings) -> FastAPI:
-    """Return the application. Blocking work runs in threads of its own."""
-    reach = Reach.of(settings.catalog, settings.shared)
-    desk, helm = Desk(reach, settings.limits), Helm.of(reach)
+def create_app(settings: ServiceSettings, instruments: Instruments | None = None) -> FastAPI:
+    """Return the application. Blocking work runs in threads of its own. Instruments that are given are closed with it."""
+    shown_by = instruments or Instruments.of(Reach.of(settings.catalog, settings.shared))
+    desk = Desk(shown_by.reach, settings.limits)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         yield
-        helm.close()
         desk.close()
-        reach.close()
+        shown_by.close()
 
     app = FastAPI(
         title="AAHCrawler",
@@ -85,7 +85,8 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     app.add_middleware(AccessLog)
     app.include_router(_open_routes())
     app.include_router(_routes(desk), dependencies=[Depends(BEARER)])
-    for router in (definition_routes(helm), steering_routes(helm)):
+    reach, helm = shown_by.reach, shown_by.helm
+    for router in (page_routes(reach, shown_by.indexes), definition_routes(helm), steering_routes(helm)):
         app.include_router(
             router, prefix="/v1", dependencies=[Depends(BEARER)], responses=problem_responses(*problems.ENTRANCE)
         )

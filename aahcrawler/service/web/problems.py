@@ -56,6 +56,7 @@ class Kind:
 UNAUTHORISED = Kind("unauthorised", HTTPStatus.UNAUTHORIZED, "No valid token")
 FORBIDDEN = Kind("forbidden", HTTPStatus.FORBIDDEN, "Not allowed")
 CROSS_ORIGIN = Kind("cross-origin", HTTPStatus.FORBIDDEN, "Sent by a page of another site")
+STALE_FORM = Kind("stale-form", HTTPStatus.FORBIDDEN, "This form is not good any more")
 TOO_MANY = Kind("too-many-requests", HTTPStatus.TOO_MANY_REQUESTS, "Too many requests")
 MISDIRECTED = Kind("misdirected", HTTPStatus.MISDIRECTED_REQUEST, "Not this host")
 NO_CRAWL = Kind("no-such-crawl", HTTPStatus.NOT_FOUND, "No such crawl")

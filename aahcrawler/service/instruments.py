@@ -1,0 +1,27 @@
+"""What a service shows crawls with and steers them by: one of each, which pages and the JSON interface share."""
+
+from dataclasses import dataclass
+
+from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.steering.helm import Helm
+from aahcrawler.service.views.page_indexes import PageIndexes
+
+
+@dataclass(frozen=True, slots=True)
+class Instruments:
+    """The crawls, the indexes of what they captured, and the helm. They may be used by several threads at once."""
+
+    reach: Reach
+    indexes: PageIndexes
+    helm: Helm
+
+    @classmethod
+    def of(cls, reach: Reach) -> "Instruments":
+        """Return the instruments for the crawls within reach."""
+        return cls(reach, PageIndexes(), Helm.of(reach))
+
+    def close(self) -> None:
+        """End what is under way, and let go of every connection."""
+        self.helm.close()
+        self.indexes.close()
+        self.reach.close()
