@@ -18,6 +18,7 @@ INDEX: Final = "index.cdxj"
 HISTORY: Final = "history.sqlite"
 EVENTS: Final = "events.sqlite"
 PAGES: Final = "pages.sqlite"
+REFUSALS_INDEX: Final = "refused.sqlite"
 
 FRONTIER: Final = "frontier"
 LEARNED: Final = "learned"

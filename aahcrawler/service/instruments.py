@@ -4,21 +4,26 @@ from dataclasses import dataclass
 
 from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.steering.helm import Helm
+from aahcrawler.service.views.crawl_state import CrawlStates
 from aahcrawler.service.views.page_indexes import PageIndexes
 
 
 @dataclass(frozen=True, slots=True)
 class Instruments:
-    """The crawls, the indexes of what they captured, and the helm. They may be used by several threads at once."""
+    """The crawls, what each is doing, the indexes of what they captured, and the helm.
+
+    They may be used by several threads at once.
+    """
 
     reach: Reach
+    states: CrawlStates
     indexes: PageIndexes
     helm: Helm
 
     @classmethod
     def of(cls, reach: Reach) -> "Instruments":
         """Return the instruments for the crawls within reach."""
-        return cls(reach, PageIndexes(), Helm.of(reach))
+        return cls(reach, CrawlStates(reach), PageIndexes(), Helm.of(reach))
 
     def close(self) -> None:
         """End what is under way, and let go of every connection."""

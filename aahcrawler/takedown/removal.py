@@ -29,6 +29,7 @@ from aahcrawler.layout import (
     OBJECTS,
     REDEFINING,
     REFUSAL_LOG,
+    REFUSALS_INDEX,
     REFUSED,
     REMOVING,
     REPORT,
@@ -257,6 +258,8 @@ def _rewrite_derived(crawl: Path, journal: _Journal) -> None:
     """Make anew what is derived from the archive, or delete what the next command makes anew."""
     for suffix in ("", "-wal", "-shm", "-journal"):
         (crawl / INDEXES / (HISTORY + suffix)).unlink(missing_ok=True)
+    for path in (crawl / INDEXES).glob(f"{REFUSALS_INDEX}*"):
+        path.unlink(missing_ok=True)
     rebuild(crawl / ARCHIVE, crawl / INDEXES)
     names = [url.encode() for url in (*journal.tombstone.urls, *journal.tombstone.prefixes)]
     for path in (crawl / FORMER).glob(f"*/{REPORT}"):

@@ -63,7 +63,7 @@ class Health(BaseModel):
 
 
 def create_app(settings: ServiceSettings, instruments: Instruments | None = None) -> FastAPI:
-    """Return the application. Blocking work runs in threads of its own. Instruments that are given are closed with it."""
+    """Return the application, whose blocking work runs in threads. Instruments that are given are closed with it."""
     shown_by = instruments or Instruments.of(Reach.of(settings.catalog, settings.shared))
     desk = Desk(shown_by.reach, settings.limits)
 

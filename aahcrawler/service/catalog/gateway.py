@@ -2,13 +2,15 @@
 
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from aahcrawler.crawls import frontier_settings
+from aahcrawler.frontier.presence import Worker
 from aahcrawler.frontier.protocol import FrontierFullError, FrontierSettings, FrontierUnavailableError
 from aahcrawler.frontier.redis.control import RedisControl
+from aahcrawler.frontier.redis.presence import RedisPresence
 from aahcrawler.frontier.redis.redis_client import connect
 from aahcrawler.frontier.server.environment import REDIS_URL
 from aahcrawler.service.catalog.crawl_catalog import Crawl
@@ -37,6 +39,7 @@ class Gateway:
     def __init__(self, shared: str | None, idle: float = IDLE_SECONDS) -> None:
         self._shared = shared
         self._open: dict[str, tuple[_Place, RedisControl]] = {}
+        self._presences: dict[str, RedisPresence] = {}
         self._lock = threading.Lock()
         self._lent = LentServers(self._forget_server, idle)
 
@@ -57,6 +60,25 @@ class Gateway:
         """
         with self._told(crawl), self._lent_address(crawl) as address:
             yield self._frontier(address, crawl)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether crawls share a server, which has their frontiers whether or not they run."""
+        return self._shared is not None
+
+    def workers(self, crawl: Crawl) -> Sequence[Worker]:
+        """Return the workers that serve a crawl, by name; none where it runs in one process, or cannot be asked."""
+        address = self._shared or crawl.own_server()
+        if address is None:
+            return ()
+        try:
+            with self._lock:
+                presence = self._presences.get(address) or RedisPresence(connect(address))
+                self._presences[address] = presence
+            return [worker for worker in presence.workers() if crawl.id in worker.crawls]
+        except FrontierUnavailableError:
+            self._forget_server(address)
+            return ()
 
     def release(self, crawl: Crawl) -> None:
         """Let go of the server of a crawl that is about to be started. Raise ``ProblemError`` where it is in use."""
@@ -94,7 +116,10 @@ class Gateway:
         with self._lock:
             for _, frontier in self._open.values():
                 frontier.close()
+            for presence in self._presences.values():
+                presence.close()
             self._open.clear()
+            self._presences.clear()
 
     def _address(self, crawl: Crawl, *, to_post: bool) -> str:
         if self._shared is None:
@@ -130,5 +155,8 @@ class Gateway:
         with self._lock:
             gone = [name for name, (place, _) in self._open.items() if place.address == address]
             frontiers = [self._open.pop(name)[1] for name in gone]
+            presence = self._presences.pop(address, None)
         for frontier in frontiers:
             frontier.close()
+        if presence is not None:
+            presence.close()

@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, RedirectResponse
 from starlette.types import ASGIApp
 
-from aahcrawler.service.cockpit import crawl_list_page, sign_in_page
+from aahcrawler.service.cockpit import captured_pages, crawl_list_page, object_pages, sign_in_page
 from aahcrawler.service.cockpit.origins import Hosts
 from aahcrawler.service.cockpit.site import COOKIE, NotSignedInError, Site
 from aahcrawler.service.web.problems import ProblemError
@@ -27,7 +27,7 @@ def pages_app(site: Site) -> FastAPI:
     """Return the application of the pages alone."""
     app = FastAPI(title="AAHCrawler cockpit", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.site = site
-    for topic in (sign_in_page, crawl_list_page):
+    for topic in (sign_in_page, crawl_list_page, captured_pages, object_pages):
         app.include_router(topic.routes(site))
     app.add_api_route("/static/{name}", _static, include_in_schema=False)
     _install_problems(app, site)

@@ -1,7 +1,7 @@
 """Turns values into pages: templates, and the words for numbers, times and sizes that all of them share."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Final
 
@@ -123,6 +123,11 @@ def plural(count: float, one: str, many: str = "") -> str:
     return f"{count:,.0f} {one if count == 1 else many or one + 's'}"
 
 
+def same(values: Iterable[str]) -> list[tuple[str, str]]:
+    """Return the options of a choice whose values are their own names."""
+    return [(value, value) for value in values]
+
+
 class Pages:
     """Renders the cockpit's templates. Every text that a template writes is escaped and made visible."""
 
@@ -147,7 +152,7 @@ class Pages:
             size=size,
             span=span,
         )
-        self._templates.globals.update(shared, version=__version__)
+        self._templates.globals.update(shared, same=same, version=__version__)
 
     def text(self, name: str, values: Mapping[str, object]) -> str:
         """Return a template filled with values."""

@@ -11,10 +11,10 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from aahcrawler.service.catalog.crawl_catalog import Crawl
-from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.cockpit.origins import Names
 from aahcrawler.service.cockpit.rendering import Pages
 from aahcrawler.service.cockpit.sign_in import Said, Session, SignIn
+from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.web.problems import STALE_FORM, ProblemError
 from aahcrawler.service.web.roles import Role, checked
 
@@ -63,16 +63,26 @@ class Form:
 class Site:
     """The cockpit as its pages see it; ``launch`` issues the ticket by which a frame shows a path of the replay."""
 
-    reach: Reach
+    instruments: Instruments
     pages: Pages
     sign_in: SignIn
     names: Names
     ticket: Callable[[str], str]
 
     @classmethod
-    def of(cls, reach: Reach, sign_in: SignIn, names: Names, ticket: Callable[[str], str]) -> "Site":
+    def of(cls, instruments: Instruments, sign_in: SignIn, names: Names, ticket: Callable[[str], str]) -> "Site":
         """Return the site with its templates."""
-        return cls(reach, Pages({"address": address, "secret": secret, "names": names}), sign_in, names, ticket)
+        return cls(
+            instruments,
+            Pages({"address": address, "replay_origin": names.replay, "secret": secret}),
+            sign_in,
+            names,
+            ticket,
+        )
+
+    def crawl(self, name: str) -> Crawl:
+        """Return the crawl of an id. Raise ``ProblemError`` where there is none."""
+        return self.instruments.reach.crawl(name)
 
     def session(self, request: Request) -> Session:
         """Return the session of a request. Raise ``NotSignedInError``."""
