@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Path, Query, Response
 
 from aahcrawler.replay.addresses import Address, Modifier
 from aahcrawler.replay.capture_lookup import moment_of
@@ -64,7 +64,7 @@ def routes(site: Site) -> APIRouter:
 
     @router.get("/captures/{record}")
     def show_capture(
-        session: Reading, crawl: str, record: Annotated[str, Query(max_length=100)], view: Word = "both"
+        session: Reading, crawl: str, record: Annotated[str, Path(max_length=100)], view: Word = "both"
     ) -> Response:
         found = site.crawl(crawl)
         with indexes.asked(found) as index:

@@ -154,6 +154,14 @@ def address(*parts: str, **query: object) -> str:
     return f"{path}?{asked}" if asked else path
 
 
+def said_of(problem: ProblemError) -> Said:
+    """Return why something could not be done, with each mistake on a line."""
+    mistakes = (
+        f"line {each.line}, {each.field or 'text'}: {each.problem}; {each.advice}" for each in problem.mistakes or ()
+    )
+    return Said(f"{problem.kind.title}: {problem.detail}", "bad", (*mistakes, *(problem.lines or ())))
+
+
 def then(session: Session, path: str, said: Said | None = None) -> Response:
     """Return the way on after an act: to a page of the cockpit, which tells what came of it."""
     session.said = said
