@@ -113,8 +113,9 @@ def _candidates(line: str, delimiter: str) -> Iterator[str]:
     for cell in _cells(line, delimiter):
         with_scheme = [each for match in _WITH_SCHEME.finditer(cell) for each in _NEXT_ONE.split(match[0]) if each]
         yield from with_scheme
-        if not with_scheme:
-            yield from (word for word in re.split(r"[\s,;|<>\"“”„«»]+", cell) if _is_bare_host(word))
+        words = re.split(r"[\s,;|<>\"“”„«»]+", cell)
+        named = (word for word in words if not with_scheme or word.lower().startswith("www."))
+        yield from filter(_is_bare_host, named)
 
 
 def _cells(line: str, delimiter: str) -> list[str]:
