@@ -233,15 +233,37 @@ def serve(
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0 takes a free one.")] = 8380,
     token_file: Annotated[
         Path | None,
-        typer.Option("--token-file", help="A file with the bearer token; without it AAH_SERVICE_TOKEN is read."),
+        typer.Option("--token-file", help="A file with bearer tokens; without it AAH_SERVICE_TOKEN is read."),
     ] = None,
+    rate: Annotated[
+        float,
+        typer.Option("--rate", min=0, max=1e6, help="Requests a second that each caller may make; 0: any number."),
+    ] = 50.0,
 ) -> None:
     """Serve the JSON web service that takes scored URLs for crawls, until Ctrl-C."""
     from aahcrawler.service.server import Listening, RefusedToServeError
     from aahcrawler.service.server import serve as run
 
     with told(RefusedToServeError):
-        run(crawls or [], Listening(host, port, token_file))
+        run(crawls or [], Listening(host, port, token_file, rate))
+
+
+@app.command()
+def replay(
+    crawls: Annotated[
+        list[Path], typer.Argument(metavar="CRAWL...", help="Folders of crawls, or folders that hold some.")
+    ],
+    host: Annotated[
+        str, typer.Option("--host", help="The name or IP address to listen on: one of this machine's own.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0 takes a free one.")] = 8381,
+) -> None:
+    """Show the captures of crawls in a browser on this machine, from the archive alone, until Ctrl-C."""
+    from aahcrawler.replay.replay_server import RefusedToReplayError
+    from aahcrawler.replay.replay_server import serve as run
+
+    with told(RefusedToReplayError):
+        run(crawls, host, port, typer.echo)
 
 
 def _finish_takedowns(arguments: Sequence[str]) -> None:

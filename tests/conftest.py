@@ -11,7 +11,7 @@ import sys
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests import starting
+from tests import browsing, starting
 
 settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("quick", settings.get_profile("steady"), max_examples=10, stateful_step_count=20)
@@ -27,5 +27,6 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Have the marker ``starts`` set and held to in doctests of the packages, too."""
+    """Have the marker ``starts`` set and held to in doctests of the packages, too; let all tests have a browser."""
     config.pluginmanager.register(starting)
+    config.pluginmanager.register(browsing)

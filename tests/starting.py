@@ -25,6 +25,7 @@ _STARTERS = frozenset(
         "http.server",
         "multiprocessing",
         "offline.simulation.simulation",
+        "playwright.sync_api",
         "socketserver",
         "start_server",
         "subprocess",

@@ -1,0 +1,76 @@
+"""The addresses of replayed captures: ``/{crawl}/{14 digits}{modifier}/{URL}``."""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+from urllib.parse import quote, unquote
+
+from aahcrawler.replay.capture_lookup import is_moment
+from aahcrawler.urls import canonicalize
+
+_PATH: Final = re.compile(r"/([^/]+)/([0-9]{4,14})([a-z]{2}_)/(.*)", re.DOTALL)
+_ONE_SLASH: Final = re.compile(r"(?i)(https?):/+")
+_PADDING: Final = "00000101000000"
+
+
+class Modifier(StrEnum):
+    """How a capture is shown."""
+
+    PAGE = "mp_"
+    """A page with its banner."""
+    OBJECTS = "ob_"
+    """A page with its web objects outlined."""
+    LINKS = "li_"
+    """A page with its links coloured by their scores."""
+    BOTH = "ol_"
+    """A page with both."""
+    FRAME = "if_"
+    """A document within a page, without a banner."""
+    STYLE = "cs_"
+    """A style sheet."""
+    IMAGE = "im_"
+    """A picture or a font."""
+    MEDIA = "oe_"
+    """Sound or film."""
+    FILE = "id_"
+    """The bytes as they came, to be kept as a file."""
+
+
+PAGES: Final = frozenset({Modifier.PAGE, Modifier.OBJECTS, Modifier.LINKS, Modifier.BOTH})
+"""Those with a banner, to which the links of such a page lead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """What is asked for: the capture of a URL nearest to a moment (14 digits) in a crawl."""
+
+    crawl: str
+    moment: str
+    modifier: Modifier
+    url: str
+
+    @property
+    def path(self) -> str:
+        """The path and query under which the replay shows it."""
+        return f"/{quote(self.crawl, safe='')}/{self.moment}{self.modifier}/{self.url}"
+
+    @classmethod
+    def parse(cls, path: str, query: str) -> "Address | None":
+        """Return what a path, as it was sent, and a query ask for; None where that is nothing of the kind.
+
+        A shorter time means its first moment.
+
+        >>> Address.parse("/a%2Fb/2026mp_/http://a.test/x", "y=1")
+        Address(crawl='a/b', moment='20260101000000', modifier=<Modifier.PAGE: 'mp_'>, url='http://a.test/x?y=1')
+        """
+        match = _PATH.fullmatch(path)
+        if match is None or match[3] not in set(Modifier):
+            return None
+        moment = match[2] + _PADDING[len(match[2]) :]
+        # Some clients and proxies make one slash of two.
+        written = _ONE_SLASH.sub(r"\1://", match[4], count=1)
+        url = canonicalize(f"{written}?{query}" if query else written)
+        if url is None or not is_moment(moment):
+            return None
+        return cls(unquote(match[1]), moment, Modifier(match[3]), url)

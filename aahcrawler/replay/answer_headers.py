@@ -1,0 +1,65 @@
+"""The header fields of the replay's answers. None of an archived answer is passed on: each is made here."""
+
+from collections.abc import Mapping
+from email.utils import format_datetime
+from typing import Final
+from urllib.parse import quote
+
+from aahcrawler.replay.recorded_answers import RecordedAnswer
+
+_FEATURES: Final = (
+    *("accelerometer", "autoplay", "browsing-topics"),
+    *("camera", "clipboard-read", "clipboard-write", "compute-pressure", "display-capture", "encrypted-media"),
+    *("fullscreen", "gamepad", "geolocation", "gyroscope", "hid", "identity-credentials-get", "idle-detection"),
+    *("local-fonts", "magnetometer", "microphone", "midi", "otp-credentials", "payment"),
+    *("picture-in-picture", "publickey-credentials-create", "publickey-credentials-get"),
+    *("screen-wake-lock", "serial", "speaker-selection", "storage-access", "sync-xhr", "usb"),
+    *("window-management", "xr-spatial-tracking"),
+)
+_LOADS: Final = (
+    "default-src 'none'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; font-src 'self' data:; "
+    "media-src 'self'; frame-src 'self'; base-uri 'none'; script-src 'none'"
+)
+_LONGEST_NAME: Final = 100
+
+
+def policy(cockpit: str = "", *, forms: bool = False) -> Mapping[str, str]:
+    """Return the fields that every answer carries: what a browser may do with it, which is to show it.
+
+    ``cockpit`` is the origin whose pages may frame it as well, empty for none. ``forms`` admits those of the replay's
+    own pages.
+    """
+    sandbox = "sandbox allow-same-origin allow-forms" if forms else "sandbox allow-same-origin"
+    target = "'self'" if forms else "'none'"
+    fields = {
+        "Content-Security-Policy": (
+            f"{sandbox}; {_LOADS}; form-action {target}; frame-ancestors 'self'{f' {cockpit}' if cockpit else ''}"
+        ),
+        "Referrer-Policy": "no-referrer",
+        "X-Content-Type-Options": "nosniff",
+        "X-DNS-Prefetch-Control": "off",
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "Permissions-Policy": ", ".join(f"{feature}=()" for feature in _FEATURES),
+        "Cache-Control": "private, no-cache",
+        "X-Robots-Tag": "noindex, nofollow",
+    }
+    # The older field knows no list, and would keep the cockpit out as well.
+    return fields if cockpit else fields | {"X-Frame-Options": "SAMEORIGIN"}
+
+
+def told_of(answer: RecordedAnswer) -> Mapping[str, str]:
+    """Return the fields that tell of the capture: when it was made (RFC 7089), and its record."""
+    return {
+        "Memento-Datetime": format_datetime(answer.date.replace(microsecond=0), usegmt=True),
+        "AAH-Record": "".join(sign for sign in answer.record_id if "!" <= sign <= "~")[:200],
+        "AAH-Status": str(answer.status),
+    }
+
+
+def as_file(url: str) -> Mapping[str, str]:
+    """Return the fields that have a browser keep an answer as a file, named by the end of its URL."""
+    name = url.partition("?")[0].rstrip("/").rpartition("/")[2][-_LONGEST_NAME:] or "capture"
+    return {
+        "Content-Type": "application/octet-stream",
+        "Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}",
+    }

@@ -1,0 +1,140 @@
+"""The banner above a replayed page: what it is, when it was captured, and where to go from there.
+
+It is a shadow root that the document declares, so that the page's style sheets do not reach it, without any script.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from aahcrawler.replay.addresses import PAGES, Address, Modifier
+from aahcrawler.replay.capture_lookup import date_of
+from aahcrawler.replay.link_colours import LEGEND
+from aahcrawler.replay.recorded_answers import RecordedAnswer
+from aahcrawler.replay.shown_text import markup_of
+
+_HOST: Final = ";".join(
+    f"{each}!important"
+    for each in (
+        "all:initial",
+        "display:block",
+        "position:relative",
+        "z-index:2147483647",
+        "flex:none",
+        "align-self:stretch",
+        "grid-column:1/-1",
+        "order:-2147483648",
+        "clear:both",
+        "margin:0 0 8px",
+        "contain:content",
+    )
+)
+STYLE: Final = """
+:host{all:initial}
+*{box-sizing:border-box}
+section{font:14px/1.45 system-ui,-apple-system,"Segoe UI",sans-serif;color:#1b2733;background:#eef3f8;
+border:1px solid #9fb3c8;border-left:6px solid #0b5a8f;padding:8px 12px;text-align:left;direction:ltr;
+display:flex;flex-wrap:wrap;gap:2px 20px;align-items:baseline}
+strong{font-weight:600}
+p{margin:0;flex:1 1 100%;min-width:0;overflow-wrap:anywhere}
+.what{flex:1 1 auto}
+nav{display:flex;flex-wrap:wrap;gap:2px 16px}
+a{color:#0b4f80;text-decoration:underline;text-underline-offset:2px}
+a:focus-visible{outline:3px solid #0b4f80;outline-offset:2px}
+.off{color:#566573}
+.url{font:13px/1.45 ui-monospace,Menlo,Consolas,monospace;color:#33424f;unicode-bidi:isolate}
+.note{color:#33424f;line-height:1.7}
+"""
+_LONGEST_URL: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the banner tells besides: objects that were outlined, of how many, and where the page sends readers on to.
+
+    ``objects`` is None where none were to be outlined; with ``scored`` the colours of links are explained.
+    """
+
+    objects: tuple[int, int] | None = None
+    scored: bool = False
+    refresh: str = ""
+    cut: bool = False
+
+
+def banner(asked: Address, answer: RecordedAnswer, told: Told) -> str:
+    """Return the banner of an answer that is shown for an address, as HTML."""
+    lines = [
+        f'<p class="url">{markup_of(answer.url, _LONGEST_URL)}</p>',
+        *(f'<p class="note">{line}</p>' for line in _notes(asked, answer, told)),
+    ]
+    what = (
+        f'<span class="what"><strong>Archived page</strong> · captured {_written(answer.date)} · '
+        f"crawl {markup_of(asked.crawl, 80)} · status {answer.status}</span>"
+    )
+    inner = f'<section aria-label="Archived page">{what}{_ways(asked, answer)}{"".join(lines)}</section>'
+    return (
+        f'<div id="aah-banner" style="{_HOST}"><template shadowrootmode="closed">'
+        f"<style>{STYLE}</style>{inner}</template></div>"
+    )
+
+
+def _ways(asked: Address, answer: RecordedAnswer) -> str:
+    ways = []
+    for moment, name in ((answer.earlier, "← earlier capture"), (answer.later, "later capture →")):
+        if moment:
+            path = markup_of(replace(asked, moment=moment, url=answer.url).path, 1 << 14)
+            ways.append(f'<a href="{path}" title="{_written(date_of(moment))}">{name}</a>')
+        else:
+            ways.append(f'<span class="off">no {name.strip("←→ ")}</span>')
+    return f"<nav>{''.join(ways)}</nav>"
+
+
+def _notes(asked: Address, answer: RecordedAnswer, told: Told) -> list[str]:
+    notes = []
+    apart = date_of(asked.moment) - date_of(answer.moment)
+    if apart:
+        side = "before" if apart > timedelta() else "after"
+        notes.append(
+            f"The nearest to the moment asked for, {_written(date_of(asked.moment))}: {_duration(apart)} {side} it."
+        )
+    if told.refresh:
+        modifier = asked.modifier if asked.modifier in PAGES else Modifier.PAGE
+        path = Address(asked.crawl, answer.moment, modifier, told.refresh).path
+        notes.append(
+            f'The page sends its readers on to <a href="{markup_of(path, 1 << 14)}">'
+            f"{markup_of(told.refresh, _LONGEST_URL)}</a>."
+        )
+    if told.cut:
+        notes.append("Only its beginning is shown: the archive holds no more of it, or it is too large.")
+    if told.objects is not None:
+        found, number = told.objects
+        noun = "web object" if number == 1 else "web objects"
+        missing = "" if found == number else "; what is missing was not found on the page as shown"
+        notes.append(f"{found} of {number} {noun} outlined{missing}.")
+    if told.scored:
+        notes.append(LEGEND)
+    return notes
+
+
+def _written(date: datetime) -> str:
+    return f"{date.day} {_MONTHS[date.month - 1]} {date.year:04}, {date:%H:%M:%S} UTC"
+
+
+def _duration(apart: timedelta) -> str:
+    """Return how long something took, in its largest unit.
+
+    >>> _duration(timedelta(hours=-25)), _duration(timedelta(seconds=1))
+    ('1 day', '1 second')
+    """
+    seconds = int(abs(apart).total_seconds())
+    for unit, length in (("year", 31_556_952), ("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if seconds >= length:
+            number = seconds // length
+            return f"{number} {unit}{'' if number == 1 else 's'}"
+    return f"{seconds} second{'' if seconds == 1 else 's'}"
+
+
+_MONTHS: Final = (
+    *("January", "February", "March", "April", "May", "June", "July"),
+    *("August", "September", "October", "November", "December"),
+)

@@ -1,0 +1,218 @@
+"""Finds captures in the index of a crawl by URL and moment, those of a running crawl too."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from heapq import merge
+from itertools import islice
+from pathlib import Path
+from threading import Lock
+from typing import TypeVar
+
+from aahcrawler.archive.index import LINES, SORTED, Place, place_of
+from aahcrawler.archive.surt import surt
+from aahcrawler.layout import ARCHIVE, INDEX, INDEXES, WARC
+from aahcrawler.replay.sorted_lines import GrowingLines, Lines, SortedLines
+from aahcrawler.segments import segments
+
+NEAR = 500
+"""Captures of one key before a moment, and after it, that are looked at."""
+_LISTED = 20_000
+"""Lines that one page of a list may cost."""
+_DIGITS = 14
+T = TypeVar("T")
+_PAGES = frozenset({"text/html", "application/xhtml+xml", "text/plain", "application/pdf", "warc/revisit"})
+
+
+class NoIndexError(Exception):
+    """Raised where a crawl's archive has no index; the message tells cause and remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """A capture as the index has it. ``moment`` has 14 digits, in UTC; ``status`` is 0 and others empty if unknown."""
+
+    url: str
+    moment: str
+    status: int
+    media_type: str
+    digest: str
+    place: Place
+
+    @property
+    def is_revisit(self) -> bool:
+        """Return whether its payload is that of another capture."""
+        return self.media_type == "warc/revisit"
+
+    @property
+    def date(self) -> datetime:
+        """The moment, aware and in UTC."""
+        return date_of(self.moment)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A part of the list of captures, and the key at which the next part begins, empty where there is none."""
+
+    captures: tuple[Indexed, ...]
+    following: str
+
+
+class CaptureLookup:
+    """The captures of a crawl's folder, looked up by bisection. Several threads may use it at once.
+
+    Of files that are being written the beginnings of their index lines are kept in memory. Captures that no line of
+    the index tells of are not found; after a crash they are once ``aah archive index`` has run.
+    """
+
+    def __init__(self, crawl: Path) -> None:
+        self._archive, self._folder = crawl / ARCHIVE, crawl / INDEXES
+        self._growing: dict[Path, GrowingLines] = {}
+        self._lock = Lock()
+
+    def nearest(self, url: str, moment: str) -> tuple[Indexed, ...]:
+        """Return the captures of a URL, the nearest to a moment first.
+
+        Those of URLs that only share its key, as ones in other case do, come last. Raise ``NoIndexError``.
+        """
+        found = self._read(lambda lines: _near(lines, surt(url), moment))
+        wanted, date = _plain(url), date_of(moment)
+
+        def place(capture: Indexed) -> tuple[bool, float, bool]:
+            distance = abs((capture.date - date).total_seconds())
+            return _plain(capture.url) != wanted, distance, capture.url != url
+
+        return tuple(sorted(found, key=place))
+
+    def listed(self, beginning: str, after: str, most: int, *, pages_only: bool = True) -> Listed:
+        """Return the captures whose key begins with that of a URL's beginning, in the order of keys and moments.
+
+        ``after`` is the ``following`` of the part before, or empty. With ``pages_only``, what the index says to be a
+        picture or the like is left out. Raise ``NoIndexError``.
+        """
+        prefix = _prefix(beginning)
+        begin = max(after.encode("utf-8", "replace"), prefix)
+        lines = self._read(lambda sources: list(_from(sources, begin, prefix, _LISTED + 1)))
+        captures: list[Indexed] = []
+        for line in lines[:_LISTED]:
+            capture = indexed(line)
+            if capture is None or (pages_only and capture.media_type not in _PAGES):
+                continue
+            if len(captures) == most:
+                return Listed(tuple(captures), line.decode("utf-8", "replace"))
+            captures.append(capture)
+        return Listed(tuple(captures), lines[-1].decode("utf-8", "replace") if len(lines) > _LISTED else "")
+
+    def _read(self, read: Callable[[list[Lines]], T]) -> T:
+        # Between finding a file and opening it, it may have been merged into another one.
+        for _ in range(3):
+            with suppress(FileNotFoundError):
+                return read(self._sources())
+        raise NoIndexError(f"{self._folder}: the index changes all the time; try again")
+
+    def _sources(self) -> list[Lines]:
+        with self._lock:
+            paths = sorted(self._folder.glob(f"*.{WARC}{LINES}"))
+            self._growing = {path: self._growing.get(path) or GrowingLines(path) for path in paths}
+            growing = tuple(self._growing.values())
+        for lines in growing:
+            lines.refresh()
+        settled = [path for path in (self._folder / INDEX, *self._folder.glob(f"*.{WARC}{SORTED}")) if path.exists()]
+        if not settled and not growing and segments(self._archive, WARC):
+            raise NoIndexError(f"{self._folder}: there is no index of the archive; make it with aah archive index")
+        return [*map(SortedLines, settled), *growing]
+
+
+def indexed(line: bytes) -> Indexed | None:
+    """Return what a line of the index says, None where it cannot be read."""
+    place = place_of(line)
+    if place is None:
+        return None
+    _, moment, fields = line.split(b" ", 2)
+    told = {name: str(value) for name, value in json.loads(fields).items()}
+    status = told.get("status", "")
+    if not is_moment(moment.decode("ascii", "replace")) or not told.get("url"):
+        return None
+    return Indexed(
+        told["url"],
+        moment.decode("ascii"),
+        int(status) if status.isascii() and status.isdigit() else 0,
+        told.get("mime", "").lower(),
+        told.get("digest", ""),
+        place,
+    )
+
+
+def is_moment(digits: str) -> bool:
+    """Return whether a text is a time in 14 digits."""
+    try:
+        date_of(digits)
+    except ValueError:
+        return False
+    return True
+
+
+def date_of(moment: str) -> datetime:
+    """Return the time that 14 digits stand for. Raise ``ValueError`` where they stand for none."""
+    if len(moment) != _DIGITS or not moment.isascii() or not moment.isdigit():
+        raise ValueError(f"{moment!r} is no time in 14 digits")
+    month, day, hour, minute, second = (int(moment[at : at + 2]) for at in range(4, _DIGITS, 2))
+    return datetime(int(moment[:4]), month, day, hour, minute, second, tzinfo=UTC)
+
+
+def moment_of(date: datetime) -> str:
+    """Return a time as 14 digits, in UTC.
+
+    >>> moment_of(datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
+    '20260102030405'
+    """
+    date = date.astimezone(UTC)
+    return f"{date.year:04}{date:%m%d%H%M%S}"
+
+
+def _near(sources: list[Lines], key: str, moment: str) -> list[Indexed]:
+    prefix = key.encode("ascii") + b" "
+    asked = prefix + moment.encode("ascii")
+    later = islice(_from(sources, asked, prefix, NEAR), NEAR)
+    lower = merge(*(source.descending(asked) for source in sources), reverse=True)
+    earlier = _once(_while(islice(lower, NEAR), prefix))
+    return [capture for line in (*later, *earlier) if (capture := indexed(line)) is not None]
+
+
+def _from(sources: list[Lines], key: bytes, prefix: bytes, most: int) -> Iterator[bytes]:
+    higher = merge(*(source.ascending(key) for source in sources))
+    return _once(_while(islice(higher, most), prefix))
+
+
+def _while(lines: Iterator[bytes], prefix: bytes) -> Iterator[bytes]:
+    for line in lines:
+        if not line.startswith(prefix):
+            return
+        yield line
+
+
+def _once(lines: Iterator[bytes]) -> Iterator[bytes]:
+    """Leave out repetitions: while files are merged, a line may stand in two."""
+    last = b""
+    for line in lines:
+        if line != last:
+            yield line
+        last = line
+
+
+def _prefix(beginning: str) -> bytes:
+    """Return what the keys of URLs with that beginning begin with; the scheme may be missing."""
+    beginning = beginning.strip()
+    if not beginning:
+        return b""
+    url = beginning if "://" in beginning else f"http://{beginning}"
+    key = surt(url)
+    # A host alone stands for its port's, and for what lies below it.
+    return key.removesuffix("/").encode("ascii") if url.count("/") < 3 else key.encode("ascii")
+
+
+def _plain(url: str) -> str:
+    """Return a URL without what seldom leads to another page: scheme, ``www.``, fragment, a last slash."""
+    return url.partition("://")[2].partition("#")[0].removeprefix("www.").removesuffix("/")

@@ -1,0 +1,319 @@
+"""HTML of any origin made into a page that shows what it showed, and leads nowhere but into the archive.
+
+Nothing of it runs, and nothing of it is fetched from elsewhere. What scripts would have shown is not shown, but what
+stands there for readers without them is. The rules for attributes are in ``attribute_rules``.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from secrets import token_hex
+from typing import Final
+
+from lxml.etree import _Element as Element
+from lxml.html import HtmlElement, tostring
+
+from aahcrawler.page import markup
+from aahcrawler.page.requisites import played_by, shown_by
+from aahcrawler.page.shown_within import shows_document
+from aahcrawler.replay.addresses import PAGES, Address, Modifier
+from aahcrawler.replay.attribute_rules import clean_attributes
+from aahcrawler.replay.css_rewriting import rewrite_css
+from aahcrawler.urls import resolve
+
+_DEEPEST: Final = 3
+"""Documents within attributes of documents that are shown."""
+_LONGEST_INNER: Final = 1_000_000
+_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9:_.-]*")
+_DOCTYPE: Final = re.compile(
+    r"\A(?:\s|<!--.{0,5000}?-->|<\?[^>]{0,500}>)*+<!doctype\s+html\b([^>]{0,300})>", re.IGNORECASE | re.DOTALL
+)
+_PUBLIC: Final = re.compile(
+    r"""public\s+["'](-//[A-Za-z0-9 ./-]+)["'](?:\s+["'](http://www\.w3\.org/[\w./-]*)["'])?""", re.I
+)
+_DROPPED: Final = frozenset({"script", "base", "template", "applet", "noembed", "portal", "fencedframe", "param"})
+_UNWRAPPED: Final = frozenset({"noscript", "noframes", "bgsound"})
+_RENAMED: Final = {"plaintext": "pre", "xmp": "pre", "listing": "pre"}
+_ANIMATIONS: Final = frozenset({"animate", "set", "animatetransform", "animatemotion"})
+_KEPT_RELATIONS: Final = frozenset({"stylesheet", "icon", "apple-touch-icon", "mask-icon"})
+_SUBMITTING: Final = frozenset({"submit", "image", "password", "file"})
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a document is rewritten for: the address it is shown under, and the base of its URLs."""
+
+    address: Address
+    base: str
+    depth: int = 0
+
+    def link(self, reference: str, modifier: Modifier) -> str | None:
+        """Return what stands for a reference to something else; None where that is nothing of the archive."""
+        reference, sign, fragment = reference.strip().partition("#")
+        if reference[:5].lower() == "data:":
+            whole = reference + sign + fragment
+            return whole if modifier is Modifier.IMAGE and _is_picture(whole) else None
+        url = resolve(self.base, reference) if reference or modifier in _LINKED else None
+        if url is None:
+            return None
+        path = Address(self.address.crawl, self.address.moment, modifier, url).path
+        return f"{path}#{fragment}" if fragment else path
+
+    @property
+    def linked(self) -> Modifier:
+        """How the links of the document are shown: as the document itself."""
+        return self.address.modifier if self.address.modifier in PAGES else Modifier.FRAME
+
+    def within(self) -> "Surroundings":
+        """Return the same for a document within an attribute of this one."""
+        return Surroundings(
+            Address(self.address.crawl, self.address.moment, Modifier.FRAME, self.address.url),
+            self.base,
+            self.depth + 1,
+        )
+
+
+@dataclass(slots=True)
+class Rewritten:
+    """A rewritten tree. ``links`` are its links with the canonical URLs that they led to.
+
+    ``framed`` says that it is a frameset.
+    """
+
+    tree: HtmlElement
+    doctype: str
+    links: list[tuple[Element, str]] = field(default_factory=list)
+    framed: bool = False
+
+    def markup(self, beginning: str = "") -> bytes:
+        """Return the document in UTF-8, with ``beginning``, which is HTML, at the beginning of its body."""
+        body = self.tree.find("body")
+        place = ""
+        if beginning and body is not None:
+            place = f"aah-{token_hex(16)}"
+            mark = body.makeelement("div", {"id": place})
+            mark.tail, body.text = body.text, None
+            body.insert(0, mark)
+        text = tostring(self.tree, encoding="unicode", method="html")
+        text = text.replace(f'<div id="{place}"></div>', beginning, 1) if place else text
+        return (self.doctype + text).encode("utf-8", "replace")
+
+
+def rewrite_html(tree: HtmlElement, source: str, around: Surroundings) -> Rewritten:
+    """Rewrite a parsed document, which is changed by it. ``source`` is its text, or the beginning of that."""
+    rewritten = Rewritten(tree, _doctype(source))
+    for node in list(tree.iter()):
+        if node is not tree and node.getparent() is None:
+            continue  # It was within what has been dropped.
+        if not isinstance(node.tag, str):
+            _drop(node)
+        elif _NAME.fullmatch(node.tag) is None or node.tag in _UNWRAPPED:
+            _unwrap(node)
+        elif node.tag in _DROPPED or _is_unwanted(node):
+            _drop(node)
+        else:
+            _rewrite_element(node, around, rewritten)
+    rewritten.framed = tree.find(".//frameset") is not None
+    if tree.find("body") is None and not rewritten.framed:
+        tree.append(tree.makeelement("body"))
+    return rewritten
+
+
+def _rewrite_element(element: Element, around: Surroundings, rewritten: Rewritten) -> None:
+    tag = str(element.tag)
+    if tag in _RENAMED:
+        element.tag = _RENAMED[tag]
+    if tag in ("a", "area") and (target := resolve(around.base, element.get("href") or "")):
+        rewritten.links.append((element, target))
+    prepare = _PREPARED.get(tag)
+    if prepare is not None:
+        prepare(element, around)
+    clean_attributes(element, around)
+
+
+def _is_unwanted(element: Element) -> bool:
+    """Return whether an element does nothing but lead elsewhere, or change what others lead to."""
+    tag = str(element.tag)
+    if tag == "meta":
+        return element.get("http-equiv") is not None or element.get("charset") is not None or _is_policy(element)
+    if tag == "link":
+        relations = set((element.get("rel") or "").lower().split())
+        return _KEPT_RELATIONS.isdisjoint(relations) or not relations.isdisjoint({"preload", "prefetch", "preconnect"})
+    if tag.lower() in _ANIMATIONS:
+        return "href" in (element.get("attributename") or element.get("attributeName") or "").lower()
+    return False
+
+
+def _is_policy(meta: Element) -> bool:
+    return (meta.get("name") or "").strip().lower() in {"referrer", "supported-color-schemes"}
+
+
+def _drop(node: Element) -> None:
+    """Take a node out of its tree; the text behind it stays."""
+    parent = node.getparent()
+    if parent is None:
+        node.clear()
+        return
+    if node.tail:
+        previous = node.getprevious()
+        if previous is not None:
+            previous.tail = (previous.tail or "") + node.tail
+        else:
+            parent.text = (parent.text or "") + node.tail
+        node.tail = None
+    parent.remove(node)
+
+
+def _unwrap(element: Element) -> None:
+    """Put the content of an element in its place."""
+    if isinstance(element, HtmlElement) and element.getparent() is not None:
+        element.drop_tag()
+
+
+# What an element becomes before its attributes are looked at
+
+
+def _picture(element: Element, _: Surroundings) -> None:
+    """Have a picture show the file that the crawler fetched for it: one of those that a browser might choose."""
+    chosen = shown_by(element)
+    for name in ("srcset", "data-srcset", "sizes", "data-src", "data-lazy-src", "data-original"):
+        element.attrib.pop(name, None)
+    if chosen is not None:
+        element.set("src", chosen)
+
+
+def _source(element: Element, _: Surroundings) -> None:
+    outer = next((each for each in element.iterancestors() if each.tag != "source"), None)
+    if outer is not None and outer.tag in ("video", "audio"):
+        return
+    chosen = shown_by(element)
+    for name in ("src", "data-srcset", "sizes", "data-src"):
+        element.attrib.pop(name, None)
+    if chosen is not None:
+        element.set("srcset", chosen)
+    else:
+        element.attrib.pop("srcset", None)
+
+
+def _player(element: Element, _: Surroundings) -> None:
+    chosen = played_by(element)
+    if chosen is not None and not element.get("src") and element.find(".//source") is None:
+        element.set("src", chosen)
+    element.set("controls", "")
+    element.set("preload", "metadata")
+
+
+def _frame(element: Element, around: Surroundings) -> None:
+    for child in list(element):
+        element.remove(child)
+    element.text = None
+    inner = element.get("srcdoc")
+    reference = next((element.get(name) for name in ("src", "data-src", "data-lazy-src") if element.get(name)), None)
+    element.attrib.pop("data-src", None)
+    if inner is not None:
+        element.attrib.pop("src", None)
+        element.set("srcdoc", _inner_document(inner, around))
+    elif reference:
+        element.set("src", reference)
+    element.set("sandbox", "allow-same-origin")
+
+
+def _empty(element: Element) -> None:
+    """Put what is in an element behind it: the parser takes what has no end tag for the parent of all that follows."""
+    parent = element.getparent()
+    if parent is None:
+        return
+    children, tail = list(element), element.tail or ""
+    element.text, element.tail = None, element.text
+    at = parent.index(element) + 1
+    for offset, child in enumerate(children):
+        parent.insert(at + offset, child)
+    last = children[-1] if children else element
+    last.tail = (last.tail or "") + tail
+
+
+def _inner_document(text: str, around: Surroundings) -> str:
+    if around.depth >= _DEEPEST or len(text) > _LONGEST_INNER:
+        return ""
+    tree = markup.parse(text.encode("utf-8", "replace"))
+    return rewrite_html(tree, text, around.within()).markup().decode()
+
+
+def _plugin(element: Element, around: Surroundings) -> None:
+    """Show what a plug-in showed as a document or a picture, where it was one."""
+    if element.tag == "embed":
+        _empty(element)
+    name = "data" if element.tag == "object" else "src"
+    reference = (element.get(name) or "").strip()
+    if not reference or reference[:5].lower() == "data:":
+        element.tag = "div"
+        for each in (name, "type", "width", "height"):
+            element.attrib.pop(each, None)
+        return
+    is_document = shows_document(element, reference)
+    for child in list(element):
+        element.remove(child)
+    element.text = None
+    for each in ("data", "src", "type"):
+        element.attrib.pop(each, None)
+    element.set("src", reference)
+    element.tag = "iframe" if is_document else "img"
+    if is_document:
+        _frame(element, around)
+
+
+def _style(element: Element, around: Surroundings) -> None:
+    text = "".join(element.itertext()) if len(element) else element.text or ""
+    for child in list(element):
+        element.remove(child)
+    element.text = rewrite_css(text, around.link)
+
+
+def _stylesheet(element: Element, _: Surroundings) -> None:
+    relations = (element.get("rel") or "").lower().split()
+    kept = [each for each in relations if each in _KEPT_RELATIONS or each == "alternate"]
+    element.set("rel", " ".join(kept))
+
+
+def _form(element: Element, _: Surroundings) -> None:
+    element.set("autocomplete", "off")
+
+
+def _control(element: Element, _: Surroundings) -> None:
+    kind = (element.get("type") or ("submit" if element.tag == "button" else "")).strip().lower()
+    if kind in _SUBMITTING:
+        element.set("disabled", "")
+
+
+_PREPARED: Final[dict[str, Callable[[Element, Surroundings], None]]] = {
+    "img": _picture,
+    "source": _source,
+    "video": _player,
+    "audio": _player,
+    "iframe": _frame,
+    "frame": _frame,
+    "object": _plugin,
+    "embed": _plugin,
+    "style": _style,
+    "link": _stylesheet,
+    "form": _form,
+    "input": _control,
+    "button": _control,
+}
+_LINKED: Final = PAGES | {Modifier.FRAME}
+
+
+def _is_picture(url: str) -> bool:
+    return re.match(r"data:(?:image|font|application/(?:x-)?font)[/;,-]", url, re.IGNORECASE) is not None
+
+
+def _doctype(source: str) -> str:
+    """Return the document type that a text begins with, which tells browsers how to lay it out; empty without one."""
+    match = _DOCTYPE.match(source)
+    if match is None:
+        return ""
+    public = _PUBLIC.search(match[1])
+    if public is None:
+        return "<!DOCTYPE html>\n"
+    system = f' "{public[2]}"' if public[2] else ""
+    return f'<!DOCTYPE html PUBLIC "{public[1]}"{system}>\n'

@@ -1,0 +1,208 @@
+"""Finds the elements of a page that hold its web objects, by the texts of these, and never another one's.
+
+A text that stands once on the page is there. Of one that stands several times, the places are told apart by the author
+near them, and by the order of the objects. Where that leaves a doubt, the object counts as not found.
+"""
+
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Final
+
+from lxml.etree import _Element as Element
+
+from aahcrawler.page.text import bare
+from aahcrawler.replay.page_text import PageText, Span
+
+_MOST_LINES: Final = 2_000
+_SHORT: Final = 24
+"""Letters up to which a text has to be all that an element holds."""
+_SHORT_NAME: Final = 5
+_GAP: Final = 4_000
+"""Letters that may stand between the lines of one body, which the reading left out."""
+_QUOTES: Final = frozenset({"blockquote", "q", "cite"})
+
+
+@dataclass(frozen=True, slots=True)
+class ShownObject:
+    """A web object of a capture. ``number`` is its number in the list of those shown; unknown texts are empty."""
+
+    number: int
+    type: str
+    title: str = ""
+    author: str = ""
+    date: str = ""
+    body: str = ""
+
+    @property
+    def words(self) -> str:
+        """The bare text that it is found by: its body, or else its title."""
+        return bare(self.body) or bare(self.title)
+
+
+def find_objects(tree: Element, objects: Sequence[ShownObject]) -> dict[int, Element]:
+    """Return the element of each object that was found, by the object's number.
+
+    ``objects`` are in the order in which the page shows them. The tree must be as it was parsed.
+    """
+    if not objects:
+        return {}
+    return _Search(PageText(tree)).found(objects)
+
+
+class _Search:
+    def __init__(self, page: PageText) -> None:
+        self._page = page
+        self._taken: dict[int, Span] = {}
+        self._spans = _Spans()
+
+    def found(self, objects: Sequence[ShownObject]) -> dict[int, Element]:
+        # A longer text may quote a shorter one, so that it has to be found first. Sorting leaves equals in their order.
+        by_words = sorted(objects, key=lambda each: (-len(each.words), each.words))
+        for words, group in groupby(by_words, key=lambda each: each.words):
+            alike = list(group)
+            if words:
+                self._place(alike, self._places(words, alike[0]))
+        elements = {}
+        for each in objects:
+            span = self._taken.get(each.number)
+            if span is not None and (element := self._whole(each, span)) is not None:
+                elements[each.number] = element
+        return elements
+
+    def _places(self, words: str, sample: ShownObject) -> list[Span]:
+        """Return the places of a text that no longer one holds."""
+        places = self._page.places(words)
+        alone = [place for place in places if self._is_all(place)]
+        if len(words) <= _SHORT or alone:
+            places = alone
+        elif not places and (gapped := self._gapped(sample.body)) is not None:
+            places = [gapped]
+        places = [place for place in places if not self._spans.within(place)]
+        if not sample.body:
+            headings = [place for place in places if self._is_heading(place)]
+            return headings or places
+        return places
+
+    def _place(self, alike: list[ShownObject], places: list[Span]) -> None:
+        """Give each of the objects with one text its place, where there is no doubt."""
+        places = [place for place in places if not self._is_quoted(place)]
+        if self._settled(alike, places):
+            return
+        unquoted = [place for place in places if not self._is_quoted(place, by_class=True)]
+        if self._settled(alike, unquoted):
+            return
+        by_author: dict[str, list[ShownObject]] = {}
+        for each in alike:
+            by_author.setdefault(bare(each.author), []).append(each)
+        if "" in by_author:
+            return
+        near = {place: self._region(place, unquoted) for place in unquoted}
+        for author, group in by_author.items():
+            self._settled(group, [place for place in unquoted if self._tells(near[place], author, place)])
+
+    def _settled(self, alike: list[ShownObject], places: list[Span]) -> bool:
+        if len(alike) != len(places) or (len(alike) > 1 and len({each.author for each in alike}) > 1):
+            # Several authors are told apart by name even if the numbers agree.
+            return False
+        for each, place in zip(alike, places, strict=True):
+            self._taken[each.number] = place
+            self._spans.add(place)
+        return True
+
+    def _region(self, place: Span, places: list[Span]) -> Element:
+        """Return the largest element around a place that holds no other of the places."""
+        holder = self._page.holder(place)
+        region = holder
+        for element in self._page.around(holder) if holder is not None else ():
+            span = self._page.span(element)
+            if any(_overlap(span, other) for other in places if other != place):
+                break
+            region = element
+        assert region is not None  # noqa: S101 - the document element holds all of the text
+        return region
+
+    def _whole(self, each: ShownObject, span: Span) -> Element | None:
+        """Return the smallest element with the text, the author and the title that holds nothing of another object.
+
+        Where there is none, author or title are left out.
+        """
+        holder = self._page.holder(span)
+        if holder is None or holder.tag in ("body", "html"):
+            return None
+        wanted = [words for words in (bare(each.author), bare(each.title)) if words]
+        best, count = holder, sum(self._tells(holder, words, span) for words in wanted)
+        for element in self._page.around(holder):
+            if self._spans.within(self._page.span(element)) > 1:
+                return None if element is holder else best
+            held = sum(self._tells(element, words, span) for words in wanted)
+            if held > count:
+                best, count = element, held
+        return best
+
+    def _tells(self, element: Element, words: str, body: Span) -> bool:
+        """Return whether a name or a title stands in an element beside a body; a short one as all of some element."""
+        begin, end = self._page.span(element)
+        places = (*self._page.places(words, begin, body[0]), *self._page.places(words, body[1], end))
+        return any(len(words) > _SHORT_NAME or self._is_all(place) for place in places)
+
+    def _gapped(self, body: str) -> Span | None:
+        """Return the one place where all lines of a text follow one another, with other text between them."""
+        lines = [words for line in body.split("\n")[:_MOST_LINES] if (words := bare(line))]
+        if len(lines) < 2 or sum(map(len, lines)) <= _SHORT:
+            return None
+        found = [span for begin in self._page.places(lines[0]) if (span := self._from(begin, lines))]
+        return found[0] if len(found) == 1 else None
+
+    def _from(self, begin: Span, lines: list[str]) -> Span | None:
+        end, most = begin[1], begin[1] + sum(map(len, lines)) + _GAP
+        for words in lines[1:]:
+            at = self._page.text.find(words, end, most)
+            if at < 0:
+                return None
+            end = at + len(words)
+        return begin[0], end
+
+    def _is_all(self, place: Span) -> bool:
+        """Return whether some element holds this text and nothing else."""
+        holder = self._page.holder(place)
+        return holder is not None and self._page.span(holder) == place
+
+    def _is_heading(self, place: Span) -> bool:
+        return any(str(element.tag) in _HEADINGS for element in self._near(place))
+
+    def _is_quoted(self, place: Span, *, by_class: bool = False) -> bool:
+        """Return whether a text stands in a quotation: by its element or, less surely, by the name of a class."""
+        return any(
+            element.tag in _QUOTES or (by_class and "quote" in (element.get("class") or "").lower())
+            for element in self._near(place)
+        )
+
+    def _near(self, place: Span) -> Iterator[Element]:
+        holder = self._page.holder(place)
+        return self._page.around(holder) if holder is not None else iter(())
+
+
+_HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+
+
+class _Spans:
+    """Parts of a text that do not overlap."""
+
+    def __init__(self) -> None:
+        self._begins: list[int] = []
+        self._ends: list[int] = []
+
+    def add(self, span: Span) -> None:
+        """Take in one more."""
+        insort(self._begins, span[0])
+        insort(self._ends, span[1])
+
+    def within(self, span: Span) -> int:
+        """Return how many of them have something of another part."""
+        return bisect_left(self._begins, span[1]) - bisect_right(self._ends, span[0])
+
+
+def _overlap(one: Span, other: Span) -> bool:
+    return one[0] < other[1] and other[0] < one[1]

@@ -1,0 +1,115 @@
+"""The replay's own pages: what is not captured, captures that are no HTML, lists of crawls and of captures."""
+
+from collections.abc import Iterable
+from html import escape
+from typing import Final
+from urllib.parse import quote, urlencode
+
+from aahcrawler.replay.addresses import Address, Modifier
+from aahcrawler.replay.capture_lookup import Listed
+from aahcrawler.replay.shown_text import markup_of
+
+_STYLE: Final = """
+body{font:16px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif;color:#1b2733;background:#fff;margin:0;padding:16px}
+main{max-width:70rem;margin:0 auto}
+h1{font-size:1.4rem;margin:0 0 12px}
+a{color:#0b4f80}
+:focus-visible{outline:3px solid #0b4f80;outline-offset:2px}
+ul{list-style:none;margin:0;padding:0}
+li{padding:6px 0;border-bottom:1px solid #d8e0e8;overflow-wrap:anywhere}
+small{color:#4c5b69;display:block}
+code,pre{font:14px/1.5 ui-monospace,Menlo,Consolas,monospace;overflow-wrap:anywhere;white-space:pre-wrap}
+img,video{max-width:100%;height:auto}
+form{display:flex;flex-wrap:wrap;gap:8px;margin:0 0 12px;align-items:end}
+label{flex:1 1 20rem}
+input[type=text]{width:100%;box-sizing:border-box}
+input,button{font:inherit;padding:6px 8px}
+"""
+_FRAME: Final = "border:0;width:100%;height:90vh"
+LONGEST_TEXT: Final = 2_000_000
+"""Characters of a text that are shown."""
+
+
+def page(title: str, content: str, banner: str = "") -> bytes:
+    """Return a page with a title, which is text, and content, which is HTML."""
+    return (
+        f'<!DOCTYPE html>\n<html lang="en"><head><title>{markup_of(title)}</title>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style></head>'
+        f"<body>{banner}<main>{content}</main></body></html>\n"
+    ).encode()
+
+
+def message(title: str, text: str) -> bytes:
+    """Return a page that says one thing; both are text."""
+    return page(title, f"<h1>{markup_of(title)}</h1><p>{markup_of(text, 2000)}</p>")
+
+
+def not_captured(address: Address) -> bytes:
+    """Return the page for what the archive does not hold."""
+    content = (
+        f"<h1>Not captured</h1><p>The archive of the crawl {markup_of(address.crawl, 80)} holds no answer of</p>"
+        f"<p><code>{markup_of(address.url, 2000)}</code></p><p>Nothing is fetched from the web to show it.</p>"
+    )
+    return page("Not captured", content)
+
+
+def shown_media(address: Address, media_type: str, size: str, banner: str) -> bytes:
+    """Return the page around a capture that is a picture, sound or film, or can only be kept as a file."""
+    kind = media_type.partition("/")[0]
+    source = _path(address, {"image": Modifier.IMAGE}.get(kind, Modifier.MEDIA))
+    file = f'<p><a href="{_path(address, Modifier.FILE)}">Keep it as a file</a></p>'
+    told = f"<p>{markup_of(media_type or 'unknown type', 100)}{size}</p>"
+    if kind == "image":
+        return page(address.url, f'<img src="{source}" alt="The archived picture">{told}{file}', banner)
+    if kind in ("audio", "video"):
+        return page(address.url, f'<{kind} src="{source}" controls preload="metadata"></{kind}>{told}{file}', banner)
+    content = f"<h1>This capture is no page</h1>{told}<p>It is not shown here: such files can hold scripts.</p>{file}"
+    return page(address.url, content, banner)
+
+
+def shown_as_text(address: Address, text: str, banner: str) -> bytes:
+    """Return the page around a capture that is text, without a meaning for browsers."""
+    return page(address.url, f"<pre>{escape(text[:LONGEST_TEXT])}</pre>", banner)
+
+
+def framed(address: Address, banner: str) -> bytes:
+    """Return the page around a frameset, which can hold no banner itself."""
+    source = _path(address, Modifier.FRAME)
+    return page(address.url, f'<iframe src="{source}" style="{_FRAME}" title="The archived page"></iframe>', banner)
+
+
+def list_of_crawls(crawls: Iterable[str]) -> bytes:
+    """Return the page from which to begin."""
+    items = "".join(f'<li><a href="/{quote(crawl, safe="")}/">{markup_of(crawl)}</a></li>' for crawl in crawls)
+    return page("Archived crawls", f"<h1>Archived crawls</h1><ul>{items or '<li>There are none.</li>'}</ul>")
+
+
+def list_of_captures(crawl: str, beginning: str, listed: Listed, *, pages_only: bool) -> bytes:
+    """Return one part of the list of what a crawl has captured."""
+    items = []
+    for each in listed.captures:
+        path = Address(crawl, each.moment, Modifier.PAGE, each.url).path
+        date = f"{each.date:%Y-%m-%d %H:%M:%S} UTC"
+        told = "unchanged since an earlier capture" if each.is_revisit else each.media_type
+        items.append(
+            f'<li><a href="{escape(path)}">{markup_of(each.url)}</a>'
+            f"<small>{date} · status {each.status or 'unknown'} · {markup_of(told, 100)}</small></li>"
+        )
+    kept = {"beginning": beginning, **({} if pages_only else {"all": "1"})}
+    more = f'<p><a href="?{escape(urlencode(kept | {"after": listed.following}))}">Further captures</a></p>'
+    form = (
+        '<form method="get"><label>Beginning of the URL<br><input type="text" name="beginning" '
+        f'value="{escape(beginning)}" placeholder="http://www.example.org/"></label>'
+        f'<label style="flex:none"><input type="checkbox" name="all" value="1"{"" if pages_only else " checked"}> '
+        "pictures and the like, too</label><button>Show</button></form>"
+    )
+    nothing = "" if items or listed.following else "<p>There is no capture of such a URL.</p>"
+    content = (
+        f'<p><a href="/">All crawls</a></p><h1>Captures of {markup_of(crawl, 80)}</h1>{form}<ul>{"".join(items)}</ul>'
+        f"{nothing}{more if listed.following else ''}"
+    )
+    return page(f"Captures of {crawl}", content)
+
+
+def _path(address: Address, modifier: Modifier) -> str:
+    return escape(Address(address.crawl, address.moment, modifier, address.url).path)

@@ -1,0 +1,274 @@
+"""Reads captures as answers: revisits with the payload that they refer to, codings undone, all within bounds."""
+
+import re
+import sqlite3
+from collections.abc import Generator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from aahcrawler.archive.payload import HttpPayload, status_of
+from aahcrawler.archive.record_access import Record, RecordError, open_place, record_at
+from aahcrawler.archive.records import is_http
+from aahcrawler.archive.scanning import Header, timestamp
+from aahcrawler.archive.surt import surt
+from aahcrawler.layout import ARCHIVE, HISTORY, INDEXES
+from aahcrawler.page import Headers, Page
+from aahcrawler.page.decoding import decode_content
+from aahcrawler.replay.capture_lookup import CaptureLookup, Indexed, moment_of
+from aahcrawler.urls import canonicalize, resolve
+
+MOST_DECODED: Final = 1 << 26
+"""Bytes of a payload that are read, and made of it, where it came in a content coding."""
+MOST_SHOWN: Final = 5_000_000
+"""Bytes of a page or a style sheet that are shown. One made to take long takes seconds and hundreds of megabytes."""
+REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+_LOOKS = 10
+"""Captures of a URL of which the records are read until one of them can be shown."""
+_IDENTICAL = "identical-payload-digest"
+_FOLDED = re.compile(rb"\r?\n[ \t]+")
+_BY_RECORD = "SELECT url, date, later, record = ? FROM captures WHERE record = ? OR answer = ? LIMIT 1"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_WAITS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedAnswer:
+    """A capture that can be shown. ``holder`` is the place of its payload, which may be another capture's.
+
+    ``record_id`` is without angle brackets, that of the revisit where it is one. ``url`` is as the record has it.
+    ``location`` is where a redirect leads, absolute; empty for other answers. ``whole`` is False where the crawl cut
+    the answer. ``earlier`` and ``later`` are the moments of the captures of the URL beside it, in 14 digits, empty
+    where there is none.
+    """
+
+    record_id: str
+    url: str
+    date: datetime
+    status: int
+    headers: Headers
+    holder: Indexed
+    location: str = ""
+    whole: bool = True
+    earlier: str = ""
+    later: str = ""
+
+    @property
+    def moment(self) -> str:
+        """The date in 14 digits."""
+        return moment_of(self.date)
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A record's header, and the head of the HTTP message in it."""
+
+    header: Header
+    head: bytes
+
+
+class RecordedAnswers:
+    """The answers in the archive of a crawl's folder. Several threads may use it at once."""
+
+    def __init__(self, crawl: Path) -> None:
+        self._archive = crawl / ARCHIVE
+        self._history = crawl / INDEXES / HISTORY
+        self.lookup = CaptureLookup(crawl)
+
+    def nearest(self, url: str, moment: str) -> RecordedAnswer | None:
+        """Return the answer of a URL that was captured nearest to a moment, None where none can be shown.
+
+        A redirect from one spelling of the URL to another is passed over. Raise ``NoIndexError``.
+        """
+        captures = self.lookup.nearest(url, moment)
+        for capture in captures[:_LOOKS]:
+            answer = self._answer(capture)
+            if answer is not None and not _goes_round(answer):
+                return _between(answer, captures)
+        return None
+
+    def by_record(self, record_id: str, url: str = "", moment: str = "") -> tuple[str, str] | None:
+        """Return URL and moment of the capture with that record id, None where it is not known.
+
+        With URL and moment as the triples tell them, the records of that moment are compared. Without, the history is
+        asked, which knows each response and the latest revisit of a payload.
+        """
+        for capture in self.lookup.nearest(url, moment)[:_LOOKS] if url and moment else ():
+            opened = self._opened(capture)
+            if opened is not None and opened.header.record_id == record_id:
+                return capture.url, capture.moment
+        return self._told_by_history(record_id)
+
+    def payload(self, answer: RecordedAnswer) -> Generator[bytes, None, None]:
+        """Yield the payload, its transfer coding undone and its content codings as they came.
+
+        It ends early where the record is damaged. Raise ``OSError``.
+        """
+        file = open_place(self._archive, answer.holder.place.file)
+        if file is None:
+            return
+        with file:
+            try:
+                record = record_at(file, answer.holder.place.offset)
+                http = HttpPayload() if is_http(record.header.get("Content-Type")) else None
+                for piece in record.block():
+                    if found := piece if http is None else http.feed(piece):
+                        yield found
+            except RecordError:
+                return
+
+    def decoded(self, answer: RecordedAnswer, most: int) -> tuple[bytes, bool]:
+        """Return the payload without its codings, at most so many bytes, and whether that is all of it."""
+        coded = bytearray()
+        whole = answer.whole
+        with closing(self.payload(answer)) as pieces:
+            for piece in pieces:
+                coded += piece
+                if len(coded) > most:
+                    whole = False
+                    break
+        decoded = decode_content(bytes(coded[:most]), ", ".join(answer.headers.all("Content-Encoding")), most)
+        return decoded.body, whole and decoded.complete
+
+    def page(self, answer: RecordedAnswer) -> Page:
+        """Return the answer as a page, its beginning where it is larger than ``MOST_SHOWN``."""
+        body, whole = self.decoded(answer, MOST_SHOWN)
+        return Page(answer.url, answer.status, answer.headers, body, answer.date, whole)
+
+    def _answer(self, capture: Indexed) -> RecordedAnswer | None:
+        opened = self._opened(capture)
+        if opened is None:
+            return None
+        if opened.header.get("WARC-Type").lower() != "revisit":
+            return _made(opened, opened.head, capture)
+        original = self._original(opened.header)
+        if original is None:
+            return None
+        # A 304 says nothing of what is shown; the head of one with the same payload does.
+        has_head = bool(opened.head) and opened.header.get("WARC-Profile").endswith(_IDENTICAL)
+        return _made(opened, opened.head if has_head else original[1].head, original[0])
+
+    def _original(self, revisit: Header) -> tuple[Indexed, _Opened] | None:
+        """Return the response that a revisit refers to: by its id, or else by URL, date and digest."""
+        url = revisit.get("WARC-Refers-To-Target-URI").strip("<>") or revisit.get("WARC-Target-URI").strip("<>")
+        moment = timestamp(revisit.get("WARC-Refers-To-Date") or revisit.get("WARC-Date"))
+        if moment is None:
+            return None
+        wanted = revisit.get("WARC-Refers-To").strip("<>")
+        same: tuple[Indexed, _Opened] | None = None
+        candidates = [found for found in self.lookup.nearest(url, moment) if not found.is_revisit]
+        for capture in candidates[:_LOOKS]:
+            opened = self._opened(capture)
+            if opened is None:
+                continue
+            if opened.header.record_id == wanted:
+                return capture, opened
+            if same is None and _agrees(revisit, capture.digest):
+                same = capture, opened
+        return same
+
+    def _opened(self, capture: Indexed) -> _Opened | None:
+        """Return a capture's record up to the end of its head; None where it is gone, or another one by now."""
+        file = open_place(self._archive, capture.place.file)
+        if file is None:
+            return None
+        with file:
+            try:
+                record = record_at(file, capture.place.offset)
+                is_it = record.header.get("WARC-Target-URI").strip("<>") == capture.url
+                return _Opened(record.header, _head_of(record)) if is_it else None
+            except (RecordError, OSError):
+                return None
+
+    def _told_by_history(self, record_id: str) -> tuple[str, str] | None:
+        try:
+            stored: bytes | str = bytes.fromhex(record_id.removeprefix("urn:uuid:").replace("-", ""))
+        except ValueError:
+            stored = record_id
+        try:
+            uri = f"{self._history.absolute().as_uri()}?mode=ro"
+            with closing(sqlite3.connect(uri, uri=True, timeout=_WAITS)) as history:
+                row = history.execute(_BY_RECORD, (stored, stored, stored)).fetchone()
+        except sqlite3.Error:
+            return None
+        if row is None:
+            return None
+        url, date, later, is_own = row
+        return url, moment_of(_EPOCH + timedelta(microseconds=date + (0 if is_own else later)))
+
+
+def read_head(head: bytes) -> Headers:
+    r"""Return the fields of the head of an HTTP message; what is no field is left out.
+
+    >>> read_head(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n").media_type
+    'text/html'
+    """
+    fields = []
+    for line in _FOLDED.sub(b" ", head).split(b"\n")[1:]:
+        name, colon, value = line.partition(b":")
+        if colon:
+            fields.append((name.strip().decode("latin-1"), value.strip().decode("latin-1")))
+    return Headers(tuple(fields))
+
+
+def _made(opened: _Opened, head: bytes, holder: Indexed) -> RecordedAnswer | None:
+    header = opened.header
+    moment = _date(header.get("WARC-Date"))
+    if moment is None:
+        return None
+    url = header.get("WARC-Target-URI").strip("<>")
+    if head:
+        headers, status = read_head(head), status_of(head) or 0
+    else:
+        # A resource, or an answer that begins with its payload.
+        headers, status = Headers((("Content-Type", header.get("Content-Type")),)), 200
+    location = resolve(url, headers.get("Location")) if status in REDIRECTS else None
+    return RecordedAnswer(
+        header.record_id,
+        url,
+        moment,
+        status,
+        headers,
+        holder,
+        location or "",
+        not header.get("WARC-Truncated") or header.get("WARC-Type").lower() == "revisit",
+    )
+
+
+def _date(written: str) -> datetime | None:
+    try:
+        date = datetime.fromisoformat(written)
+    except ValueError:
+        return None
+    return date.replace(tzinfo=UTC) if date.tzinfo is None else date.astimezone(UTC)
+
+
+def _head_of(record: Record) -> bytes:
+    if not is_http(record.header.get("Content-Type")):
+        return b""
+    http = HttpPayload()
+    for piece in record.block():
+        http.feed(piece)
+        if http.head is not None:
+            break
+    return http.beginning
+
+
+def _agrees(revisit: Header, digest: str) -> bool:
+    return bool(digest) and revisit.get("WARC-Payload-Digest") == digest
+
+
+def _goes_round(answer: RecordedAnswer) -> bool:
+    """Return whether a redirect leads to another spelling of its own URL, under which it would be found again."""
+    return bool(answer.location) and surt(answer.location) == surt(answer.url)
+
+
+def _between(answer: RecordedAnswer, captures: tuple[Indexed, ...]) -> RecordedAnswer:
+    """Return the answer with the moments of the captures beside it."""
+    own = canonicalize(answer.url)
+    moments = sorted({capture.moment for capture in captures if canonicalize(capture.url) == own})
+    earlier = [moment for moment in moments if moment < answer.moment]
+    later = [moment for moment in moments if moment > answer.moment]
+    return replace(answer, earlier=earlier[-1] if earlier else "", later=later[0] if later else "")

@@ -1,0 +1,170 @@
+"""The replay as an ASGI application."""
+
+from collections.abc import Collection, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Final, Protocol
+from urllib.parse import parse_qs, unquote
+
+from anyio import CapacityLimiter, to_thread
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from aahcrawler.replay import own_pages
+from aahcrawler.replay.addresses import Address
+from aahcrawler.replay.answer_headers import policy
+from aahcrawler.replay.capture_lookup import NoIndexError
+from aahcrawler.replay.door import Door
+from aahcrawler.replay.replayed_captures import Annotate, ReplayedCaptures, Shown, no_annotations
+
+ENTER: Final = "/enter"
+_AT_ONCE: Final = 3
+"""Answers that are made at once, which bounds the memory."""
+_LISTED: Final = 100
+_LONGEST_FORM: Final = 4_096
+_LONGEST_ADDRESS: Final = 20_000
+_HTML: Final = {"Content-Type": "text/html; charset=utf-8"}
+_READING: Final = frozenset({"GET", "HEAD"})
+_RUN: Final = frozenset({"script", "worker", "sharedworker", "serviceworker", "audioworklet", "paintworklet"})
+
+
+class Folders(Protocol):
+    """The crawls that are shown."""
+
+    def folder_of(self, name: str) -> Path | None:
+        """Return the folder of the crawl with an id, None where there is none."""
+        ...
+
+    def names(self) -> Collection[str]:
+        """Return the ids of all crawls."""
+        ...
+
+
+class FixedFolders:
+    """Crawls that are known from the beginning."""
+
+    def __init__(self, folders: Mapping[str, Path]) -> None:
+        self._folders = dict(folders)
+
+    def folder_of(self, name: str) -> Path | None:
+        """Return the folder of the crawl with an id, None where there is none."""
+        return self._folders.get(name)
+
+    def names(self) -> Collection[str]:
+        """Return the ids of all crawls, sorted."""
+        return sorted(self._folders)
+
+
+def replay_app(
+    folders: Folders, hosts: Collection[str], *, door: Door | None = None, annotate: Annotate = no_annotations
+) -> ASGIApp:
+    """Return the application that shows the captures of these crawls under these host names (without port).
+
+    Without a door, whoever can connect is let in. ``annotate`` is called in threads.
+    """
+    return _ReplayApp(folders, frozenset(host.lower() for host in hosts), door, annotate)
+
+
+class _ReplayApp:
+    def __init__(self, folders: Folders, hosts: frozenset[str], door: Door | None, annotate: Annotate) -> None:
+        self._folders, self._hosts, self._door, self._annotate = folders, hosts, door, annotate
+        self._policy = partial(policy, "" if door is None else door.cockpit)
+        self._limiter = CapacityLimiter(_AT_ONCE)
+        self._known: dict[Path, ReplayedCaptures] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request; others, as for WebSockets, are not served."""
+        if scope["type"] != "http":
+            return
+        request = Request(scope, receive)
+        response = await self._answer(request)
+        await response(scope, receive, send)
+
+    async def _answer(self, request: Request) -> Response:
+        path = _path(request.scope)
+        if _host(request.headers) not in self._hosts:
+            return self._message(421, "Misdirected", f"Ask for {min(self._hosts)}: the replay has that name alone.")
+        if path == ENTER and self._door is not None:
+            if request.method != "POST":
+                return self._message(405, "Not allowed", "A ticket is posted.", {"Allow": "POST"})
+            return await self._enter(request, self._door)
+        if request.method not in _READING:
+            return self._message(405, "Not allowed", "What is archived can only be read.", {"Allow": "GET, HEAD"})
+        if self._door is not None and not self._door.admits(request.headers.get("cookie", "")):
+            return self._message(403, "Not signed in", "Open this page from the cockpit, which lets you in.")
+        if request.headers.get("sec-fetch-dest", "") in _RUN:
+            return self._message(403, "Not shown", "Scripts of the archive are not run.")
+        return await to_thread.run_sync(self._read, path, request, limiter=self._limiter)
+
+    async def _enter(self, request: Request, door: Door) -> Response:
+        body = bytearray()
+        async for piece in request.stream():
+            body += piece
+            if len(body) > _LONGEST_FORM:
+                return self._message(413, "Too large", "A ticket is shorter.")
+        ticket = parse_qs(body.decode("ascii", "replace"), max_num_fields=8).get("ticket", [""])[0]
+        entered = door.enter(ticket)
+        if entered is None:
+            return self._message(403, "Not let in", "The ticket was used, or is too old. Open the page anew.")
+        return self._response(303, {"Location": entered[0], "Set-Cookie": entered[1]}, b"")
+
+    def _read(self, path: str, request: Request) -> Response:
+        query = request.scope["query_string"].decode("latin-1")
+        if path == "/":
+            return self._own(own_pages.list_of_crawls(self._folders.names()))
+        name, _, rest = path[1:].partition("/")
+        folder = self._folders.folder_of(unquote(name))
+        address = Address.parse(path, query) if len(path) + len(query) <= _LONGEST_ADDRESS else None
+        if folder is None or (rest and address is None):
+            return self._message(404, "Not found", "There is no such crawl, or this is no address of a capture.")
+        captures = self._known.get(folder)
+        if captures is None:
+            captures = self._known[folder] = ReplayedCaptures(folder, self._annotate)
+        try:
+            if address is not None:
+                return self._shown(captures.show(address), request.method)
+            return self._listed(captures, unquote(name), request)
+        except NoIndexError as error:
+            return self._message(503, "No index", str(error))
+        except OSError as error:
+            return self._message(503, "Not readable", f"The archive cannot be read now: {error.strerror}.")
+
+    def _listed(self, captures: ReplayedCaptures, crawl: str, request: Request) -> Response:
+        if not request.url.path.endswith("/"):
+            return self._response(302, {"Location": f"{_path(request.scope)}/"}, b"")
+        asked = request.query_params
+        beginning, after = asked.get("beginning", "").strip(), asked.get("after", "")
+        pages_only = asked.get("all") != "1"
+        listed = captures.answers.lookup.listed(beginning, after, _LISTED, pages_only=pages_only)
+        return self._own(own_pages.list_of_captures(crawl, beginning, listed, pages_only=pages_only))
+
+    def _shown(self, shown: Shown, method: str) -> Response:
+        # Of what is asked for its fields alone, nothing is read.
+        unread = method == "HEAD" and not isinstance(shown.body, bytes)
+        return self._response(shown.status, shown.headers, b"" if unread else shown.body)
+
+    def _own(self, body: bytes) -> Response:
+        return Response(body, 200, {**self._policy(forms=True), **_HTML})
+
+    def _message(self, status: int, title: str, text: str, headers: Mapping[str, str] | None = None) -> Response:
+        return self._response(status, {**_HTML, **(headers or {})}, own_pages.message(title, text))
+
+    def _response(self, status: int, headers: Mapping[str, str], body: bytes | Iterator[bytes]) -> Response:
+        fields = {**self._policy(), **headers}
+        if isinstance(body, bytes):
+            return Response(body, status, fields)
+        return StreamingResponse(body, status, fields)
+
+
+def _path(scope: Scope) -> str:
+    """Return the path as it was sent: what is escaped in a URL of the archive stays so."""
+    raw: bytes = scope.get("raw_path") or scope["path"].encode("utf-8")
+    return raw.partition(b"?")[0].decode("latin-1")
+
+
+def _host(headers: Headers) -> str:
+    host = headers.get("host", "").lower()
+    name, colon, port = host.rpartition(":")
+    return name if colon and (port.isdigit() or not port) and not name.endswith(":") else host

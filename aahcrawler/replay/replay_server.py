@@ -1,0 +1,120 @@
+"""Runs ``aah replay``: the captures of crawls, on this machine alone."""
+
+import asyncio
+import logging
+import socket
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import closing, contextmanager
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any, Final
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from aahcrawler.archive.folders import ArchiveError, ArchiveFolder
+from aahcrawler.definitions import DefinitionError, read_definition
+from aahcrawler.layout import DEFINITION
+from aahcrawler.replay.replay_app import FixedFolders, replay_app
+
+HOST: Final = "127.0.0.1"
+PORT: Final = 8381
+_MOST_AT_ONCE: Final = 64
+_GRACE: Final = 2
+_LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "[::1]")
+_LOG: Final = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+
+
+class RefusedToReplayError(Exception):
+    """Raised where the replay does not start; the message tells cause and remedy."""
+
+
+def folders_of(places: Sequence[Path]) -> dict[str, Path]:
+    """Return the folders of crawls by the crawls' ids. A place is such a folder, or one that holds some.
+
+    Raise ``RefusedToReplayError`` for a place without any crawl, and where two have the same id.
+    """
+    found: dict[str, Path] = {}
+    for place in places:
+        folders = [place] if (place / DEFINITION).is_file() else sorted(_within(place))
+        if not folders:
+            raise RefusedToReplayError(f"{place}: holds no crawl; name the output folder of one")
+        for folder in folders:
+            name = _id_of(folder)
+            if found.setdefault(name, folder) != folder:
+                raise RefusedToReplayError(f"{folder}: {found[name]} has the id {name}, too; name one of them")
+    return found
+
+
+def serve(places: Sequence[Path], host: str, port: int, tell: Callable[[str], None]) -> None:
+    """Serve the captures of the crawls in ``places`` until the process is told to end; ``tell`` gets the address.
+
+    Raise ``RefusedToReplayError`` where that cannot be.
+    """
+    name = host.removeprefix("[").removesuffix("]")
+    if not _is_loopback(name):
+        raise RefusedToReplayError(
+            f"{host} can be reached by others, and the replay asks nobody who they are: use {HOST}"
+        )
+    app = replay_app(FixedFolders(folders_of(places)), (*_LOOPBACK_NAMES, host))
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format=_LOG, force=True)
+    with closing(_listener(name, port)) as listener:
+        written = f"[{name}]" if ":" in name else name
+        tell(f"http://{written}:{listener.getsockname()[1]}/")
+        asyncio.run(_Server(server_config(app)).serve([listener]))
+
+
+def server_config(app: ASGIApp) -> uvicorn.Config:
+    """Return how HTTP is spoken."""
+    return uvicorn.Config(
+        app,
+        ws="none",
+        lifespan="off",
+        proxy_headers=False,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        limit_concurrency=_MOST_AT_ONCE,
+        timeout_graceful_shutdown=_GRACE,
+    )
+
+
+class _Server(uvicorn.Server):
+    """A server for which being told to end is no error of the process."""
+
+    @contextmanager
+    def capture_signals(self) -> Any:
+        """End in good order on SIGINT and SIGTERM, and do not raise them again afterwards."""
+        with super().capture_signals():
+            yield
+            self._captured_signals.clear()
+
+
+def _listener(name: str, port: int) -> socket.socket:
+    try:
+        family, _, _, _, address = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)[0]
+        return socket.create_server(address[:2], family=family)
+    except OSError as error:
+        raise RefusedToReplayError(
+            f"{name}:{port} cannot be listened on ({error.strerror}); choose another --host or --port"
+        ) from None
+
+
+def _within(place: Path) -> list[Path]:
+    return [path for path in place.iterdir() if (path / DEFINITION).is_file()] if place.is_dir() else []
+
+
+def _id_of(folder: Path) -> str:
+    try:
+        ArchiveFolder.at(folder)
+        return read_definition(folder / DEFINITION).id
+    except (ArchiveError, DefinitionError, OSError) as error:
+        raise RefusedToReplayError(str(error)) from None
+
+
+def _is_loopback(name: str) -> bool:
+    try:
+        return name.lower() == "localhost" or ip_address(name).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,193 @@
+"""Shows the captures of one crawl: finds what an address asks for, and makes of it what a browser may be given."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import Final
+
+from aahcrawler.page import Headers, Page, sniff
+from aahcrawler.page.shown_within import refresh
+from aahcrawler.replay import own_pages
+from aahcrawler.replay.addresses import PAGES, Address, Modifier
+from aahcrawler.replay.answer_headers import as_file, told_of
+from aahcrawler.replay.banner import Told, banner
+from aahcrawler.replay.css_rewriting import rewrite_css
+from aahcrawler.replay.html_rewriting import Rewritten, Surroundings, rewrite_html
+from aahcrawler.replay.link_colours import colour
+from aahcrawler.replay.object_finding import ShownObject, find_objects
+from aahcrawler.replay.outlines import outline
+from aahcrawler.replay.recorded_answers import MOST_DECODED, MOST_SHOWN, RecordedAnswer, RecordedAnswers
+
+_HTML: Final = {"Content-Type": "text/html; charset=utf-8"}
+_CSS: Final = {"Content-Type": "text/css; charset=utf-8"}
+_PLAYED: Final = re.compile(
+    r"(?:audio|video|font)/[a-z0-9.+-]{1,80}|application/(?:ogg|font-woff2?|x-font-[a-z]{3,5}|vnd\.ms-fontobject)|"
+    r"image/(?:png|apng|jpeg|jpg|pjpeg|gif|webp|avif|bmp|tiff|jxl|svg\+xml|x-icon|vnd\.microsoft\.icon)"
+)
+"""Types of pictures, fonts, sound and film: browsers show them, and take none for a page that could run anything."""
+_TEXTS: Final = re.compile(r"text/.*|application/(?:.*\+)?(?:json|xml|javascript|ecmascript|x-javascript|rdf|x-sh|sql)")
+_KEPT_STATUS: Final = frozenset({403, 404, 410, 500, 503})
+_BEGINNING: Final = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Annotations:
+    """What is to be marked on a page: its web objects, in its order, and the scores of its links by canonical URL."""
+
+    objects: tuple[ShownObject, ...] = ()
+    link_scores: Mapping[str, float] = field(default_factory=dict)
+
+
+Annotate = Callable[[str, RecordedAnswer], Annotations | None]
+"""Returns what is to be marked on a capture of the crawl with that id; None for nothing."""
+
+
+def no_annotations(_crawl: str, _answer: RecordedAnswer) -> Annotations | None:
+    """Mark nothing."""
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An answer of the replay. ``found`` are the numbers of the objects that were outlined.
+
+    ``body`` is given in pieces where the answer may be large; they are read once.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes | Iterator[bytes]
+    found: frozenset[int] = frozenset()
+
+
+class ReplayedCaptures:
+    """The captures in the folder of a crawl, as they are shown. Several threads may use it at once."""
+
+    def __init__(self, crawl: Path, annotate: Annotate = no_annotations) -> None:
+        self.answers = RecordedAnswers(crawl)
+        self._annotate = annotate
+
+    def show(self, address: Address) -> Shown:
+        """Return what is shown for an address. Raise ``NoIndexError`` where the archive has no index."""
+        answer = self.answers.nearest(address.url, address.moment)
+        if answer is None:
+            return Shown(404, _HTML, own_pages.not_captured(address))
+        if answer.location:
+            target = Address(address.crawl, answer.moment, address.modifier, answer.location)
+            return Shown(302, {**told_of(answer), "Location": target.path}, b"")
+        match address.modifier:
+            case Modifier.FILE:
+                return Shown(200, {**told_of(answer), **as_file(answer.url)}, self._body(answer)[1])
+            case Modifier.STYLE:
+                return self._style_sheet(address, answer)
+            case Modifier.IMAGE | Modifier.MEDIA:
+                return self._media(answer)
+            case _:
+                return self._document(address, answer)
+
+    def shown_page(self, address: Address, answer: RecordedAnswer, page: Page, marks: Annotations | None) -> Shown:
+        """Return an HTML page as it is shown, with its objects and links marked; the page's tree is changed by it."""
+        objects = marks.objects if marks is not None else ()
+        elements = find_objects(page.tree, objects)
+        onward = refresh(page)
+        here = Address(address.crawl, answer.moment, address.modifier, answer.url)
+        rewritten = rewrite_html(page.tree, page.text[:_BEGINNING], Surroundings(here, page.base_url))
+        for each in objects:
+            if each.number in elements:
+                outline(elements[each.number], each)
+        scored = _colour_links(rewritten, marks.link_scores if marks is not None else {})
+        told = Told(
+            (len(elements), len(objects)) if objects else None,
+            scored,
+            onward.url if onward is not None else "",
+            not page.complete,
+        )
+        above = banner(address, answer, told) if address.modifier in PAGES else ""
+        body = own_pages.framed(here, above) if above and rewritten.framed else rewritten.markup(above)
+        return Shown(_status(answer.status), {**told_of(answer), **_HTML}, body, frozenset(elements))
+
+    def _document(self, address: Address, answer: RecordedAnswer) -> Shown:
+        """Return a page; what is none is shown within one of the replay's own."""
+        declared = answer.headers.media_type
+        if _PLAYED.fullmatch(declared):
+            return self._around(address, answer, declared)
+        page = self.answers.page(answer)
+        if page.is_html:
+            return self.shown_page(address, answer, page, self._marks(address, answer))
+        if _TEXTS.fullmatch(page.media_type):
+            cut = not page.complete or len(page.text) > own_pages.LONGEST_TEXT
+            above = banner(address, answer, Told(cut=cut)) if address.modifier in PAGES else ""
+            body = own_pages.shown_as_text(address, page.text, above)
+            return Shown(_status(answer.status), {**told_of(answer), **_HTML}, body)
+        return self._around(address, answer, sniff(page.body[:_BEGINNING]) or page.media_type)
+
+    def _around(self, address: Address, answer: RecordedAnswer, media_type: str) -> Shown:
+        here = Address(address.crawl, answer.moment, address.modifier, answer.url)
+        above = banner(address, answer, Told(cut=not answer.whole)) if address.modifier in PAGES else ""
+        size = answer.headers.get("Content-Length")
+        told = f", {int(size):,} bytes" if size.isascii() and size.isdigit() and len(size) < 16 else ""
+        known = media_type if _PLAYED.fullmatch(media_type) else f"application/{media_type.rpartition('/')[2]}"
+        body = own_pages.shown_media(here, known, told, above)
+        return Shown(_status(answer.status), {**told_of(answer), **_HTML}, body)
+
+    def _marks(self, address: Address, answer: RecordedAnswer) -> Annotations | None:
+        """Return what the address asks to be marked."""
+        if address.modifier not in (Modifier.OBJECTS, Modifier.LINKS, Modifier.BOTH):
+            return None
+        marks = self._annotate(address.crawl, answer)
+        if marks is None or address.modifier is Modifier.BOTH:
+            return marks
+        return (
+            Annotations(marks.objects) if address.modifier is Modifier.OBJECTS else Annotations((), marks.link_scores)
+        )
+
+    def _style_sheet(self, address: Address, answer: RecordedAnswer) -> Shown:
+        body, whole = self.answers.decoded(answer, MOST_SHOWN)
+        parameters = answer.headers.get("Content-Type").partition(";")[2]
+        headers = Headers((("Content-Type", f"text/css;{parameters}"),))
+        text = Page(answer.url, answer.status, headers, body, answer.date, whole).text
+        rewritten = rewrite_css(text, Surroundings(address, answer.url).link)
+        return Shown(_status(answer.status), {**told_of(answer), **_CSS}, rewritten.encode("utf-8", "replace"))
+
+    def _media(self, answer: RecordedAnswer) -> Shown:
+        """Return a picture and the like as it was; what is none is for no browser to interpret."""
+        beginning, body = self._body(answer)
+        media_type = answer.headers.media_type
+        if not _PLAYED.fullmatch(media_type):
+            media_type = sniff(beginning[:_BEGINNING])
+        if not _PLAYED.fullmatch(media_type):
+            return Shown(404, {**told_of(answer), **as_file(answer.url)}, b"")
+        return Shown(_status(answer.status), {**told_of(answer), "Content-Type": media_type}, body)
+
+    def _body(self, answer: RecordedAnswer) -> tuple[bytes, bytes | Iterator[bytes]]:
+        """Return the beginning of a payload without its codings, and the whole of it.
+
+        What came in a content coding is bounded, as nobody knows what it will be; other bytes are read as they go out.
+        """
+        if any(value.strip().lower() not in ("", "identity") for value in answer.headers.all("Content-Encoding")):
+            body, _ = self.answers.decoded(answer, MOST_DECODED)
+            return body, body
+        pieces = self.answers.payload(answer)
+        first = next(pieces, b"")
+        return first, chain((first,), pieces)
+
+
+def _colour_links(rewritten: Rewritten, scores: Mapping[str, float]) -> bool:
+    """Colour the links that have a score; return whether there is any."""
+    scored = [(link, scores[url]) for link, url in rewritten.links if url in scores]
+    for link, score in scored:
+        colour(link, score)
+    return bool(scored)
+
+
+def _status(status: int) -> int:
+    """Return the status with which a capture is shown: others make browsers ask again, or show nothing.
+
+    >>> _status(200), _status(206), _status(401), _status(410), _status(504)
+    (200, 200, 404, 410, 500)
+    """
+    if status in _KEPT_STATUS:
+        return status
+    return 200 if status < 400 else 404 if status < 500 else 500

@@ -1,0 +1,35 @@
+"""What a service shows crawls with and steers them by: one of each, which pages and the JSON interface share."""
+
+from dataclasses import dataclass
+
+from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.steering.helm import Helm
+from aahcrawler.service.views.crawl_state import CrawlStates
+from aahcrawler.service.views.page_indexes import PageIndexes
+from aahcrawler.service.views.sparql_answers import SparqlAnswers
+
+
+@dataclass(frozen=True, slots=True)
+class Instruments:
+    """The crawls, what each is doing, the indexes of what they captured, their stores, and the helm.
+
+    They may be used by several threads at once.
+    """
+
+    reach: Reach
+    states: CrawlStates
+    indexes: PageIndexes
+    answers: SparqlAnswers
+    helm: Helm
+
+    @classmethod
+    def of(cls, reach: Reach) -> "Instruments":
+        """Return the instruments for the crawls within reach."""
+        return cls(reach, CrawlStates(reach), PageIndexes(), SparqlAnswers(), Helm.of(reach))
+
+    def close(self) -> None:
+        """End what is under way, and let go of every connection."""
+        self.helm.close()
+        self.indexes.close()
+        self.answers.close()
+        self.reach.close()
