@@ -14,6 +14,7 @@ from aahcrawler.authoring.commands import kb_app
 from aahcrawler.authoring.definition_commands import definition_app
 from aahcrawler.authoring.learned_commands import learned_app
 from aahcrawler.crawl.cluster.worker_commands import worker_app
+from aahcrawler.crawl.startup.dry_run_command import dry_run_app
 from aahcrawler.exits import MISTAKE, told
 from aahcrawler.layout import REMOVING
 from aahcrawler.operating.commands import frontier_app
@@ -33,6 +34,7 @@ app = typer.Typer(
 )
 icd_app = typer.Typer(help="Intelligent Crawl Definitions.", no_args_is_help=True)
 icd_app.add_typer(definition_app)
+icd_app.add_typer(dry_run_app)
 icd_app.add_typer(refine_app)
 app.add_typer(icd_app, name="icd")
 kb_app.add_typer(learned_app)
