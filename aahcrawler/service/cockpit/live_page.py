@@ -71,7 +71,7 @@ def routes(site: Site) -> APIRouter:
 async def events(parts: "LiveParts", crawl: Crawl, request: Request) -> AsyncIterator[bytes]:
     """Yield an event for each part that says something new, and a comment where nothing does, until nobody listens."""
     said: dict[str, str] = {}
-    while not await request.is_disconnected():
+    while not (parts.is_over or await request.is_disconnected()):
         fresh = False
         for name in PARTS:
             html = await to_thread.run_sync(parts.part, crawl, name)
@@ -83,6 +83,7 @@ async def events(parts: "LiveParts", crawl: Crawl, request: Request) -> AsyncIte
         if not fresh:
             yield b": nothing new\n\n"
         await asyncio.sleep(_BEAT)
+    yield b"event: end\ndata: \n\n"
 
 
 class LiveParts:
@@ -92,6 +93,11 @@ class LiveParts:
         self._site = site
         self._made: dict[tuple[str, int, str], tuple[float, str]] = {}
         self._lock = Lock()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the cockpit ends."""
+        return self._site.instruments.live.is_over
 
     def part(self, crawl: Crawl, name: str) -> str:
         """Return a part as it was made some seconds ago at most."""
