@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check quick format clean
+.PHONY: demo test check quick format clean chromium
 
 demo: $(READY)
 	$(BIN)/python -m examples.demo
@@ -11,11 +11,17 @@ demo: $(READY)
 test: check
 
 check: $(READY)
+	@command -v chromium >/dev/null || echo "There is no Chromium: tests in a browser are skipped. make chromium"
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n 2 --dist worksteal
+
+# The browser that tests drive: Debian's. As somebody else than root, with sudo.
+chromium:
+	command -v chromium >/dev/null || (SUDO=$$(test $$(id -u) = 0 || echo sudo) && \
+		$$SUDO apt-get update && $$SUDO apt-get install --yes --no-install-recommends chromium fonts-dejavu-core)
 
 # Form, types, and the tests that start no server and no process, each property tried on a tenth of the examples.
 quick: $(READY)

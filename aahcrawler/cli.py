@@ -11,8 +11,10 @@ import typer
 
 from aahcrawler.archive.commands import Folder, archive_app
 from aahcrawler.authoring.commands import kb_app
+from aahcrawler.authoring.definition_commands import definition_app
 from aahcrawler.authoring.learned_commands import learned_app
 from aahcrawler.crawl.cluster.worker_commands import worker_app
+from aahcrawler.crawl.startup.dry_run_command import dry_run_app
 from aahcrawler.exits import MISTAKE, told
 from aahcrawler.layout import REMOVING
 from aahcrawler.operating.commands import frontier_app
@@ -31,6 +33,8 @@ app = typer.Typer(
     add_completion=False,
 )
 icd_app = typer.Typer(help="Intelligent Crawl Definitions.", no_args_is_help=True)
+icd_app.add_typer(definition_app)
+icd_app.add_typer(dry_run_app)
 icd_app.add_typer(refine_app)
 app.add_typer(icd_app, name="icd")
 kb_app.add_typer(learned_app)
@@ -229,15 +233,19 @@ def serve(
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0 takes a free one.")] = 8380,
     token_file: Annotated[
         Path | None,
-        typer.Option("--token-file", help="A file with the bearer token; without it AAH_SERVICE_TOKEN is read."),
+        typer.Option("--token-file", help="A file with bearer tokens; without it AAH_SERVICE_TOKEN is read."),
     ] = None,
+    rate: Annotated[
+        float,
+        typer.Option("--rate", min=0, max=1e6, help="Requests a second that each caller may make; 0: any number."),
+    ] = 50.0,
 ) -> None:
     """Serve the JSON web service that takes scored URLs for crawls, until Ctrl-C."""
     from aahcrawler.service.server import Listening, RefusedToServeError
     from aahcrawler.service.server import serve as run
 
     with told(RefusedToServeError):
-        run(crawls or [], Listening(host, port, token_file))
+        run(crawls or [], Listening(host, port, token_file, rate))
 
 
 @app.command()

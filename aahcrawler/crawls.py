@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from aahcrawler.frontier.protocol import FrontierSettings, Update
-from aahcrawler.layout import FORMER, SUMMARY
+from aahcrawler.layout import FORMER, STARTED, SUMMARY
 from online_analysis.icd import Icd
 
 
@@ -13,6 +13,30 @@ class _Numbered(BaseModel):
     """The part of a summary that says which crawl it is of."""
 
     crawl: int = 0
+
+
+class Started(BaseModel):
+    """How the crawl in a folder was started last: the file of its definition, and by which process.
+
+    ``file`` and ``working_folder``, from which the file may name others, are absolute. ``workers`` is the number of
+    processes that fetch.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    file: Path
+    working_folder: Path
+    host: str
+    pid: int
+    workers: int = 1
+
+
+def started(root: Path) -> Started | None:
+    """Return how the crawl in a folder was started last, None where that is not known."""
+    try:
+        return Started.model_validate_json((root / STARTED).read_bytes())
+    except (OSError, ValidationError):
+        return None
 
 
 def number(root: Path) -> int:

@@ -11,7 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
+from math import inf
 from pathlib import Path
+from time import monotonic
 from typing import BinaryIO, Final, Self
 
 from aahcrawler.crawls import number
@@ -19,7 +21,8 @@ from aahcrawler.layout import EVENTS, FORMER, INDEXES, LOG
 
 _LINE = re.compile(r"(\d{4}-\d\d-\d\dT[\d:.]+Z) ([A-Z]+) (\S+) (.*)", re.DOTALL)
 _TERM = re.compile(r'"[^"]*"?|\S+')
-_AT_ONCE: Final = 10_000
+_AT_ONCE: Final = 5_000
+_LOOKED_THROUGH: Final = 300_000
 _LONGEST: Final = 1 << 16
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS covered (crawl INTEGER PRIMARY KEY, size INTEGER NOT NULL);
@@ -63,6 +66,12 @@ class EventQuery:
     until: str = ""
 
 
+def read_line(line: bytes, crawl: int) -> Event | None:
+    """Read a line of the log of a crawl; None for one that begins no event, such as that of a traceback."""
+    found = _LINE.match(line.decode("utf-8", "replace").rstrip("\n"))
+    return Event(found[1], found[2], crawl, found[3], found[4]) if found else None
+
+
 def match_expression(text: str) -> str:
     """Return the FTS5 expression of a search: all words, none of those after a minus, phrases in quotes.
 
@@ -100,14 +109,21 @@ def _quoted(term: str) -> str:
 class EventIndex:
     """The index of the events in a crawl's folder; where nothing can be written there, it is made in memory."""
 
-    def __init__(self, crawl: Path) -> None:
-        """Open the index, and take in what was logged since. Raise ``EventSearchError``."""
+    def __init__(self, crawl: Path, within: float = inf) -> None:
+        """Open the index, and take in what was logged since, some thousand lines more ``within`` so many seconds.
+
+        Raise ``EventSearchError``.
+        """
+        self._ends = monotonic() + within
         logs = dict(_logs(crawl))
         if not logs:
             raise EventSearchError(f"{crawl}: has no {LOG}; name the folder of a crawl")
         self._base = _opened(crawl / INDEXES / EVENTS)
         try:
             self._catch_up(logs)
+            covered = sum(size for (size,) in self._base.execute("SELECT size FROM covered"))
+            self.left = max(0, sum(path.stat().st_size for path in logs.values()) - covered)
+            """Bytes of the logs that are not taken in yet."""
         except (OSError, sqlite3.Error) as error:
             self._base.close()
             raise EventSearchError(f"{crawl}: its events cannot be read ({error})") from error
@@ -122,20 +138,30 @@ class EventIndex:
 
     def find(self, query: EventQuery) -> Iterator[Event]:
         """Yield the events that are wanted, the oldest first. Raise ``EventSearchError``."""
-        conditions: dict[str, Sequence[str | int]] = {
-            "event MATCH ?": (match_expression(query.text),) if query.text else (),
-            "crawl = ?": () if query.crawl is None else (query.crawl,),
-            "at >= ?": (query.since,) if query.since else (),
-            "at < ?": (query.until,) if query.until else (),
-            f"level IN ({', '.join('?' * len(query.levels))})": query.levels,
-        }
-        given = {condition: values for condition, values in conditions.items() if values}
-        where = f" WHERE {' AND '.join(given)}" if given else ""
+        where, values = _condition(query)
         statement = f"SELECT at, level, crawl, subsystem, message FROM event{where} ORDER BY at, rowid"  # noqa: S608
         try:
-            yield from (Event(*row) for row in self._base.execute(statement, tuple(chain(*given.values()))))
+            yield from (Event(*row) for row in self._base.execute(statement, values))
         except sqlite3.Error as error:
             raise EventSearchError(f"{query.text!r} cannot be looked for ({error})") from error
+
+    def newest(self, query: EventQuery, most: int, before: int = 0) -> tuple[Sequence[Event], int]:
+        """Return the events that are wanted, those logged last first, and the place before which to go on; 0: the end.
+
+        ``before`` is that place, 0 at first. Some hundred thousand events are looked through at most, so there may be
+        fewer than ``most`` though there are others. Raise ``EventSearchError``.
+        """
+        where, values = _condition(query)
+        try:
+            last = before or 1 + int(self._base.execute("SELECT max(rowid) FROM event").fetchone()[0] or 0)
+            first = max(1, last - _LOOKED_THROUGH)
+            statement = f"SELECT rowid, at, level, crawl, subsystem, message FROM event{where}"  # noqa: S608
+            bounds = f"{' AND' if where else ' WHERE'} rowid >= ? AND rowid < ? ORDER BY rowid DESC LIMIT ?"
+            rows = self._base.execute(statement + bounds, (*values, first, last, most)).fetchall()
+        except sqlite3.Error as error:
+            raise EventSearchError(f"{query.text!r} cannot be looked for ({error})") from error
+        further = int(rows[-1][0]) if len(rows) == most else first
+        return [Event(*row[1:]) for row in rows], further if further > 1 else 0
 
     def _catch_up(self, logs: dict[int, Path]) -> None:
         covered = dict(self._base.execute("SELECT crawl, size FROM covered"))
@@ -146,6 +172,8 @@ class EventIndex:
             if path.stat().st_size < begin:
                 self._forget(crawl)
                 begin = 0
+            if monotonic() >= self._ends:
+                return
             with path.open("rb") as file:
                 self._take(file, crawl, begin)
 
@@ -155,11 +183,13 @@ class EventIndex:
         rows: list[tuple[str, str, int, str, str]] = []
         while (line := file.readline(_LONGEST)) and (line.endswith(b"\n") or len(line) == _LONGEST):
             begin += len(line)
-            if found := _LINE.match(line.decode("utf-8", "replace").rstrip("\n")):
-                rows.append((found[1], found[2], crawl, found[3], found[4]))
+            if event := read_line(line, crawl):
+                rows.append((event.at, event.level, crawl, event.subsystem, event.message))
             if len(rows) >= _AT_ONCE:
                 self._write(rows, crawl, begin)
                 rows.clear()
+                if monotonic() >= self._ends:
+                    return
         self._write(rows, crawl, begin)
 
     def _write(self, rows: Iterable[tuple[str, str, int, str, str]], crawl: int, size: int) -> None:
@@ -173,6 +203,20 @@ class EventIndex:
         with self._base:
             self._base.execute("DELETE FROM event WHERE crawl = ?", (crawl,))
             self._base.execute("DELETE FROM covered WHERE crawl = ?", (crawl,))
+
+
+def _condition(query: EventQuery) -> tuple[str, tuple[str | int, ...]]:
+    """Return the conditions of a query as SQL, and their values."""
+    conditions: dict[str, Sequence[str | int]] = {
+        "event MATCH ?": (match_expression(query.text),) if query.text else (),
+        "crawl = ?": () if query.crawl is None else (query.crawl,),
+        "at >= ?": (query.since,) if query.since else (),
+        "at < ?": (query.until,) if query.until else (),
+        f"level IN ({', '.join('?' * len(query.levels))})": query.levels,
+    }
+    given = {condition: values for condition, values in conditions.items() if values}
+    where = f" WHERE {' AND '.join(given)}" if given else ""
+    return where, tuple(chain(*given.values()))
 
 
 def _logs(crawl: Path) -> Iterator[tuple[int, Path]]:

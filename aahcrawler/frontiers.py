@@ -13,7 +13,7 @@ from aahcrawler.definitions import read_id
 from aahcrawler.frontier.protocol import FrontierUnavailableError
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 from aahcrawler.frontier.server.environment import REDIS_URL
-from aahcrawler.frontier.server.server_process import served_at
+from aahcrawler.frontier.server.server_process import lender_of, lent_at, served_at
 from aahcrawler.layout import DEFINITION, FRONTIER, LOCK
 
 
@@ -50,32 +50,47 @@ def server_of(folder: Path, *, alone: bool = False) -> Iterator[str]:
     shared, own = os.environ.get(REDIS_URL), served_at(folder / FRONTIER)
     if alone and own:
         raise FrontierUnavailableError(f"{folder}: its crawl is running; stop it first")
-    if shared or own:
+    found = shared or own or (None if alone else lent_at(folder / FRONTIER))
+    if found:
         with _kept_out(folder) if alone else nullcontext():
-            yield shared or str(own)
+            yield found
         return
+    with started_server(folder) as server:
+        yield server.url
+
+
+@contextmanager
+def started_server(folder: Path) -> Iterator[EmbeddedServer]:
+    """Run the server of a crawl that does not run, which is kept from being started meanwhile.
+
+    It may be left by another thread than the one that entered. Raise ``FrontierUnavailableError`` where there is none,
+    or where the crawl runs; the message says why.
+    """
     if not (folder / FRONTIER).is_dir():
         raise FrontierUnavailableError(
             f"{folder / FRONTIER} is gone; if the crawl has a shared server, set {REDIS_URL}"
         )
     with _kept_out(folder), ExitStack() as started:
         try:
-            server = started.enter_context(EmbeddedServer(folder / FRONTIER))
+            server = started.enter_context(EmbeddedServer(folder / FRONTIER, lent=True))
         except OSError as error:
             raise FrontierUnavailableError(
                 f"its server cannot be started in {folder / FRONTIER}: {error.strerror}"
             ) from error
-        yield server.url
+        yield server
 
 
 @contextmanager
 def _kept_out(folder: Path) -> Iterator[None]:
     """Keep crawls out of a folder."""
-    lock = FileLock(folder / LOCK, timeout=0)
+    lock = FileLock(folder / LOCK, timeout=0, thread_local=False)
     try:
         lock.acquire()
     except Timeout:
-        raise FrontierUnavailableError("the crawl is just starting or ending; ask again in a moment") from None
+        lender = lender_of(folder / FRONTIER)
+        looked_at = f"process {lender} looks at it; end that one first" if lender else ""
+        busy = "the crawl is just starting or ending; ask again in a moment"
+        raise FrontierUnavailableError(looked_at or busy) from None
     except OSError as error:
         raise FrontierUnavailableError(
             f"its server cannot be started in {folder / FRONTIER}: {error.strerror}"

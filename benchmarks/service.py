@@ -68,15 +68,22 @@ def main() -> None:
 def serving(folder: Path) -> Iterator[tuple[int, int]]:
     """Serve one crawl that has begun; yield the port and the process."""
     (folder / DEFINITION).write_text(json.dumps(Icd.parse(ICD).meaning()), "utf-8")
+    with EmbeddedServer(folder / FRONTIER), served(folder) as service:
+        yield service
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[tuple[int, int]]:
+    """Serve the crawl in a folder, whose frontier somebody keeps; yield the port and the process."""
     command = [sys.executable, "-m", "aahcrawler.cli", "serve", str(folder), "--port", "0"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("AAH_")}
     with ExitStack() as stack:
-        stack.enter_context(EmbeddedServer(folder / FRONTIER))
-        log = stack.enter_context((folder / "service.log").open("w+"))
+        place = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "service.log"
+        log = stack.enter_context(place.open("w+"))
         process = stack.enter_context(subprocess.Popen(command, stderr=log, env=environment))
         stack.callback(process.terminate)
-        while (found := re.search(r"http://127\.0\.0\.1:(\d+)", (folder / "service.log").read_text())) is None:
-            assert process.poll() is None, (folder / "service.log").read_text()
+        while (found := re.search(r"http://127\.0\.0\.1:(\d+)", place.read_text())) is None:
+            assert process.poll() is None, place.read_text()
             time.sleep(0.05)
         yield int(found[1]), process.pid
 

@@ -7,6 +7,7 @@ PROJECT = Path(__file__).parents[1]
 PACKAGES = ("aahcrawler", "knowledge_base", "online_analysis", "offline")
 
 SHARED = {
+    "app": "the ASGI application of its package",
     "commands": "the command group of its package",
     "reader": "reads what its package keeps",
     "writer": "writes what its package keeps",

@@ -46,6 +46,16 @@ def read(folder: Path, *, crawl: int | None = None, about: str | None = None) ->
         yield _step(pending)
 
 
+def begin_of(path: Path, line: bytes) -> Begin:
+    """Read the first line of a file. Raise ``DamageError`` where it is not that of a score log."""
+    return _begin(path, line)
+
+
+def entry_of(path: Path, line: bytes) -> Entry:
+    """Read a line that is not the first. Raise ``DamageError`` where it is none of a score log."""
+    return cast("Entry", _parsed(path, line))
+
+
 def begins(folder: Path, crawl: int) -> Iterator[Begin]:
     """Yield the first entry of each file of a crawl, in the order in which they were begun. Raise ``DamageError``."""
     for path in segments(folder, SCORE_LOG):

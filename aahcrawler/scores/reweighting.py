@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
+from typing import Protocol
 
 from aahcrawler.scores.columns import unpacked
 from aahcrawler.scores.entries import Batched, Begin, Column, Ended, Judged, Lesson, Links, Offered, Rescored
@@ -26,6 +27,14 @@ class Share:
     def holds(self, url: str) -> bool:
         """Return whether a URL is of this share; it is of no other."""
         return self.of == 1 or zlib.crc32(url.encode()) % self.of == self.number
+
+
+class Chosen(Protocol):
+    """The URLs that are wanted of a log."""
+
+    def holds(self, url: str) -> bool:
+        """Return whether a URL is among them."""
+        ...
 
 
 @dataclass(slots=True)
@@ -67,7 +76,7 @@ class _Waits:
         )
 
 
-def weighed(folder: Path, crawl: int, weights: Weights, share: Share = Share()) -> dict[str, Weighed]:
+def weighed(folder: Path, crawl: int, weights: Weights, share: Chosen = Share()) -> dict[str, Weighed]:
     """Return the scores of a share's queued URLs in a crawl, had they had these weights from the beginning.
 
     A URL that was offered without any parts keeps its score. Reads the whole log of the crawl. Raise ``DamageError``
@@ -97,7 +106,7 @@ def lesson(page: Judged, kept: Lesson, weights: Weights) -> Lesson:
 class _Weighing:
     """The URLs of a share that wait, as entry after entry of a log is taken in."""
 
-    def __init__(self, weights: Weights, share: Share) -> None:
+    def __init__(self, weights: Weights, share: Chosen) -> None:
         self._weights = weights
         self._share = share
         self.waiting: dict[str, _Waits] = {}

@@ -9,18 +9,25 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from socket import socket
 from typing import Any, cast
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from aahcrawler.frontier.server.environment import REDIS_URL
 from aahcrawler.service.api.app import ServiceSettings, create_app
 from aahcrawler.service.catalog.crawl_catalog import Catalog
-from aahcrawler.service.web.access import TokenError, is_loopback, read_token
+from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.instruments import Instruments
+from aahcrawler.service.views.live_feed import LiveFeed
+from aahcrawler.service.web.access import is_loopback
+from aahcrawler.service.web.rates import Rates
+from aahcrawler.service.web.tokens import TokenError, read_tokens
 from aahcrawler.service.web.unfinished_heads import HttpProtocol, UnfinishedHeads
 
 TOKEN = "AAH_SERVICE_TOKEN"  # noqa: S105 (the name of a variable)
-HOST, PORT = "127.0.0.1", 8380
+HOST, PORT, RATE = "127.0.0.1", 8380, 50.0
 CRAWLS = Path("crawls")
 _GRACE = 10
 """Seconds that requests under way are given at the end."""
@@ -33,11 +40,15 @@ class RefusedToServeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """The IP address or host name to listen on, and the file that holds the token, if there is one."""
+    """The IP address or host name to listen on, the file that holds tokens, if there is one, and a caller's rate.
+
+    ``rate`` is in requests a second; 0 is no bound.
+    """
 
     host: str = HOST
     port: int = PORT
     token_file: Path | None = None
+    rate: float = RATE
 
 
 def serve(places: Sequence[Path], listening: Listening) -> None:
@@ -47,8 +58,10 @@ def serve(places: Sequence[Path], listening: Listening) -> None:
     where that cannot be listened on.
     """
     settings = prepare(places, listening)
-    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format=_LOG, force=True)
-    server = _Server(server_config(settings, listening, UnfinishedHeads()))
+    log_to_terminal()
+    instruments = Instruments.of(Reach.of(settings.catalog, settings.shared))
+    app = create_app(settings, instruments)
+    server = Server(server_config(app, listening, UnfinishedHeads()), instruments.live)
     try:
         asyncio.run(server.serve())
     except SystemExit:
@@ -57,10 +70,15 @@ def serve(places: Sequence[Path], listening: Listening) -> None:
         ) from None
 
 
-def server_config(settings: ServiceSettings, listening: Listening, heads: UnfinishedHeads) -> uvicorn.Config:
+def log_to_terminal() -> None:
+    """Write what is logged to standard error."""
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format=_LOG, force=True)
+
+
+def server_config(app: ASGIApp, listening: Listening, heads: UnfinishedHeads) -> uvicorn.Config:
     """Return how HTTP is spoken. Clients are those who connect, whatever a request says of whom it is forwarded for."""
     return uvicorn.Config(
-        create_app(settings),
+        app,
         host=listening.host.removeprefix("[").removesuffix("]"),
         port=listening.port,
         http=cast("type[asyncio.Protocol]", partial(HttpProtocol, heads)),
@@ -75,7 +93,7 @@ def server_config(settings: ServiceSettings, listening: Listening, heads: Unfini
 
 
 def prepare(places: Sequence[Path], listening: Listening) -> ServiceSettings:
-    """Check the settings, and read the token. Raise ``RefusedToServeError``.
+    """Check the settings, and read the tokens. Raise ``RefusedToServeError``.
 
     Without places it is the folder ``crawls``, which need not be there where a shared server knows the crawls.
     """
@@ -86,18 +104,22 @@ def prepare(places: Sequence[Path], listening: Listening) -> ServiceSettings:
         if not place.is_dir():
             raise RefusedToServeError(f"{place}: is no folder; name folders of crawls, or one that holds them")
     try:
-        token = read_token(os.environ.get(TOKEN, ""), listening.token_file)
+        tokens = read_tokens(os.environ.get(TOKEN, ""), listening.token_file)
     except TokenError as error:
         raise RefusedToServeError(str(error)) from None
-    if not token and not is_loopback(listening.host):
+    if not tokens and not is_loopback(listening.host):
         raise RefusedToServeError(
             f"{listening.host} can be reached by others: set {TOKEN} or give --token-file, or listen on {HOST}"
         )
-    return ServiceSettings(Catalog(places), shared, token)
+    return ServiceSettings(Catalog(places), shared, tokens, rates=Rates.of(listening.rate))
 
 
-class _Server(uvicorn.Server):
-    """A server for which being told to end is no error of the process."""
+class Server(uvicorn.Server):
+    """A server for which being told to end is no error of the process; it ends streams of live events then."""
+
+    def __init__(self, config: uvicorn.Config, live: LiveFeed) -> None:
+        super().__init__(config)
+        self._live = live
 
     @contextmanager
     def capture_signals(self) -> Any:
@@ -105,3 +127,8 @@ class _Server(uvicorn.Server):
         with super().capture_signals():
             yield
             self._captured_signals.clear()
+
+    async def shutdown(self, sockets: list[socket] | None = None) -> None:
+        """End streams of live events, which would go on, and then answer what is under way."""
+        self._live.end()
+        await super().shutdown(sockets)

@@ -95,12 +95,13 @@ def history(folder: Path, url: str) -> tuple[Event, ...]:
 
     Raise ``DamageError`` where the log is damaged.
     """
-    logged = [event for found in read(folder / SCORES, about=url) for event in _events(found, url)]
-    events = sorted((*logged, *_posted(folder / POSTED, url)), key=lambda event: (event.crawl, event.at))
-    return tuple(_queued(events))
+    logged = [event for found in read(folder / SCORES, about=url) for event in events_of(found, url)]
+    events = sorted((*logged, *posted_events(folder / POSTED, url)), key=lambda event: (event.crawl, event.at))
+    return tuple(queued_events(events))
 
 
-def _events(found: Read, url: str) -> Iterator[Event]:
+def events_of(found: Read, url: str) -> Iterator[Event]:
+    """Yield what an entry of the score log says of a canonical URL."""
     begin, entry = found.begin, found.entry
     event = Event(_moment(entry.at), begin.crawl, Happened.OFFERED, update=begin.update, state=State.QUEUED)
     match entry:
@@ -167,7 +168,7 @@ def _positions(urls: Sequence[str], url: str) -> Iterator[int]:
     return (at for at, each in enumerate(urls) if each == url)
 
 
-def _posted(file: Path, url: str) -> Iterator[Event]:
+def posted_events(file: Path, url: str) -> Iterator[Event]:
     """Yield the notes of the web service; torn lines and lines of another kind are skipped."""
     needle = json.dumps(url, ensure_ascii=False)
     try:
@@ -203,7 +204,7 @@ def _moment(at: int) -> datetime:
     return datetime.fromtimestamp(at / 1000, UTC)
 
 
-def _queued(events: Sequence[Event]) -> Iterator[Event]:
+def queued_events(events: Sequence[Event]) -> Iterator[Event]:
     """Yield each event with the score that the URL was then queued with, as far as the log tells."""
     crawl, total, offers, update = 0, 0.0, 0, "max"
     for event in events:

@@ -99,6 +99,7 @@ class Icd(Section):
     _texts: Mapping[str, str] = PrivateAttr(default_factory=lambda: MappingProxyType({}))
     _posts: tuple[Post, ...] = PrivateAttr(default=())
     _files: tuple[str, ...] = PrivateAttr(default=())
+    _unread: tuple[str, ...] = PrivateAttr(default=())
 
     @classmethod
     def load(cls, path: Path | str, analysers: tuple[str, ...] = ANALYSERS) -> Self:
@@ -125,19 +126,26 @@ class Icd(Section):
     ) -> Self:
         """Read an ICD from its bytes; ``file`` names it in messages, and relative paths start from its folder.
 
-        With ``place`` the files that the ICD names are where that says, and nowhere else.
+        With ``place`` the files that the ICD names are where that says, and nowhere else; those that it does not want
+        looked at are left out, and are among ``unread_files``.
         """
         source = read_source(content, str(file))
         loaded: Loaded[Self] = load_parts(cls, source, file.parent, analysers, place)
         icd = loaded.definition
         icd._source, icd._texts = source, MappingProxyType(dict(loaded.texts))  # noqa: SLF001 - still being made
         icd._posts, icd._files = loaded.posts, loaded.files  # noqa: SLF001 - still being made
+        icd._unread = loaded.unread  # noqa: SLF001 - still being made
         return icd
 
     @property
     def file_names(self) -> tuple[str, ...]:
         """The files that were read for it, as it names them: reference documents, postings, host lists."""
         return self._files
+
+    @property
+    def unread_files(self) -> tuple[str, ...]:
+        """The files that it names and that were not looked at for it, so that nothing is known of them."""
+        return self._unread
 
     @property
     def file_texts(self) -> Mapping[str, str]:

@@ -29,20 +29,25 @@ _USELESS = "single letters, punctuation and words such as 'the' do not count"
 
 
 Place = Callable[[str], Path]
-"""Returns the path of a file that an ICD names."""
+"""Returns the path of a file that an ICD names; raises ``UnreadFileError`` for one that is not to be looked at."""
+
+
+class UnreadFileError(Exception):
+    """A file that an ICD names is not looked at, and nothing is said of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded(Generic[Definition]):
     """A definition without mistakes, the texts of its reference files by name, and its social postings.
 
-    ``files`` are the names of all files that were read for it.
+    ``files`` are the names of all files that were read for it, ``unread`` of those that were not looked at.
     """
 
     definition: Definition
     texts: Mapping[str, str] = field(default_factory=dict)
     posts: tuple[Post, ...] = ()
     files: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
 
 def load_parts(
@@ -72,7 +77,7 @@ def load_parts(
     posts = check.posts(data)
     if check.mistakes or definition is None:
         raise IcdError(check.mistakes)
-    return Loaded(definition, texts, posts, tuple(check.files))
+    return Loaded(definition, texts, posts, tuple(check.files), tuple(check.unread))
 
 
 def _with_plugins(analysers: tuple[str, ...], data: Mapping[str, Value]) -> tuple[str, ...]:
@@ -99,6 +104,7 @@ class _Check:
         self._folder = folder
         self._place = place
         self.files: dict[str, None] = {}
+        self.unread: dict[str, None] = {}
         self.mistakes: list[Mistake] = list(source.mistakes)
 
     def without_empty_values(self, data: Mapping[str, Value]) -> dict[str, Value]:
@@ -122,6 +128,8 @@ class _Check:
             del scoring["spam_hosts"]
             advice = "name a text file with one host a line, beside the ICD, or list the hosts here"
             self._add(("scoring", "spam_hosts"), f"the file '{name}' {error}", advice)
+        except UnreadFileError:
+            del scoring["spam_hosts"]
 
     def find_entity_model(self, data: Mapping[str, Value]) -> None:
         """Report a model that is not installed; put the whole path of one that is a folder in place of its name."""
@@ -130,7 +138,10 @@ class _Check:
         if not isinstance(scoring, dict) or not isinstance(name, str) or not name.strip():
             return
         try:
+            self._place(name)
             scoring["entity_model"] = find_model(name.strip(), self._folder)
+        except UnreadFileError:
+            self.unread[name] = None
         except MissingModelError as error:
             self._add(("scoring", "entity_model"), error.problem, error.advice)
 
@@ -145,6 +156,8 @@ class _Check:
         except ReferenceFileError as error:
             advice = "name a file with one JSON object a line, relative to the ICD"
             self._add(("topic", "posts"), f"the file '{name}' {error}", advice)
+            return ()
+        except UnreadFileError:
             return ()
         self.mistakes += read.mistakes
         return read.posts
@@ -191,11 +204,18 @@ class _Check:
         except ReferenceFileError as error:
             advice = "name a text or HTML file relative to the ICD, or a URL"
             self._add(("topic", "documents", position), f"the file '{name}' {error}", advice)
-            return None
+        except UnreadFileError:
+            pass
+        return None
 
     def _file(self, name: str) -> Path:
+        try:
+            place = self._place(name)
+        except UnreadFileError:
+            self.unread[name] = None
+            raise
         self.files[name] = None
-        return self._place(name)
+        return place
 
     def _add(self, path: FieldPath, problem: str, advice: str) -> None:
         self.mistakes.append(self._source.mistake(path, problem, advice))

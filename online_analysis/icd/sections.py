@@ -16,9 +16,11 @@ from pydantic import (
     Field,
     PlainSerializer,
     ValidationInfo,
+    WithJsonSchema,
     field_validator,
     model_validator,
 )
+from pydantic.json_schema import JsonSchemaValue
 
 from online_analysis.icd.connections import HostConnection, ProxySection
 from online_analysis.icd.section import Section, refuse
@@ -146,15 +148,48 @@ def _network(value: Any) -> Any:
         raise refuse("is no network", "write 127.0.0.0/8, 192.168.1.10, or fd00::/8") from None
 
 
-Duration = Annotated[timedelta, BeforeValidator(_duration), PlainSerializer(format_duration, when_used="json")]
-Size = Annotated[int, BeforeValidator(_size), Field(ge=0)]
-Moment = Annotated[datetime, BeforeValidator(_moment)]
+DURATION_SCHEMA: Final[JsonSchemaValue] = {
+    "anyOf": [
+        {"type": "number", "minimum": 0},
+        {"type": "string", "pattern": r"^\s*([0-9]{1,15}(\.[0-9]{1,9})?\s*[a-zA-Z]{0,20}\s*){1,6}$"},
+    ]
+}
+"""Durations as they are written: a number of seconds, or numbers with units."""
+SIZE_SCHEMA: Final[JsonSchemaValue] = {
+    "anyOf": [
+        {"type": "number", "minimum": 0},
+        {"type": "string", "pattern": r"^\s*[0-9]{1,15}(\.[0-9]{1,9})?\s*([kKmMgGtT]?[iI]?[bB]|[bB]ytes?)?\s*$"},
+    ]
+}
+"""Sizes as they are written: a number of bytes, or a number with a unit."""
+MOMENT_SCHEMA: Final[JsonSchemaValue] = {
+    "type": "string",
+    "pattern": r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:\d{2})?)?$",
+}
+"""Dates as they are written, with a time or without."""
+
+Duration = Annotated[
+    timedelta,
+    BeforeValidator(_duration),
+    PlainSerializer(format_duration, when_used="json"),
+    WithJsonSchema(DURATION_SCHEMA),
+]
+Size = Annotated[int, BeforeValidator(_size), Field(ge=0), WithJsonSchema(SIZE_SCHEMA)]
+Moment = Annotated[datetime, BeforeValidator(_moment), WithJsonSchema(MOMENT_SCHEMA)]
 Pattern = Annotated[str, AfterValidator(_pattern)]
-WebUrl = Annotated[str, AfterValidator(_web_address)]
+WebUrl = Annotated[
+    str, AfterValidator(_web_address), WithJsonSchema({"type": "string", "pattern": r"^\s*[hH][tT][tT][pP][sS]?:"})
+]
 Line = Annotated[str, Field(max_length=1000), AfterValidator(_line)]
-Language = Annotated[str, AfterValidator(_language)]
+Language = Annotated[
+    str, AfterValidator(_language), WithJsonSchema({"type": "string", "pattern": r"^\s*[a-zA-Z]{2}\s*$"})
+]
 Host = Annotated[str, AfterValidator(as_host)]
-FolderName = Annotated[str, AfterValidator(_folder_name)]
+FolderName = Annotated[
+    str,
+    AfterValidator(_folder_name),
+    WithJsonSchema({"type": ["string", "integer"], "pattern": r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?$"}),
+]
 FileName = Annotated[str, Field(max_length=1000), AfterValidator(str.strip)]
 Score = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0, le=10**15)]

@@ -60,6 +60,18 @@ def parse_size(text: str) -> int:
     return round(amounts[0])
 
 
+def format_size(size: int) -> str:
+    """Write a size so that ``parse_size`` reads it back.
+
+    >>> format_size(1_500_000_000), format_size(2**20), format_size(7), format_size(0)
+    ('1500 MB', '1 MiB', '7', '0')
+    """
+    for name, factor in (("TB", 10**12), ("GB", 10**9), ("TiB", 2**40), ("GiB", 2**30), ("MB", 10**6), ("MiB", 2**20)):
+        if size and size % factor == 0:
+            return f"{size // factor} {name}"
+    return f"{size // 1000} kB" if size and size % 1000 == 0 else str(size)
+
+
 def parse_moment(text: str, *, end: bool = False) -> datetime:
     """Read an ISO 8601 date or time; without a zone it is UTC. A date is its first second, or its last at an end.
 

@@ -17,9 +17,9 @@ Value = str | None | list["Value"] | dict[str, "Value"]
 
 LARGEST = 4_000_000
 DEEPEST = 24
-_LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_NOTHING = {"", "~", "null", "Null", "NULL"}
+NOTHING = {"", "~", "null", "Null", "NULL"}
 
 
 @dataclass(slots=True)
@@ -48,7 +48,7 @@ def read_source(content: bytes, file: str) -> Source:
     text = _decode(content, file)
     source = Source(file)
     try:
-        data = _Builder(source).document(iter(yaml.parse(text, Loader=_LOADER)))
+        data = _Builder(source).document(iter(yaml.parse(text, Loader=LOADER)))
     except yaml.MarkedYAMLError as error:
         raise IcdError([_syntax_mistake(error, text, file)]) from error
     except (yaml.YAMLError, ValueError, OverflowError) as error:
@@ -129,7 +129,7 @@ class _Builder:
         value, plain = getattr(event, "value", ""), not getattr(event, "style", None)
         if _UNREADABLE.search(value):
             self._fail(event, path, "holds a control character", "remove the escape sequence")
-        return None if plain and value in _NOTHING else value
+        return None if plain and value in NOTHING else value
 
     def _list(self, events: Iterator[yaml.Event], path: FieldPath) -> list[Value]:
         values: list[Value] = []

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
 from aahcrawler.frontier.blocking_rules import Rule, RuleKind
+from aahcrawler.frontier.browsing import Place, Queued, Standing, Swept, Timed
 from aahcrawler.frontier.control import Revisit
 from aahcrawler.frontier.posting import BLOCKED_FROM_OUTSIDE, Effect, Post, Posted, UrlStatus, Wish
 from aahcrawler.frontier.protocol import (
@@ -532,6 +533,61 @@ class ModelFrontier:
     def iterate(self, n: int) -> Sequence[Offer]:
         best = sorted(self._in(State.QUEUED), key=lambda url: url.order)[:n]
         return tuple(map(_offered, best))
+
+    def walk(self, after: Place | None = None, queues: Collection[str] | None = None) -> Iterator[Queued]:
+        for url in sorted(self._in(State.QUEUED), key=lambda url: url.order):
+            rank = -url.score - (1e15 if url.front else 0.0)
+            place = Place(rank, int(url.kind == "page"), url.sequence.to_bytes(5, "big"))
+            if (after is None or place > after) and (queues is None or url.queue in queues):
+                yield Queued(_offered(url), place, url.front, url.attempt)
+
+    def sweep(self, wanted: Callable[[str], bool], state: State, after: str = "") -> Iterator[Swept]:
+        known = self._in(state)
+        start = int(after or 0)
+        for at in range(start, max(len(known), start + 1), 100):
+            part = known[at : at + 100]
+            found = [UrlStatus(url.state, _offered(url), url.front) for url in part if wanted(url.url)]
+            yield Swept(len(part), found, str(at + 100) if at + 100 < len(known) else "")
+
+    def ahead(self, url: str) -> int | None:
+        own = self.urls.get(url)
+        if own is None or own.state is not State.QUEUED:
+            return None
+        return sum(each.queue == own.queue and each.order < own.order for each in self._in(State.QUEUED))
+
+    def leased(self, most: int) -> Sequence[Timed]:
+        leased = sorted(self._in(State.LEASED), key=lambda url: url.expires)[:most]
+        return [Timed(_offered(url), url.expires - self.server.clock()) for url in leased]
+
+    def due(self, most: int, skipped: int = 0) -> Sequence[Timed]:
+        due = [Timed(_offered(url), (url.due or 0.0) - self.server.clock()) for url in self._in(State.DUE)]
+        return sorted(due, key=lambda timed: timed.seconds)[skipped : skipped + most]
+
+    def held(self, after: str, most: int) -> tuple[Sequence[UrlStatus], str]:
+        held = list(self.scan({State.BLOCKED}))
+        start = int(after or 0)
+        return held[start : start + most], str(start + most) if start + most < len(held) else ""
+
+    def standings(self, queues: Collection[str] | None = None) -> Mapping[str, Standing]:
+        return {
+            name: self._standing(name, counts)
+            for name, counts in self.queue_counts().items()
+            if queues is None or name in queues
+        }
+
+    def _standing(self, name: str, counts: QueueCounts) -> Standing:
+        polite = self.server.polite(name)
+        scores = [url.score for url in self._in(State.QUEUED) if url.queue == name]
+        best = max(scores, default=-1.0)
+        return Standing(
+            counts,
+            best / 1e6 if best >= 0 else None,
+            max(0.0, polite.opens - self.server.clock()),
+            polite.delay,
+            polite.learned,
+            self.server.out(name),
+            is_paused=name in self.server.paused,
+        )
 
     def count(self, amounts: Mapping[str, float]) -> None:
         for name, amount in amounts.items():

@@ -13,6 +13,7 @@ import pytest
 from aahcrawler.crawl.peers.score_push import PushPolicy, ScoredUrl, ScorePusher
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
+from aahcrawler.service.web.tokens import Tokens
 from tests.crawl.crawling import PATIENCE
 from tests.service.asking import begun, running, serving
 
@@ -77,7 +78,10 @@ def test_scored_links_reach_the_frontier_of_another_instance(tmp_path: Path) -> 
             await poster.drain(PATIENCE)
         return poster
 
-    with running(tmp_path, icd) as frontier, serving(ServiceSettings(Catalog([tmp_path]), token=TOKEN)) as service:
+    with (
+        running(tmp_path, icd) as frontier,
+        serving(ServiceSettings(Catalog([tmp_path]), tokens=Tokens.bare(TOKEN))) as service,
+    ):
         poster = asyncio.run(post(service.port))
         assert (poster.posts.sent, poster.posts.dropped, poster.posts.waiting) == (1201, 0, 0)
         assert poster.posts.outcomes == {"accepted": 1200, "out_of_scope": 1}

@@ -24,6 +24,7 @@ from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
 from aahcrawler.service.server import Listening, RefusedToServeError, prepare
 from aahcrawler.service.web.access import is_loopback
+from aahcrawler.service.web.tokens import Tokens
 from online_analysis.icd import Icd, changes
 from tests.crawl.crawling import PATIENCE, Running, aah, until
 from tests.crawl.crawling import running as command
@@ -212,7 +213,7 @@ def test_a_service_with_a_shared_server_needs_no_folder(tmp_path: Path, monkeypa
 
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    with serving(ServiceSettings(Catalog([tmp_path_factory.mktemp("none")]), token=TOKEN)) as service:
+    with serving(ServiceSettings(Catalog([tmp_path_factory.mktemp("none")]), tokens=Tokens.bare(TOKEN))) as service:
         yield service
 
 
@@ -301,9 +302,9 @@ def test_others_are_answered_with_a_token_only(tmp_path: Path, monkeypatch: pyte
             prepare([tmp_path], Listening(token_file=file))
     file.write_text(f"{TOKEN}\n", "utf-8")
     file.chmod(stat.S_IRUSR)
-    assert prepare([tmp_path], Listening("0.0.0.0", token_file=file)).token == TOKEN  # noqa: S104
+    assert prepare([tmp_path], Listening("0.0.0.0", token_file=file)).tokens.caller(TOKEN) is not None  # noqa: S104
     monkeypatch.setenv("AAH_SERVICE_TOKEN", TOKEN[::-1])
-    assert prepare([tmp_path], Listening("::")).token == TOKEN[::-1]
+    assert prepare([tmp_path], Listening("::")).tokens.caller(TOKEN[::-1]) is not None
 
 
 # The process

@@ -162,6 +162,7 @@ class Supervisor:
         stats, counts = Stats(connection.frontier.stats()), connection.frontier.counts()
         view = Overview(icd, registered.number, registered.begun_at, stats, counts, delivery)
         folder.write_summary(summary(view, "running"))
+        folder.note_start(file, workers)
         folder.lock.unlock()
         logger.info("crawl %d %s by %d workers", view.number, folder.run.start, workers)
         return cls(file, workers, folder, view, (connection, server))

@@ -1,7 +1,10 @@
 """The folder of a crawl: what lies where, who uses it, and whether it belongs to the same definition."""
 
 import json
+import logging
+import os
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -16,6 +19,8 @@ from aahcrawler.crawl.directory import crawl_runs
 from aahcrawler.crawl.directory.crawl_runs import FIRST_RUN, CrawlRun
 from aahcrawler.crawl.directory.files import write_whole
 from aahcrawler.crawl.directory.folder_lock import FolderLock
+from aahcrawler.crawls import Started
+from aahcrawler.frontier.server.server_process import ask_back, lender_of
 from aahcrawler.layout import (
     ARCHIVE,
     DEFINITION,
@@ -26,10 +31,17 @@ from aahcrawler.layout import (
     REFUSED,
     SCORES,
     SPOOL,
+    STARTED,
     SUMMARY,
     TOPIC,
 )
 from online_analysis.icd import Icd, changes
+
+logger = logging.getLogger(__name__)
+
+_LENT_SECONDS = 15.0
+"""Seconds that those who look at a crawl at rest are given to let go of it."""
+_LENT_PAUSE = 0.1
 
 
 class CrawlRefusedError(Exception):
@@ -92,7 +104,7 @@ class CrawlFolder:
         try:
             for name in (ARCHIVE, OBJECTS, *names):
                 (root / name).mkdir(parents=True, exist_ok=True)
-            is_first = lock.take_exclusive()
+            is_first = lock.take_exclusive() or _taken_back(lock, root)
             if not is_first and not lock.take_shared():
                 raise FolderBusyError(_busy(root))
             lock.become_keeper()
@@ -110,6 +122,20 @@ class CrawlFolder:
     def keep_definition(self, icd: Icd) -> None:
         """Note which definition the crawl goes by; an opening that failed before this may be tried with another."""
         write_whole(self.definition, json.dumps(icd.meaning(), indent=1, ensure_ascii=False))
+
+    def note_start(self, file: Path, workers: int = 1) -> None:
+        """Note which file the crawl is started from, and by which process. Where it cannot, that is logged."""
+        started = Started(
+            file=file.absolute(),
+            working_folder=Path.cwd(),
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            workers=workers,
+        )
+        try:
+            write_whole(self.root / STARTED, started.model_dump_json(indent=1) + "\n")
+        except OSError as error:
+            logger.warning("%s cannot be written: %s", self.root / STARTED, error.strerror)
 
     @property
     def label(self) -> str:
@@ -181,7 +207,21 @@ class CrawlFolder:
         self.lock.release()
 
 
+def _taken_back(lock: FolderLock, root: Path) -> bool:
+    """Take a folder from those who run its frontier's server to look at a crawl at rest, who let go when asked."""
+    deadline = time.monotonic() + _LENT_SECONDS
+    while lender_of(root / FRONTIER) is not None and time.monotonic() < deadline:
+        ask_back(root / FRONTIER)
+        time.sleep(_LENT_PAUSE)
+        if lock.take_exclusive():
+            return True
+    return False
+
+
 def _busy(root: Path) -> str:
+    lender = lender_of(root / FRONTIER)
+    if lender is not None:
+        return f"{root}: process {lender} looks at this crawl and does not let go of it; end that one first"
     return f"{root}: another crawl is using this folder; wait for it, stop it, or write another output in the ICD"
 
 

@@ -108,7 +108,9 @@ def open_job(path: Path, folders: tuple[Path, ...], *, accept_changes: bool = Fa
     with ExitStack() as opening:
         folder = CrawlFolder.open(icd, accept_changes=accept_changes)
         opening.callback(folder.close)
-        return _open(icd, folder, Sources(choice, knowledge, source), opening, Others())
+        job = _open(icd, folder, Sources(choice, knowledge, source), opening, Others())
+        folder.note_start(path)
+        return job
 
 
 def join_job(

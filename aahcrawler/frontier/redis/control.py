@@ -1,24 +1,27 @@
 """Control over a crawl's frontier on a Redis-protocol server or a Redis Cluster: in all partitions as in one."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+import heapq
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
 from redis import Redis
 
 from aahcrawler.frontier.blocking_rules import Rule
+from aahcrawler.frontier.browsing import Place, Queued, Standing, Swept, Timed
 from aahcrawler.frontier.control import Revisit, SnapshotError
 from aahcrawler.frontier.posting import UrlStatus
 from aahcrawler.frontier.protocol import FrontierSettings, State
 from aahcrawler.frontier.redis import snapshots, url_records
-from aahcrawler.frontier.redis.controlled_partition import ControlledPartition
+from aahcrawler.frontier.redis.browsed_partition import BrowsedPartition
 from aahcrawler.frontier.redis.frontier import PartitionedFrontier
 from aahcrawler.frontier.redis.snapshots import Entry, Head
 from aahcrawler.urls import queue_of
 
 
-class RedisControl(PartitionedFrontier[ControlledPartition]):
-    """A crawl's frontier together with ``control.Control`` over it.
+class RedisControl(PartitionedFrontier[BrowsedPartition]):
+    """A crawl's frontier together with ``control.Control`` over it, and ``browsing.Browsing`` of it.
 
     With several partitions, what is atomic is so in each of them, one after another.
     """
@@ -26,7 +29,7 @@ class RedisControl(PartitionedFrontier[ControlledPartition]):
     def __init__(
         self, server: Redis | str, crawl: str, settings: FrontierSettings, clock: Callable[[], float] | None = None
     ) -> None:
-        super().__init__(server, crawl, settings, clock, ControlledPartition)
+        super().__init__(server, crawl, settings, clock, BrowsedPartition)
 
     def pause(self) -> None:
         """See ``Pausing.pause``."""
@@ -72,16 +75,61 @@ class RedisControl(PartitionedFrontier[ControlledPartition]):
 
     def unblock_urls(self, urls: Sequence[str]) -> tuple[bool, ...]:
         """See ``Blocking.unblock_urls``."""
-        return self._divided(urls, queue_of, ControlledPartition.unblock_urls)
+        return self._divided(urls, queue_of, BrowsedPartition.unblock_urls)
 
     def again(self, revisits: Sequence[Revisit]) -> tuple[bool, ...]:
         """See ``Revisiting.again``."""
-        return self._divided(revisits, lambda revisit: revisit.offer.queue, ControlledPartition.again)
+        return self._divided(revisits, lambda revisit: revisit.offer.queue, BrowsedPartition.again)
 
     def scan(self, states: Collection[State]) -> Iterator[UrlStatus]:
         """See ``Revisiting.scan``. Some thousand URLs are one round trip."""
         for partition in self._partitions:
             yield from partition.scan(states)
+
+    def walk(self, after: Place | None = None, queues: Collection[str] | None = None) -> Iterator[Queued]:
+        """See ``Browsing.walk``."""
+        return heapq.merge(*(partition.walk(after, queues) for partition in self._partitions), key=_place)
+
+    def sweep(self, wanted: Callable[[str], bool], state: State, after: str = "") -> Iterator[Swept]:
+        """See ``Browsing.sweep``."""
+        first, rest = self._divided_place(after)
+        for at in range(first, len(self._partitions)):
+            for swept in self._partitions[at].sweep(wanted, state, rest):
+                further = f"{at + 1}:" if at + 1 < len(self._partitions) else ""
+                yield replace(swept, next=f"{at}:{swept.next}" if swept.next else further)
+            rest = ""
+
+    def ahead(self, url: str) -> int | None:
+        """See ``Browsing.ahead``."""
+        return self._of_url(url).ahead(url)
+
+    def leased(self, most: int) -> Sequence[Timed]:
+        """See ``Browsing.leased``."""
+        return heapq.nsmallest(most, chain.from_iterable(each.leased(most) for each in self._partitions), key=_seconds)
+
+    def due(self, most: int, skipped: int = 0) -> Sequence[Timed]:
+        """See ``Browsing.due``."""
+        if len(self._partitions) == 1:
+            return self._partitions[0].due(most, skipped)
+        found = chain.from_iterable(each.due(skipped + most) for each in self._partitions)
+        return heapq.nsmallest(skipped + most, found, key=_seconds)[skipped:]
+
+    def held(self, after: str, most: int) -> tuple[Sequence[UrlStatus], str]:
+        """See ``Browsing.held``."""
+        first, rest = self._divided_place(after)
+        held: list[UrlStatus] = []
+        for at in range(first, len(self._partitions)):
+            found, rest = self._partitions[at].held(rest, most - len(held))
+            held += found
+            if rest:
+                return held, f"{at}:{rest}"
+            if len(held) >= most and at + 1 < len(self._partitions):
+                return held, f"{at + 1}:"
+        return held, ""
+
+    def standings(self, queues: Collection[str] | None = None) -> Mapping[str, Standing]:
+        """See ``Browsing.standings``."""
+        return {name: each for partition in self._partitions for name, each in partition.standings(queues).items()}
 
     def snapshot(self, path: Path) -> int:
         """See ``Snapshots.snapshot``. All URLs of the crawl are gone through."""
@@ -103,8 +151,23 @@ class RedisControl(PartitionedFrontier[ControlledPartition]):
             )
         return sum(map(self._take_in, chain((first,), parts)))
 
+    def _divided_place(self, after: str) -> tuple[int, str]:
+        """Return the partition in which somebody goes on, and where in it. Raise ValueError for what is no place."""
+        number, _, rest = after.partition(":")
+        if not 0 <= int(number or 0) < len(self._partitions):
+            raise ValueError(f"{after!r} is no place in this frontier")
+        return int(number or 0), rest
+
     def _take_in(self, part: Sequence[Entry]) -> int:
         of: dict[int, list[Entry]] = {}
         for *entry, partition in part:
             of.setdefault(int(partition), []).append(tuple(entry))
         return sum(self._partitions[number].take_in(entries) for number, entries in of.items())
+
+
+def _place(queued: Queued) -> Place:
+    return queued.place
+
+
+def _seconds(timed: Timed) -> float:
+    return timed.seconds

@@ -28,6 +28,8 @@ STATES = {
 LETTERS = {state: letter.decode() for letter, state in STATES.items()}
 
 _RECORD: Final = 128
+_PLAIN_BYTES: Final = 19
+"""What comes before the body where there are no flags."""
 _LEASED, _REQUISITE, _POSTED, _FRONT, _WIDE, _SEVERAL, _HELD = 1, 2, 4, 8, 16, 32, 64
 """Flags, as in ``lua/records.lua``."""
 _KIND_LETTERS: dict[Kind, bytes] = {"page": b"p", "requisite": b"r"}
@@ -42,6 +44,8 @@ _RESCORE = struct.Struct(">8sd")
 _QUEUE = struct.Struct(">cB5sdB5sdIIII")
 _LENGTH = struct.Struct(">I")
 _MILLION = 1_000_000
+_ABOVE = 1e15
+"""What the rank of a URL at the front is below that of its score, as in ``lua/records.lua``."""
 _MAX_DEPTH = 65_535
 _MAX_SCORE = 1e9
 _CHUNKED = 2
@@ -179,7 +183,15 @@ def is_record(raw: bytes) -> bool:
 
 def state_of(raw: bytes) -> State:
     """Return the state of a URL."""
+    if raw[0] == _RECORD:
+        return State.QUEUED
     return Record.unpack(raw).state if is_record(raw) else STATES[raw[:1].lower()]
+
+
+def url_of(raw: bytes) -> str:
+    """Return the URL of a record."""
+    body = raw[_PLAIN_BYTES:] if raw[0] == _RECORD else Record.unpack(raw).body
+    return unpack_words(body)[0]
 
 
 def is_held(raw: bytes) -> bool:
@@ -235,6 +247,25 @@ def unpack_queue(raw: bytes) -> tuple[str, QueueCounts]:
     """Return the name and the counts in the record of a queue."""
     pages, requisites, leased, done = _QUEUE.unpack_from(raw)[-4:]
     return raw[_QUEUE.size :].decode(), QueueCounts(pages, leased, done, requisites)
+
+
+def heads_of_queue(raw: bytes) -> tuple[tuple[float, bytes] | None, tuple[float, bytes] | None]:
+    """Return of the record of a queue rank and sequence of its best requisite and its best page, None without one."""
+    _place, _pages, page, page_best, _requisites, requisite, requisite_best, *_ = _QUEUE.unpack_from(raw)
+    return _head(requisite, requisite_best), _head(page, page_best)
+
+
+def best_of_queue(raw: bytes) -> float | None:
+    """Return of the record of a queue its best score, None where nothing is queued, or nothing that has a score."""
+    ranks = [head[0] for head in heads_of_queue(raw) if head is not None]
+    best = -min(ranks, default=1.0)
+    if best > _ABOVE / 2:
+        best -= _ABOVE
+    return best / _MILLION if best >= 0 else None
+
+
+def _head(sequence: bytes, best: float) -> tuple[float, bytes] | None:
+    return (best, sequence) if any(sequence) else None
 
 
 def is_chunked(raw: bytes) -> tuple[bool, bool]:

@@ -67,12 +67,15 @@ class EmbeddedServer:
 
     One that dies is started again by ``revive``, with the same URL.
 
+    With ``lent`` it is not a crawl's own, but there to look at one that does not run (``server_process.lent_at``).
+
     The caller makes sure that no two crawls use one folder. Entering raises ``FrontierUnavailableError``, with the
     end of the server's log where it started and failed.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, lent: bool = False) -> None:
         self._folder = folder.resolve()
+        self._lent = lent
         self._socket = Path()
         self._process: subprocess.Popen[bytes] | None = None
         self._keeper = threading.Thread()
@@ -174,7 +177,7 @@ class EmbeddedServer:
         if failures or self._process is None:
             raise failures[0]
         FileSync(self._folder, _FILE).start(self._has_ended_within)
-        claim(self._folder, Ownership(self._process.pid, os.getpid(), str(self._socket)))
+        claim(self._folder, Ownership(self._process.pid, os.getpid(), str(self._socket), self._lent))
 
     def _has_ended_within(self, seconds: float) -> bool:
         keeper = self._keeper

@@ -15,17 +15,23 @@ from aahcrawler.frontier.protocol import FrontierUnavailableError
 from aahcrawler.segments import no_link
 
 _FILE = "server.json"
+_WANTED = "server.wanted"
+_WANTED_SECONDS = 10.0
 _GRACE_SECONDS = 30.0
 _logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
-    """A server process, the crawler that started it, and the path of its socket, which no other process has."""
+    """A server process, the process that started it, and the path of its socket, which no other process has.
+
+    ``lent``: it was started for as long as somebody looks at the frontier of a crawl that does not run.
+    """
 
     server: int
     crawler: int
     socket: str
+    lent: bool = False
 
 
 def claim(folder: Path, ownership: Ownership) -> None:
@@ -41,10 +47,40 @@ def disclaim(folder: Path) -> None:
 
 def served_at(folder: Path) -> str | None:
     """Return the URL of the server that a crawl which is running keeps in a folder, None where none is."""
+    ownership = _living(folder)
+    return None if ownership is None or ownership.lent else f"unix://{quote(ownership.socket)}"
+
+
+def lent_at(folder: Path) -> str | None:
+    """Return the URL of the server that somebody runs in a folder to look at a crawl at rest, None where none is."""
+    ownership = _living(folder)
+    return f"unix://{quote(ownership.socket)}" if ownership is not None and ownership.lent else None
+
+
+def lender_of(folder: Path) -> int | None:
+    """Return the process that runs the server of ``lent_at``, None where none does."""
+    ownership = _living(folder)
+    return ownership.crawler if ownership is not None and ownership.lent else None
+
+
+def ask_back(folder: Path) -> None:
+    """Tell those who run a server to look at a crawl that the crawl is to be started: see ``is_wanted``."""
+    with open(folder / _WANTED, "w", encoding="utf-8", opener=no_link):
+        pass
+    os.utime(folder / _WANTED)
+
+
+def is_wanted(folder: Path) -> bool:
+    """Say whether a crawl was to be started within the last seconds, so that nobody lends its server."""
+    try:
+        return time.time() - (folder / _WANTED).stat().st_mtime < _WANTED_SECONDS
+    except OSError:
+        return False
+
+
+def _living(folder: Path) -> Ownership | None:
     ownership = _read(folder)
-    if ownership is None or _parent(ownership) != ownership.crawler:
-        return None
-    return f"unix://{quote(ownership.socket)}"
+    return ownership if ownership is not None and _parent(ownership) == ownership.crawler else None
 
 
 def end_orphan(folder: Path) -> None:

@@ -1,6 +1,7 @@
 """The service as an ASGI application: its routes and their OpenAPI descriptions."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -11,22 +12,36 @@ from fastapi import APIRouter, Depends, FastAPI, Header, Query, Request, Respons
 from pydantic import BaseModel, TypeAdapter
 
 from aahcrawler import __version__, urls
+from aahcrawler.service.api.definition_routes import definition_routes
 from aahcrawler.service.api.intake import Batch, Intake
 from aahcrawler.service.api.joint_steps import JointSteps
 from aahcrawler.service.api.journal import Journal
+from aahcrawler.service.api.live_routes import live_routes, metric_routes
 from aahcrawler.service.api.overview import CrawlShown, Overview, UrlShown
+from aahcrawler.service.api.page_routes import page_routes
 from aahcrawler.service.api.posted_items import Answer, Item, Outcome, Result, read_line
+from aahcrawler.service.api.problem_responses import problem_responses
+from aahcrawler.service.api.queue_routes import queue_routes
 from aahcrawler.service.api.request_bodies import Limits, parse_whole, read_stream, read_whole
+from aahcrawler.service.api.sparql_routes import sparql_routes
+from aahcrawler.service.api.steering_routes import steering_routes
 from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
 from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.web import problems
-from aahcrawler.service.web.access import AccessLog, Door
-from aahcrawler.service.web.problems import BAD_TYPE, NO_CRAWL, ProblemDetails, ProblemError
+from aahcrawler.service.web.access import AccessLog
+from aahcrawler.service.web.entrance import BEARER, Entrance, Guard
+from aahcrawler.service.web.problems import BAD_TYPE, NO_CRAWL, ProblemError
+from aahcrawler.service.web.rates import Rates
+from aahcrawler.service.web.roles import Role, needs
+from aahcrawler.service.web.tokens import Tokens
 
 JSON, NDJSON = "application/json", "application/x-ndjson"
 THREADS = 8
 SMALL = 2**14
 """Bytes of a body that is applied together with others: those that are larger hold up a step for long."""
+
+_URLS = re.compile(r"/v1/crawls/[^/]+/urls/?")
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -38,8 +53,9 @@ class ServiceSettings:
 
     catalog: Catalog
     shared: str | None = None
-    token: str = ""
+    tokens: Tokens = field(default_factory=Tokens)
     limits: Limits = field(default_factory=Limits)
+    rates: Rates = field(default_factory=Rates)
 
 
 class Health(BaseModel):
@@ -49,16 +65,16 @@ class Health(BaseModel):
     version: str = __version__
 
 
-def create_app(settings: ServiceSettings) -> FastAPI:
-    """Return the application. Blocking work runs in threads of its own."""
-    reach = Reach.of(settings.catalog, settings.shared)
-    desk = Desk(reach, settings.limits)
+def create_app(settings: ServiceSettings, instruments: Instruments | None = None) -> FastAPI:
+    """Return the application, whose blocking work runs in threads. Instruments that are given are closed with it."""
+    shown_by = instruments or Instruments.of(Reach.of(settings.catalog, settings.shared))
+    desk = Desk(shown_by.reach, settings.limits)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         yield
         desk.close()
-        reach.close()
+        shown_by.close()
 
     app = FastAPI(
         title="AAHCrawler",
@@ -68,10 +84,33 @@ def create_app(settings: ServiceSettings) -> FastAPI:
         redoc_url=None,
     )
     problems.install(app)
+    app.add_middleware(Entrance, guard=Guard(settings.tokens, settings.rates, _posts_urls))
     app.add_middleware(AccessLog)
     app.include_router(_open_routes())
-    app.include_router(_routes(desk), dependencies=[Depends(Door(settings.token))])
+    app.include_router(_routes(desk), dependencies=[Depends(BEARER)])
+    app.include_router(metric_routes(shown_by.reach, shown_by.states, shown_by.live, settings.tokens))
+    for router in _topics(shown_by):
+        app.include_router(
+            router, prefix="/v1", dependencies=[Depends(BEARER)], responses=problem_responses(*problems.ENTRANCE)
+        )
     return app
+
+
+def _topics(instruments: Instruments) -> tuple[APIRouter, ...]:
+    reach, helm = instruments.reach, instruments.helm
+    return (
+        queue_routes(reach, instruments.states),
+        live_routes(instruments.live),
+        page_routes(reach, instruments.indexes),
+        sparql_routes(reach, instruments.answers),
+        definition_routes(helm),
+        steering_routes(helm),
+    )
+
+
+def _posts_urls(method: str, path: str) -> bool:
+    """Return whether scored URLs are posted: they have a rate of their own, and their bodies are read as they come."""
+    return method == "POST" and _URLS.fullmatch(path) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,11 +250,6 @@ _ANSWERS: dict[str, Any] = {
 }
 
 
-def _problem(*kinds: problems.Kind) -> dict[int | str, dict[str, Any]]:
-    content = {problems.MEDIA_TYPE: {"schema": ProblemDetails.model_json_schema()}}
-    return {int(kind.status): {"description": kind.title, "content": content} for kind in kinds}
-
-
 def _open_routes() -> APIRouter:
     router = APIRouter()
 
@@ -228,14 +262,16 @@ def _open_routes() -> APIRouter:
 
 
 def _routes(desk: Desk) -> APIRouter:
-    router = APIRouter(prefix="/v1", responses=_problem(problems.UNAUTHORISED, problems.MISDIRECTED))
+    router = APIRouter(prefix="/v1", responses=problem_responses(*problems.ENTRANCE))
 
     @router.get("/crawls")
     async def list_crawls() -> list[CrawlShown]:
         """List the crawls that have begun, with the counts of those that can be asked now."""
         return await desk.crawls()
 
-    @router.get("/crawls/{crawl}/urls", responses=_problem(problems.NO_URL, problems.BAD_URL, problems.NOT_RUNNING))
+    @router.get(
+        "/crawls/{crawl}/urls", responses=problem_responses(problems.NO_URL, problems.BAD_URL, problems.NOT_RUNNING)
+    )
     async def show_url(
         crawl: str, url: Annotated[str, Query(max_length=4 * urls.MAX_LENGTH, examples=["https://forum.example.org/"])]
     ) -> UrlShown:
@@ -245,9 +281,10 @@ def _routes(desk: Desk) -> APIRouter:
     @router.post(
         "/crawls/{crawl}/urls",
         response_model=Answer,
+        dependencies=[Depends(needs(Role.SCORE))],
         responses={
             200: {"content": {JSON: _ANSWERS, NDJSON: {"schema": {"type": "string"}}}},
-            **_problem(NO_CRAWL, problems.OVER, problems.TOO_LARGE, BAD_TYPE, problems.NOT_RUNNING),
+            **problem_responses(NO_CRAWL, problems.OVER, problems.TOO_LARGE, BAD_TYPE, problems.NOT_RUNNING),
         },
         openapi_extra={"requestBody": _BODY},
     )

@@ -10,11 +10,11 @@ from pathlib import Path
 from aahcrawler.crawls import frontier_name, number
 from aahcrawler.definitions import DefinitionError, read_definition
 from aahcrawler.frontier.server.server_process import served_at
-from aahcrawler.layout import DEFINITION, FRONTIER, SUMMARY, TOMBSTONES
+from aahcrawler.layout import CREATED, DEFINITION, FRONTIER, SUMMARY, TOMBSTONES
 from aahcrawler.segments import DamageError
 from aahcrawler.service.catalog.url_admission import Admission
 from aahcrawler.tombstones import TakenDown
-from online_analysis.icd import Icd
+from online_analysis.icd import Icd, IcdError
 
 _logger = logging.getLogger(__name__)
 _Stamps = tuple[tuple[int, int], tuple[int, int]]
@@ -22,7 +22,7 @@ _Stamps = tuple[tuple[int, int], tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class Crawl:
-    """A crawl that has begun or was submitted: its definition, its rules of admission, and its number.
+    """A crawl that has begun, was created or was submitted: its definition, its rules of admission, and its number.
 
     ``folder`` is None where this machine has none of it. ``registered`` is what a shared server says of its end, empty
     where it says that the crawl goes on, None where it knows nothing of the crawl.
@@ -95,31 +95,52 @@ class Catalog:
         found = self.crawl(name)
         return None if found is None else found.folder
 
+    def place_for_new(self) -> Path | None:
+        """Return the folder in which new crawls get folders of their own, None where all places are single crawls."""
+        return next((place for place in self._places if place.is_dir() and not _is_crawl(place)), None)
+
     def close(self) -> None:
         """Let go of nothing: folders are read anew each time."""
 
     def _folders(self) -> Iterator[Path]:
         for place in self._places:
-            if (place / DEFINITION).is_file():
+            if _is_crawl(place):
                 yield place
             elif place.is_dir():
-                yield from sorted(inner for inner in place.iterdir() if (inner / DEFINITION).is_file())
+                yield from sorted(inner for inner in place.iterdir() if _is_crawl(inner))
 
     def _read(self, folder: Path) -> Crawl | None:
         try:
-            stamp = _stamp(folder / DEFINITION), _stamp(folder / TOMBSTONES)
+            stamp = _stamp(_definition(folder)), _stamp(folder / TOMBSTONES)
             with self._lock:
                 kept = self._known.get(folder)
                 if kept is None or kept[0] != stamp:
-                    icd = read_definition(folder / DEFINITION)
+                    icd = _read_definition(folder)
                     kept = self._known[folder] = (
                         stamp,
                         Crawl(folder, icd, Admission(icd, TakenDown.of(folder)), number(folder)),
                     )
-        except (OSError, DamageError, DefinitionError) as error:
+        except (OSError, DamageError, DefinitionError, IcdError) as error:
             _logger.warning("%s", error)
             return None
         return kept[1]
+
+
+def _is_crawl(folder: Path) -> bool:
+    """Return whether a folder is that of a crawl that has begun, or was created and never started."""
+    return _definition(folder).is_file()
+
+
+def _definition(folder: Path) -> Path:
+    """Return the file that says what a crawl goes by; where it never began, the one that it was created with."""
+    begun = folder / DEFINITION
+    return begun if begun.is_file() else folder / CREATED
+
+
+def _read_definition(folder: Path) -> Icd:
+    if (folder / DEFINITION).is_file():
+        return read_definition(folder / DEFINITION)
+    return Icd.load(folder / CREATED).model_copy(update={"output": folder})
 
 
 def _stamp(path: Path) -> tuple[int, int]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from aahcrawler.frontier.redis.frontier import RedisFrontier
+from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
 from aahcrawler.service.catalog.gateway import Gateway
 from aahcrawler.service.catalog.shared_catalog import SharedCatalog, catalog_of
@@ -13,15 +13,19 @@ from aahcrawler.service.web.problems import NO_CRAWL, ProblemError
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Finds crawls by id, and lends their frontiers. It may be used by several threads at once."""
+    """Finds crawls by id, and lends their frontiers. It may be used by several threads at once.
+
+    ``shared`` is the URL of the shared server, None where there is none.
+    """
 
     catalog: Catalog | SharedCatalog
     gateway: Gateway
+    shared: str | None = None
 
     @classmethod
     def of(cls, local: Catalog, shared: str | None) -> "Reach":
         """Return the reach of a service: the crawls of its folders, and those of its shared server, if it has one."""
-        return cls(catalog_of(shared, local), Gateway(shared))
+        return cls(catalog_of(shared, local), Gateway(shared), shared)
 
     def crawls(self) -> tuple[Crawl, ...]:
         """Return every crawl that is known."""
@@ -35,9 +39,9 @@ class Reach:
         return crawl
 
     @contextmanager
-    def frontier(self, crawl: Crawl) -> Iterator[RedisFrontier]:
-        """Lend the frontier of a crawl. Raise ``ProblemError`` where it cannot be reached now."""
-        with self.gateway.frontier(crawl) as frontier:
+    def frontier(self, crawl: Crawl) -> Iterator[RedisControl]:
+        """Lend the frontier of a crawl, whether or not it runs. Raise ``ProblemError`` where it cannot be reached."""
+        with self.gateway.frontier_at_rest(crawl) as frontier:
             yield frontier
 
     def close(self) -> None:

@@ -94,6 +94,10 @@ class SharedCatalog:
         self._known[entry.id] = version, Crawl(None, icd, Admission(icd), entry.number)
         return self._known[entry.id][1]
 
+    def place_for_new(self) -> Path | None:
+        """Return the folder in which new crawls get folders of their own, None where there is none."""
+        return self._local.place_for_new()
+
     def close(self) -> None:
         """Let go of the connection."""
         if self._registry is not None:

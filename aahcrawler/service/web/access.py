@@ -1,41 +1,13 @@
-"""Admits clients of the service, and logs a line for each request."""
+"""Says who can reach a host, and logs a line for each request."""
 
-import hmac
 import logging
 import time
 from ipaddress import ip_address
-from pathlib import Path
 
 from fastapi.requests import HTTPConnection
-from fastapi.security import HTTPBearer
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from aahcrawler.service.web.problems import MISDIRECTED, UNAUTHORISED, ProblemError
-
 access_log = logging.getLogger("aahcrawler.service.web.access")
-
-SHORTEST_TOKEN = 16
-_DESCRIPTION = "The token that the service was started with, if it was."
-_CHALLENGE = {"WWW-Authenticate": "Bearer"}
-
-
-class TokenError(Exception):
-    """Raised where there is no usable token; the message tells cause and remedy."""
-
-
-def read_token(given: str, file: Path | None) -> str:
-    """Return the token of a file, or else the one given; empty where there is none.
-
-    Raise ``TokenError`` for a file that cannot be read, and for a token that is easily guessed.
-    """
-    try:
-        token = (file.read_text("utf-8") if file is not None else given).strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise TokenError(f"{file}: cannot be read ({error})") from error
-    if (file is not None or token) and (len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable()):
-        where = str(file) if file is not None else "AAH_SERVICE_TOKEN"
-        raise TokenError(f"{where}: a token has at least {SHORTEST_TOKEN} printable ASCII characters; make a new one")
-    return token
 
 
 def is_loopback(host: str) -> bool:
@@ -49,30 +21,8 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-class Door(HTTPBearer):
-    """Admits requests with the token; without a token, those that name this machine by a loopback name.
-
-    The latter keeps web pages in a browser on this machine from reaching the service under a name of their own.
-    """
-
-    def __init__(self, token: str) -> None:
-        super().__init__(scheme_name=HTTPBearer.__name__, description=_DESCRIPTION, auto_error=False)
-        self._token = token.encode()
-
-    async def __call__(self, request: HTTPConnection) -> None:
-        """Raise ``ProblemError`` for whom is not let in."""
-        if not self._token:
-            if not is_loopback(request.url.hostname or ""):
-                raise ProblemError(MISDIRECTED, "ask for localhost or a loopback address, or start with a token")
-            return
-        credentials = await super().__call__(request)
-        given = credentials.credentials.encode() if credentials is not None else b""
-        if not hmac.compare_digest(given, self._token):
-            raise ProblemError(UNAUTHORISED, "send `Authorization: Bearer TOKEN`", headers=_CHALLENGE)
-
-
 class AccessLog:
-    """Logs client, request, status and milliseconds of every answer."""
+    """Logs client, request, status and milliseconds of every answer, and the caller's name where one was let in."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -99,4 +49,6 @@ class AccessLog:
             query = scope["query_string"].decode("latin-1")
             path = f"{asked}?{query}" if query else asked
             spent = (time.perf_counter() - began) * 1000
-            access_log.info('%s "%s %s" %d %.1f ms', client, scope["method"], path, status, spent)
+            caller = getattr(HTTPConnection(scope).state, "caller", None)
+            who = f" for {caller.name}" if caller is not None else ""
+            access_log.info('%s "%s %s" %d %.1f ms%s', client, scope["method"], path, status, spent, who)

@@ -8,21 +8,40 @@ from http import HTTPStatus
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
 
 MEDIA_TYPE = "application/problem+json"
 _logger = logging.getLogger(__name__)
 
 
+class MistakeShown(BaseModel):
+    """A mistake in a definition: where it is (``line`` counts from 1), what is wrong, and what to write instead.
+
+    ``field`` is empty where the whole text is meant.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    line: int
+    field: str
+    problem: str
+    advice: str
+
+
 class ProblemDetails(BaseModel):
-    """A problem as it is sent. ``applied``: the number of the request's items that took effect all the same."""
+    """A problem as it is sent. ``applied``: the number of the request's items that took effect all the same.
+
+    ``mistakes`` are those of a definition, ``lines`` what a command said that did not do what it was to.
+    """
 
     type: str
     title: str
     status: int
     detail: str
     applied: int | None = None
+    mistakes: tuple[MistakeShown, ...] | None = None
+    lines: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +54,18 @@ class Kind:
 
 
 UNAUTHORISED = Kind("unauthorised", HTTPStatus.UNAUTHORIZED, "No valid token")
+FORBIDDEN = Kind("forbidden", HTTPStatus.FORBIDDEN, "Not allowed")
+CROSS_ORIGIN = Kind("cross-origin", HTTPStatus.FORBIDDEN, "Sent by a page of another site")
+STALE_FORM = Kind("stale-form", HTTPStatus.FORBIDDEN, "This form is not good any more")
+TOO_MANY = Kind("too-many-requests", HTTPStatus.TOO_MANY_REQUESTS, "Too many requests")
 MISDIRECTED = Kind("misdirected", HTTPStatus.MISDIRECTED_REQUEST, "Not this host")
 NO_CRAWL = Kind("no-such-crawl", HTTPStatus.NOT_FOUND, "No such crawl")
 NO_URL = Kind("unknown-url", HTTPStatus.NOT_FOUND, "Unknown URL")
 BAD_URL = Kind("invalid-url", HTTPStatus.UNPROCESSABLE_ENTITY, "No URL that can be crawled")
+BAD_QUERY = Kind("invalid-query", HTTPStatus.UNPROCESSABLE_ENTITY, "Nothing that can be looked for")
+NO_SITE = Kind("unknown-site", HTTPStatus.NOT_FOUND, "Unknown site")
+TOO_MANY_STREAMS = Kind("too-many-streams", HTTPStatus.SERVICE_UNAVAILABLE, "Too many streams")
+DAMAGED = Kind("damaged", HTTPStatus.CONFLICT, "Damaged files")
 BAD_JSON = Kind("invalid-json", HTTPStatus.BAD_REQUEST, "No valid JSON")
 BAD_TYPE = Kind("unsupported-media-type", HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Neither JSON nor NDJSON")
 TOO_LARGE = Kind("too-large", HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "Too much in one request")
@@ -46,6 +73,16 @@ TOO_SLOW = Kind("too-slow", HTTPStatus.REQUEST_TIMEOUT, "The request did not arr
 NOT_RUNNING = Kind("crawl-not-running", HTTPStatus.SERVICE_UNAVAILABLE, "The crawl is not running")
 OVER = Kind("crawl-over", HTTPStatus.CONFLICT, "The crawl is over")
 UNAVAILABLE = Kind("frontier-unavailable", HTTPStatus.SERVICE_UNAVAILABLE, "The frontier cannot be reached")
+ENTRANCE = UNAUTHORISED, FORBIDDEN, MISDIRECTED, TOO_MANY
+"""The problems that a request for any route may meet before it gets there."""
+BAD_SITE = Kind("invalid-site", HTTPStatus.UNPROCESSABLE_ENTITY, "No site")
+BAD_RULE = Kind("invalid-rule", HTTPStatus.UNPROCESSABLE_ENTITY, "No rule that names URLs")
+BAD_DEFINITION = Kind("invalid-definition", HTTPStatus.UNPROCESSABLE_ENTITY, "The definition has mistakes")
+NO_RULE = Kind("no-such-rule", HTTPStatus.NOT_FOUND, "No such rule")
+NO_JOB = Kind("no-such-job", HTTPStatus.NOT_FOUND, "No such job")
+CONFLICT = Kind("conflict", HTTPStatus.CONFLICT, "Not as things stand")
+BUSY = Kind("busy", HTTPStatus.SERVICE_UNAVAILABLE, "Too much is under way")
+NOT_STARTED = Kind("not-started", HTTPStatus.UNPROCESSABLE_ENTITY, "The crawl did not start")
 INTERNAL = Kind("internal-error", HTTPStatus.INTERNAL_SERVER_ERROR, "A defect of the service")
 
 
@@ -56,6 +93,8 @@ class ProblemError(Exception):
     kind: Kind
     detail: str
     applied: int | None = None
+    mistakes: tuple[MistakeShown, ...] | None = None
+    lines: tuple[str, ...] | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -68,8 +107,10 @@ def answer(problem: ProblemError) -> JSONResponse:
         status=kind.status,
         detail=problem.detail,
         applied=problem.applied,
+        mistakes=problem.mistakes,
+        lines=problem.lines,
     )
-    content = details.model_dump(exclude_none=True)
+    content = details.model_dump(mode="json", exclude_none=True)
     return JSONResponse(content, kind.status, headers=dict(problem.headers), media_type=MEDIA_TYPE)
 
 

@@ -1,0 +1,157 @@
+"""Look through a crawl's frontier on a Redis-protocol server, for people."""
+
+import struct
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from time import time
+from typing import Any, Final, cast
+
+from aahcrawler.frontier.browsing import Place, Queued, Standing, Swept, Timed
+from aahcrawler.frontier.posting import UrlStatus
+from aahcrawler.frontier.protocol import State
+from aahcrawler.frontier.redis import url_records
+from aahcrawler.frontier.redis.controlled_partition import ControlledPartition
+from aahcrawler.frontier.redis.keyspace import MICRO, PER_CALL
+from aahcrawler.frontier.redis.posts import unpack_status
+from aahcrawler.frontier.redis.queue_walk import QueueWalk
+from aahcrawler.frontier.redis.redis_client import unavailable
+from aahcrawler.frontier.redis.url_records import Record
+
+_POLITENESS: Final = struct.Struct(">ddIdB")
+"""Of a queue in ``lua/politeness.lua``: when it opens, usual delay, connections out, what was learned, paused."""
+
+_KEPT = struct.Struct(">8sI")
+_BUCKETS_PER_CALL = 50
+_SWEPT: Final = (State.QUEUED, State.DUE, State.LEASED)
+_TIME, _LENGTH, _NAMED = struct.Struct(">d"), struct.Struct(">I"), struct.Struct(">6sI")
+
+
+class BrowsedPartition(ControlledPartition):
+    """A partition of a crawl's frontier together with ``browsing.Browsing`` of it."""
+
+    def walk(self, after: Place | None = None, queues: Collection[str] | None = None) -> Iterator[Queued]:
+        """See ``Browsing.walk``."""
+        return QueueWalk(self, after).over(self._named(queues))
+
+    def sweep(self, wanted: Callable[[str], bool], state: State, after: str = "") -> Iterator[Swept]:
+        """See ``Browsing.sweep``. Some thousand URLs are one round trip."""
+        number = int(after or 0)
+        if number < 0 or state not in _SWEPT:
+            raise ValueError(f"{after!r} is no place of a sweep through {state} URLs")
+        is_over = False
+        while not is_over:
+            packed: bytes = self.call("buckets", number, _BUCKETS_PER_CALL)
+            number += _BUCKETS_PER_CALL
+            is_over = number >= self.buckets()
+            records = [raw for raw in _unpacked(packed) if url_records.state_of(raw) is state]
+            found = [unpack_status(raw) for raw in records if wanted(url_records.url_of(raw))]
+            yield Swept(len(records), found, "" if is_over else str(number))
+
+    def ahead(self, url: str) -> int | None:
+        """See ``Browsing.ahead``."""
+        number = int(self.call("ahead", url_records.fingerprint(url)))
+        return number if number >= 0 else None
+
+    def leased(self, most: int) -> Sequence[Timed]:
+        """See ``Browsing.leased``."""
+        return self._timed("leases", most, 0, self._now())
+
+    def due(self, most: int, skipped: int = 0) -> Sequence[Timed]:
+        """See ``Browsing.due``."""
+        return self._timed("due", most, skipped, (self._clock or time)() * MICRO)
+
+    def held(self, after: str, most: int) -> tuple[Sequence[UrlStatus], str]:
+        """See ``Browsing.held``."""
+        cursor, names, reasons = int(after or 0), list[bytes](), list[bytes]()
+        with unavailable():
+            while len(names) < most:
+                cursor, kept = cast(
+                    "tuple[int, dict[bytes, bytes]]", self.client.hscan(self.key("held"), cursor, count=most)
+                )
+                names += kept
+                reasons += kept.values()
+                if not cursor:
+                    break
+        found = zip(self._records(names), reasons, strict=True)
+        held = [
+            unpack_status(raw, url_records.held_reason(why))
+            for raw, why in found
+            if raw is not None and url_records.is_held(raw)
+        ]
+        return held, str(cursor) if cursor else ""
+
+    def standings(self, queues: Collection[str] | None = None) -> Mapping[str, Standing]:
+        """See ``Browsing.standings``. Some hundred queues are one round trip."""
+        found: dict[str, Standing] = {}
+        named = self._named(queues)
+        while part := tuple(islice(named, PER_CALL)):
+            packed: bytes = self.call("standings", b"".join(name for name, _ in part))
+            (now,), at = _TIME.unpack_from(packed), _TIME.size
+            for _, raw in part:
+                (size,) = _LENGTH.unpack_from(packed, at)
+                at += _LENGTH.size + size
+                name, counts = url_records.unpack_queue(raw)
+                best = url_records.best_of_queue(raw)
+                found[name] = _standing(Standing(counts, best), packed[at - size : at], now)
+        return found
+
+    def _named(self, queues: Collection[str] | None) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the ids and records of queues, each once."""
+        if queues is None:
+            return iter(self._all_queues().items())
+        names = [url_records.queue_id(name) for name in queues]
+        with unavailable():
+            kept = self.client.hmget(self.key("queues"), cast("list[Any]", names)) if names else []
+        each = zip(names, cast("list[bytes | None]", kept), strict=True)
+        return ((name, raw) for name, raw in each if raw is not None)
+
+    def _all_queues(self) -> Mapping[bytes, bytes]:
+        found: dict[bytes, bytes] = {}
+        cursor = b"0"
+        while True:
+            cursor, packed = self.call("queue_records", cursor)
+            at = 0
+            while at < len(packed):
+                name, size = _NAMED.unpack_from(packed, at)
+                at += _NAMED.size + size
+                found[name] = packed[at - size : at]
+            if cursor == b"0":
+                return found
+
+    def _timed(self, key: str, most: int, skipped: int, now: float) -> Sequence[Timed]:
+        with unavailable():
+            found = cast(
+                "list[tuple[bytes, float]]",
+                self.client.zrange(self.key(key), skipped, skipped + most - 1, withscores=True),
+            )
+        each = zip(self._records(name for name, _ in found), found, strict=True)
+        return [
+            Timed(Record.unpack(raw).offer(), (at - now) / MICRO)
+            for raw, (_, at) in each
+            if raw is not None and url_records.is_record(raw)
+        ]
+
+    def _records(self, names: Iterable[bytes]) -> Iterator[bytes | None]:
+        every = iter(names)
+        while part := tuple(islice(every, PER_CALL)):
+            yield from self.call("known", *part)
+
+    def _now(self) -> float:
+        (now,) = _TIME.unpack_from(self.call("standings", b""))
+        return float(now)
+
+
+def _unpacked(packed: bytes) -> Iterator[bytes]:
+    at = 0
+    while at < len(packed):
+        _, size = _KEPT.unpack_from(packed, at)
+        at += _KEPT.size + size
+        yield packed[at - size : at]
+
+
+def _standing(known: Standing, kept: bytes, now: float) -> Standing:
+    if not kept:
+        return known
+    opens, delay, out, learned, paused = _POLITENESS.unpack_from(kept)
+    wait = max(0.0, opens - now) / MICRO
+    return Standing(known.counts, known.best, wait, delay / MICRO, learned / MICRO, out, is_paused=bool(paused))

@@ -1,0 +1,123 @@
+"""Routes that show what was captured: pages, objects, the versions of both, and the course of a crawl."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+
+from aahcrawler.service.api.problem_responses import problem_responses
+from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.views import capture_view, crawl_course, object_history, object_list, page_list, url_captures
+from aahcrawler.service.views.capture_view import NO_CAPTURE, CaptureShown
+from aahcrawler.service.views.crawl_course import CrawlCourse, PageCounts
+from aahcrawler.service.views.object_history import NO_OBJECT, ObjectHistory
+from aahcrawler.service.views.object_list import BAD_SEARCH, Lacking, ObjectCounts, ObjectFilter, ObjectList
+from aahcrawler.service.views.page_indexes import NO_FOLDER, NOT_READY, PageIndexes
+from aahcrawler.service.views.page_list import BAD_CURSOR, Level, PageFilter, PageList
+from aahcrawler.service.views.url_captures import CaptureDifference, UrlCaptures
+from aahcrawler.service.web.problems import NO_CRAWL
+from aahcrawler.urls import MAX_LENGTH
+
+_RECORD = r"[A-Za-z0-9:._-]+"
+_OF_INDEX = problem_responses(NO_CRAWL, NO_FOLDER, NOT_READY)
+Text = Annotated[str, Query(max_length=500)]
+Name = Annotated[str, Query(max_length=255)]
+Cursor = Annotated[str, Query(max_length=40, description="The `next` of the answer before.")]
+Limit = Annotated[int, Query(ge=1, le=500)]
+Number = Annotated[int | None, Query(ge=1, le=1_000_000, description="The number of a crawl of the folder.")]
+Url = Annotated[str, Query(max_length=4 * MAX_LENGTH, examples=["https://forum.example.org/"])]
+Record = Annotated[str, Query(max_length=200, pattern=f"^{_RECORD}$", description="The id of a WARC record.")]
+
+
+def page_routes(reach: Reach, indexes: PageIndexes) -> APIRouter:
+    """Return the routes, all below one crawl."""
+    router = APIRouter(prefix="/crawls/{crawl}", tags=["pages"])
+    _add_pages(router, reach, indexes)
+    _add_captures(router, reach, indexes)
+    _add_objects(router, reach, indexes)
+    _add_course(router, reach, indexes)
+    return router
+
+
+def _add_pages(router: APIRouter, reach: Reach, indexes: PageIndexes) -> None:
+    @router.get("/pages", responses={**_OF_INDEX, **problem_responses(BAD_CURSOR)})
+    def list_pages(
+        crawl: str,
+        text: Text = "",
+        application: Annotated[str | None, Query(max_length=255, description="Empty: pages of none.")] = None,
+        level: Annotated[str | None, Query(max_length=255)] = None,
+        role: Level | None = None,
+        status: Annotated[int | None, Query(ge=1, le=5, description="The first digit of the status.")] = None,
+        relevant: bool | None = None,
+        site: Name = "",
+        trap: Annotated[str, Query(max_length=40, description="A kind of trap, or `any`.")] = "",
+        number: Number = None,
+        after: Cursor = "",
+        limit: Limit = 50,
+    ) -> PageList:
+        """List captures of pages, the newest first: redirects and errors too, files that pages consist of not."""
+        wanted = PageFilter(text, application, level, role, status, relevant, site, trap, number)
+        with indexes.asked(reach.crawl(crawl)) as asked:
+            return page_list.page_list(asked, wanted, after, limit)
+
+    @router.get("/pages/{record}", responses={**_OF_INDEX, **problem_responses(NO_CAPTURE)})
+    def show_capture(crawl: str, record: Annotated[str, Path(max_length=200, pattern=f"^{_RECORD}$")]) -> CaptureShown:
+        """Show a capture by the id of its WARC record: objects, links with their scores, records and statements."""
+        with indexes.asked(reach.crawl(crawl)) as asked:
+            return capture_view.capture_view(asked, record)
+
+
+def _add_captures(router: APIRouter, reach: Reach, indexes: PageIndexes) -> None:
+    @router.get("/captures", responses=_OF_INDEX)
+    def list_captures(crawl: str, url: Url) -> UrlCaptures:
+        """List all captures of a URL, those that found it unchanged too, the newest first."""
+        with indexes.asked(reach.crawl(crawl)) as asked:
+            return url_captures.url_captures(asked, url)
+
+    @router.get("/captures/difference", responses={**_OF_INDEX, **problem_responses(NO_CAPTURE)})
+    def compare_captures(crawl: str, before: Record, after: Record) -> CaptureDifference:
+        """Show the text of two captures side by side, where it differs."""
+        with indexes.asked(reach.crawl(crawl)) as asked:
+            return url_captures.capture_difference(asked, before, after)
+
+
+def _add_objects(router: APIRouter, reach: Reach, indexes: PageIndexes) -> None:
+    @router.get("/objects", responses={**_OF_INDEX, **problem_responses(BAD_CURSOR, BAD_SEARCH)})
+    def list_objects(
+        crawl: str,
+        type: Name = "",  # noqa: A002 (the name of the parameter in the URL)
+        words: Annotated[Text, Query(description='Words, "phrases", -unwanted, or OR, as for `aah events`.')] = "",
+        lacking: Lacking | None = None,
+        deleted: bool | None = None,
+        after: Cursor = "",
+        limit: Limit = 50,
+    ) -> ObjectList:
+        """List objects, those found last first, by type, by words in title, author or body, and by what they lack."""
+        with indexes.asked(reach.crawl(crawl)) as asked:
+            return object_list.object_list(asked, ObjectFilter(type, words, lacking, deleted), after, limit)
+
+    @router.get("/objects/counts", responses=_OF_INDEX)
+    def count_objects(crawl: str) -> ObjectCounts:
+        """Count objects by type, and how many have a title, an author and a date."""
+        with indexes.asked(reach.crawl(crawl)) as asked:
+            return object_list.object_counts(asked)
+
+    @router.get("/objects/versions", responses={**_OF_INDEX, **problem_responses(NO_OBJECT)})
+    def list_versions(crawl: str, iri: Url) -> ObjectHistory:
+        """Show the versions of an object, and what changed between them, word by word."""
+        with indexes.asked(reach.crawl(crawl)) as asked:
+            return object_history.object_history(asked, iri)
+
+
+def _add_course(router: APIRouter, reach: Reach, indexes: PageIndexes) -> None:
+    @router.get("/series", responses=_OF_INDEX)
+    def show_course(crawl: str, number: Number = None) -> CrawlCourse:
+        """Show harvest, relevance and speed of the latest crawl, or of the one of a number, in at most 400 points."""
+        found = reach.crawl(crawl)
+        with indexes.asked(found) as asked:
+            return crawl_course.crawl_course(asked, number or found.number)
+
+    @router.get("/counts", responses=_OF_INDEX)
+    def count_pages(crawl: str, number: Number = None) -> PageCounts:
+        """Count captures by application and level, status and trap: of all crawls of the folder, or of one."""
+        with indexes.asked(reach.crawl(crawl)) as asked:
+            return crawl_course.page_counts(asked, number or 0)

@@ -1,0 +1,141 @@
+"""What is asked of a crawl by those who steer it."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, RootModel
+
+from aahcrawler.frontier.blocking_rules import RuleKind
+from aahcrawler.service.steering.exclusion_rules import MOST_RULES
+from aahcrawler.service.steering.starting_crawls import MOST_WORKERS
+from aahcrawler.service.steering.url_scores import LONGEST_WAIT
+from aahcrawler.urls import MAX_LENGTH
+
+_STRICT = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+LONGEST_DEFINITION = 2 * 2**20
+Url = Annotated[str, Field(min_length=1, max_length=4 * MAX_LENGTH, examples=["https://forum.example.org/thread/17"])]
+Size = Annotated[int | str | None, Field(examples=["20 GB"])]
+
+
+class Site(BaseModel):
+    """A site, by any of its hosts: its pay-level domain is meant."""
+
+    model_config = _STRICT
+
+    site: Annotated[str, Field(min_length=1, max_length=300, examples=["forum.example.org"])]
+
+
+class Start(BaseModel):
+    """How a crawl is started. ``workers`` is the number of processes, as in the last time where it is left out."""
+
+    model_config = _STRICT
+
+    accept_changes: bool = False
+    workers: Annotated[int | None, Field(ge=1, le=MOST_WORKERS)] = None
+
+
+class RuleAsked(BaseModel):
+    """A rule: a URL, all URLs that begin with a text, a host with all below it, or a pattern."""
+
+    model_config = _STRICT
+
+    kind: RuleKind
+    text: Annotated[str, Field(min_length=1, max_length=MAX_LENGTH, examples=["calendar.example.org"])]
+
+
+class RulesAsked(BaseModel):
+    """Rules."""
+
+    model_config = ConfigDict(
+        **_STRICT, json_schema_extra={"examples": [{"rules": [{"kind": "host", "text": "ads.example.org"}]}]}
+    )
+
+    rules: Annotated[tuple[RuleAsked, ...], Field(min_length=1, max_length=MOST_RULES)]
+
+
+class Scored(BaseModel):
+    """A queued URL and the score that it is to have."""
+
+    model_config = _STRICT
+
+    url: Url
+    score: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+
+class Named(BaseModel):
+    """A URL."""
+
+    model_config = _STRICT
+
+    url: Url
+
+
+class Revisited(BaseModel):
+    """A fetched page that is to be fetched again in so many seconds, with the score that it is queued with then."""
+
+    model_config = _STRICT
+
+    url: Url
+    seconds: Annotated[float, Field(ge=0, le=LONGEST_WAIT, allow_inf_nan=False)] = 0.0
+    score: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 1.0
+
+
+class LimitsAsked(BaseModel):
+    """Limits to be changed, as a definition writes them; null puts one back to its default."""
+
+    model_config = _STRICT
+
+    pages: int | None = None
+    bytes: Size = None
+    time: Annotated[str | None, Field(examples=["3 hours"])] = None
+    pages_per_domain: int | None = None
+    requisite_bytes: Size = None
+    requisite_file_bytes: Size = None
+    requisites_per_page: int | None = None
+    requisites_per_style_sheet: int | None = None
+
+
+class WeightsAsked(RootModel[dict[str, float | None]]):
+    """Weights to be changed, by analyser; null puts one back to its default."""
+
+    model_config = ConfigDict(frozen=True, json_schema_extra={"examples": [{"text": 1, "url": 0.5}]})
+
+
+class ScopeAsked(BaseModel):
+    """Fields of the scope to be changed, as a definition writes them; null puts one back to its default."""
+
+    model_config = _STRICT
+
+    sites: Literal["seeds", "anywhere"] | None = None
+    allow: tuple[str, ...] | None = None
+    deny: tuple[str, ...] | None = None
+    languages: tuple[str, ...] | None = None
+    depth: int | None = None
+    canonical: dict[str, JsonValue] | None = None
+    rules: tuple[dict[str, JsonValue], ...] | None = None
+
+
+class DefinitionAsked(BaseModel):
+    """A definition as its file would have it, in YAML or JSON, and whether its crawl is to be started at once."""
+
+    model_config = _STRICT
+
+    definition: Annotated[str, Field(min_length=1, max_length=LONGEST_DEFINITION)] | dict[str, JsonValue]
+    start: bool = False
+
+
+class TextAsked(BaseModel):
+    """The text of a definition, and the digest of the one that it takes the place of."""
+
+    model_config = _STRICT
+
+    text: Annotated[str, Field(min_length=1, max_length=LONGEST_DEFINITION)]
+    digest: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
+class DefinitionText(BaseModel):
+    """The text of a crawl's definition, and its digest, by which the next change names it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    text: str
+    digest: str

@@ -1,0 +1,166 @@
+"""Routes that steer crawls: pause, stop, start, exclude, score."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query
+
+from aahcrawler.frontier.blocking_rules import Rule, RuleKind
+from aahcrawler.service.api.problem_responses import problem_responses
+from aahcrawler.service.api.steering_requests import Named, Revisited, RulesAsked, Scored, Site, Start
+from aahcrawler.service.catalog.crawl_catalog import Crawl
+from aahcrawler.service.steering import exclusion_rules, pausing, starting_crawls, url_scores
+from aahcrawler.service.steering.exclusion_rules import Excluded, Exclusions, Readmitted, rule_of
+from aahcrawler.service.steering.helm import Helm
+from aahcrawler.service.steering.jobs import JobShown
+from aahcrawler.service.steering.pausing import Paused
+from aahcrawler.service.steering.starting_crawls import Ending, Starting
+from aahcrawler.service.steering.steering_log import MOST_ACTS, Acts, read_acts
+from aahcrawler.service.steering.url_scores import Admission, UrlDone
+from aahcrawler.service.web import problems
+from aahcrawler.service.web.roles import Caller, Role, needs
+from aahcrawler.urls import MAX_LENGTH
+
+Operator = Annotated[Caller, Depends(needs(Role.OPERATE))]
+AskedUrl = Annotated[str, Query(max_length=4 * MAX_LENGTH, examples=["https://forum.example.org/"])]
+OF_CRAWLS = problem_responses(problems.NO_CRAWL, problems.CONFLICT, problems.NOT_RUNNING)
+_OF_RULES = problem_responses(problems.NO_CRAWL, problems.BAD_RULE, problems.NOT_RUNNING)
+_OF_URLS = problem_responses(problems.NO_URL, problems.BAD_URL, problems.CONFLICT, problems.NOT_RUNNING)
+
+
+def steering_routes(helm: Helm) -> APIRouter:
+    """Return the routes, all below one crawl."""
+    router = APIRouter(prefix="/crawls/{crawl}", tags=["steering"])
+    _add_pausing(router, helm)
+    _add_starting(router, helm)
+    _add_exclusions(router, helm)
+    _add_jobs(router, helm)
+    _add_urls(router, helm)
+    return router
+
+
+def _add_pausing(router: APIRouter, helm: Helm) -> None:
+    reach = helm.reach
+
+    @router.post("/pause", responses=OF_CRAWLS)
+    def pause(crawl: str, caller: Operator) -> Paused:
+        """Fetch nothing more of a crawl until it is resumed; what is being fetched is brought to its end."""
+        return pausing.pause(reach, reach.crawl(crawl), caller.name)
+
+    @router.post("/resume", responses=OF_CRAWLS)
+    def resume(crawl: str, caller: Operator) -> Paused:
+        """Have a paused crawl go on."""
+        return pausing.resume(reach, reach.crawl(crawl), caller.name)
+
+    @router.post("/sites/pause", responses={**OF_CRAWLS, **problem_responses(problems.BAD_SITE)})
+    def pause_site(crawl: str, asked: Site, caller: Operator) -> Paused:
+        """Fetch nothing more of a site, in all crawls that share the server."""
+        return pausing.pause_site(reach, reach.crawl(crawl), caller.name, asked.site)
+
+    @router.post("/sites/resume", responses={**OF_CRAWLS, **problem_responses(problems.BAD_SITE)})
+    def resume_site(crawl: str, asked: Site, caller: Operator) -> Paused:
+        """Fetch from a paused site again."""
+        return pausing.resume_site(reach, reach.crawl(crawl), caller.name, asked.site)
+
+    @router.get("/steering", responses=problem_responses(problems.NO_CRAWL))
+    def steering(crawl: str, number: Annotated[int, Query(ge=1, le=MOST_ACTS)] = 100) -> Acts:
+        """List what was done to a crawl, when and by whom, the newest first."""
+        return read_acts(reach.crawl(crawl), number)
+
+
+def _add_starting(router: APIRouter, helm: Helm) -> None:
+    reach = helm.reach
+
+    @router.post("/stop", responses=OF_CRAWLS)
+    def stop(crawl: str, caller: Operator) -> Ending:
+        """Ask a crawl to end in good order, as Ctrl-C does; it goes on when it is started again."""
+        return starting_crawls.stop(reach, helm.processes, reach.crawl(crawl), caller.name)
+
+    @router.post("/start", responses={**OF_CRAWLS, **problem_responses(problems.NOT_STARTED, problems.BAD_DEFINITION)})
+    def start(crawl: str, caller: Operator, asked: Start | None = None) -> Starting:
+        """Start a crawl, in a process of its own that outlives this service; answers once it runs, or did not start."""
+        how = asked or Start()
+        return starting_crawls.start(
+            reach,
+            helm.definitions,
+            helm.processes,
+            reach.crawl(crawl),
+            caller.name,
+            accept_changes=how.accept_changes,
+            workers=how.workers,
+        )
+
+
+def _add_exclusions(router: APIRouter, helm: Helm) -> None:
+    reach = helm.reach
+
+    @router.get("/exclusions", responses=OF_CRAWLS)
+    def list_exclusions(crawl: str) -> Exclusions:
+        """List the rules that keep URLs from being fetched."""
+        return exclusion_rules.exclusions(reach, reach.crawl(crawl))
+
+    @router.post("/exclusions", responses=_OF_RULES)
+    def exclude(crawl: str, asked: RulesAsked, caller: Operator) -> Excluded:
+        """Put rules in force; what they name is not fetched, whether it waits or is found later."""
+        found = reach.crawl(crawl)
+        return exclusion_rules.exclude(reach, found, caller.name, _rules(found, asked))
+
+    @router.delete("/exclusions", responses={**_OF_RULES, **problem_responses(problems.NO_RULE)})
+    def readmit(
+        crawl: str, caller: Operator, kind: RuleKind, text: Annotated[str, Query(max_length=MAX_LENGTH)]
+    ) -> Readmitted:
+        """Take a rule back; what it kept out waits again, with the scores that it had."""
+        found = reach.crawl(crawl)
+        return exclusion_rules.readmit(reach, found, caller.name, [rule_of(found, kind, text)])
+
+    @router.post("/exclusions/preview", status_code=202, responses=_OF_RULES)
+    def preview(crawl: str, asked: RulesAsked, caller: Operator) -> JobShown:
+        """Find out what rules would match, in a job; its result counts what waits and what was fetched."""
+        found = reach.crawl(crawl)
+        return exclusion_rules.preview(reach, helm.jobs, found, caller.name, _rules(found, asked))
+
+
+def _add_jobs(router: APIRouter, helm: Helm) -> None:
+    @router.get("/jobs/{job}", responses=problem_responses(problems.NO_JOB))
+    def show_job(
+        crawl: str, job: str, wait: Annotated[float, Query(ge=0, le=20, description="Seconds to wait for its end.")] = 0
+    ) -> JobShown:
+        """Report how far a job is, and its result once it is done."""
+        return helm.jobs.wait(crawl, job, wait)
+
+    @router.delete("/jobs/{job}", responses=problem_responses(problems.NO_JOB))
+    def cancel_job(crawl: str, job: str, _caller: Operator) -> JobShown:
+        """Give a job up, or forget its result."""
+        return helm.jobs.cancel(crawl, job)
+
+
+def _add_urls(router: APIRouter, helm: Helm) -> None:
+    reach = helm.reach
+
+    @router.post("/rescore", responses=_OF_URLS)
+    def rescore(crawl: str, asked: Scored, caller: Operator) -> UrlDone:
+        """Set the score of a queued page, whatever it had."""
+        return url_scores.rescore(reach, reach.crawl(crawl), caller.name, asked.url, asked.score)
+
+    @router.post("/fetch-now", responses=_OF_URLS)
+    def fetch_now(crawl: str, asked: Named, caller: Operator) -> UrlDone:
+        """Have a URL fetched before everything that is not immediate, as soon as its site's delay allows."""
+        return url_scores.fetch_now(reach, reach.crawl(crawl), caller.name, asked.url)
+
+    @router.post("/revisit", responses=_OF_URLS)
+    def revisit(crawl: str, asked: Revisited, caller: Operator) -> UrlDone:
+        """Have a fetched page fetched again, now or later."""
+        return url_scores.revisit(reach, reach.crawl(crawl), caller.name, asked.url, asked.seconds, asked.score)
+
+    @router.post("/unblock", responses=_OF_URLS)
+    def unblock(crawl: str, asked: Named, caller: Operator) -> UrlDone:
+        """Let a blocked URL go, unless a wider rule or the scope keeps it out."""
+        return url_scores.unblock(reach, reach.crawl(crawl), caller.name, asked.url)
+
+    @router.get("/admission", responses=problem_responses(problems.NO_CRAWL, problems.BAD_URL))
+    def admission(crawl: str, url: AskedUrl) -> Admission:
+        """Say whether the scope lets a URL in, and what to change where it does not."""
+        return url_scores.admission(reach.crawl(crawl), url)
+
+
+def _rules(crawl: Crawl, asked: RulesAsked) -> tuple[Rule, ...]:
+    return tuple(dict.fromkeys(rule_of(crawl, rule.kind, rule.text) for rule in asked.rules))

@@ -1,0 +1,113 @@
+"""The cockpit as an ASGI application: its pages, the JSON interface beside them, and the replay under another name."""
+
+import logging
+from importlib import resources
+from typing import Final
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse, RedirectResponse
+from starlette.types import ASGIApp
+
+from aahcrawler.service.cockpit import (
+    act_routes,
+    captured_pages,
+    crawl_list_page,
+    exclusion_page,
+    finding_pages,
+    live_page,
+    object_pages,
+    queue_page,
+    sign_in_page,
+    url_page,
+)
+from aahcrawler.service.cockpit.origins import Hosts
+from aahcrawler.service.cockpit.site import COOKIE, NotSignedInError, Site, said_of, then
+from aahcrawler.service.web.problems import ProblemError
+
+_STATIC: Final = {"cockpit.css": "text/css", "cockpit.js": "text/javascript", "icon.svg": "image/svg+xml"}
+TOPICS: Final = (
+    sign_in_page,
+    crawl_list_page,
+    live_page,
+    queue_page,
+    url_page,
+    captured_pages,
+    object_pages,
+    finding_pages,
+    exclusion_page,
+    act_routes,
+)
+_logger = logging.getLogger(__name__)
+_DAY: Final = "private, max-age=86400"
+
+
+def cockpit_app(site: Site, api: ASGIApp, replay: ASGIApp) -> ASGIApp:
+    """Return the whole application."""
+    return Hosts(site.names, pages_app(site), api, replay)
+
+
+def pages_app(site: Site) -> FastAPI:
+    """Return the application of the pages alone."""
+    app = FastAPI(title="AAHCrawler cockpit", docs_url=None, redoc_url=None, openapi_url=None)
+    app.state.site = site
+    for topic in TOPICS:
+        app.include_router(topic.routes(site))
+    app.add_api_route("/static/{name}", _static, include_in_schema=False)
+    _install_problems(app, site)
+    return app
+
+
+def _static(name: str) -> Response:
+    """Return a file of the cockpit; there are no others."""
+    if name not in _STATIC:
+        raise HTTPException(404)
+    text = resources.files(__package__).joinpath("static", name).read_text("utf-8")
+    return Response(text, media_type=_STATIC[name], headers={"Cache-Control": _DAY})
+
+
+def _form_of(request: Request, site: Site) -> str:
+    """Return the path of the page whose form a request sends, empty where it is none of the cockpit's."""
+    referer, begin = request.headers.get("referer", ""), f"{site.names.cockpit}/"
+    return referer[len(begin) - 1 :] if request.method == "POST" and referer.startswith(begin) else ""
+
+
+def _install_problems(app: FastAPI, site: Site) -> None:
+    """Have pages tell what is wrong in words, and send those to the sign-in who are not signed in."""
+
+    def signed_out(_request: Request, _error: Exception) -> Response:
+        return RedirectResponse("/sign-in", 303)
+
+    def problem(request: Request, error: Exception) -> Response:
+        assert isinstance(error, ProblemError)  # noqa: S101 (it is registered for these alone)
+        session = site.sign_in.session(request.cookies.get(COOKIE, ""))
+        form = _form_of(request, site)
+        if session is not None and form:
+            return then(session, form, said_of(error))
+        return _told(request, int(error.kind.status), error.kind.title, error.detail)
+
+    def failed(request: Request, error: Exception) -> HTMLResponse:
+        _logger.error("a page failed", exc_info=error)
+        return _told(request, 500, "The cockpit has a defect here", "Its terminal says more. Nothing was changed.")
+
+    def refused(request: Request, error: Exception) -> HTMLResponse:
+        if isinstance(error, HTTPException) and error.status_code != 404:
+            return _told(request, error.status_code, "This cannot be done", str(error.detail))
+        return _told(request, 404, "No such page", "The address leads nowhere; begin with the list of crawls.")
+
+    def mistaken(request: Request, error: Exception) -> HTMLResponse:
+        assert isinstance(error, RequestValidationError)  # noqa: S101 (it is registered for these alone)
+        first = error.errors()[0]
+        return _told(request, 400, "Something in the address is wrong", f"{first['loc'][-1]}: {first['msg']}")
+
+    def _told(request: Request, status: int, heading: str, detail: str) -> HTMLResponse:
+        session = site.sign_in.session(request.cookies.get(COOKIE, ""))
+        values = {"session": session, "said": None, "heading": heading, "detail": detail, "lines": ()}
+        return site.pages.answer("problem.html", {**values, "back": "/", "back_to": "All crawls"}, status)
+
+    app.add_exception_handler(NotSignedInError, signed_out)
+    app.add_exception_handler(Exception, failed)
+    app.add_exception_handler(ProblemError, problem)
+    app.add_exception_handler(RequestValidationError, mistaken)
+    app.add_exception_handler(HTTPException, refused)

@@ -1,0 +1,99 @@
+"""Pages of what was captured: the list of pages, one capture, and two captures side by side."""
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Response
+
+from aahcrawler.replay.addresses import Address, Modifier
+from aahcrawler.replay.capture_lookup import moment_of
+from aahcrawler.service.cockpit.site import Reading, Site, address
+from aahcrawler.service.views.capture_view import CaptureShown, capture_view
+from aahcrawler.service.views.crawl_course import page_counts
+from aahcrawler.service.views.page_list import Level, PageFilter, PageShown, page_list
+from aahcrawler.service.views.url_captures import capture_difference, url_captures
+
+Text = Annotated[str, Query(max_length=2_000)]
+Word = Annotated[str, Query(max_length=200)]
+_LINKS = 200
+_VIEWS = {
+    "both": ("Objects and links", Modifier.BOTH),
+    "objects": ("Objects", Modifier.OBJECTS),
+    "links": ("Links by score", Modifier.LINKS),
+    "plain": ("The page alone", Modifier.PAGE),
+}
+"""How a capture is shown: what the choice is called, and what the replay is asked for."""
+
+
+def routes(site: Site) -> APIRouter:
+    """Return the routes of captures."""
+    router = APIRouter(prefix="/crawls/{crawl}")
+    indexes = site.instruments.indexes
+
+    @router.get("/pages")
+    def list_pages(
+        session: Reading,
+        crawl: str,
+        text: Text = "",
+        application: Word = "",
+        role: Level | None = None,
+        status: Annotated[str, Query(pattern="^[1-5]?$")] = "",
+        relevant: Annotated[str, Query(pattern="^(yes|no)?$")] = "",
+        of_site: Annotated[str, Query(max_length=255, alias="site")] = "",
+        trap: Word = "",
+        after: Word = "",
+    ) -> Response:
+        found = site.crawl(crawl)
+        wanted = PageFilter(
+            text=text,
+            application=None if not application else "" if application == "-" else application,
+            role=role,
+            status=int(status) if status else None,
+            relevant=None if not relevant else relevant == "yes",
+            site=of_site,
+            trap=trap,
+        )
+        asked = {"text": text, "application": application, "role": role, "status": status, "relevant": relevant}
+        asked |= {"site": of_site, "trap": trap}
+        with indexes.asked(found) as index:
+            listed, counts = page_list(index, wanted, after), page_counts(index)
+        applications = list(dict.fromkeys(each.application for each in counts.levels if each.application))
+        more = address("crawls", crawl, "pages", **asked, after=listed.next) if listed.next else ""
+        values = {"listed": listed, "asked": asked, "applications": applications, "traps": list(counts.traps)}
+        return site.crawl_page(session, found, "pages", "pages.html", more=more, **values)
+
+    @router.get("/captures/{record}")
+    def show_capture(
+        session: Reading, crawl: str, record: Annotated[str, Path(max_length=100)], view: Word = "both"
+    ) -> Response:
+        found = site.crawl(crawl)
+        with indexes.asked(found) as index:
+            shown = capture_view(index, record)
+            versions = url_captures(index, shown.page.url)
+        chosen = view if view in _VIEWS else "both"
+        ticket = site.ticket(replay_path(crawl, shown.page, _VIEWS[chosen][1]))
+        values = {"shown": shown, "versions": versions, "views": _VIEWS, "view": chosen, "ticket": ticket}
+        return site.crawl_page(session, found, "pages", "capture.html", parts=score_parts(shown), most=_LINKS, **values)
+
+    @router.get("/compare")
+    def compare(session: Reading, crawl: str, before: Word, after: Word) -> Response:
+        found = site.crawl(crawl)
+        with indexes.asked(found) as index:
+            difference = capture_difference(index, before, after)
+        return site.crawl_page(session, found, "pages", "compare.html", shown=difference)
+
+    return router
+
+
+def replay_path(crawl: str, page: PageShown, modifier: Modifier) -> str:
+    """Return the path under which the replay shows a capture."""
+    return Address(crawl, moment_of(datetime.fromisoformat(page.fetched_at)), modifier, page.url).path
+
+
+def score_parts(shown: CaptureShown) -> list[tuple[str, float, float]]:
+    """Return what each analyser gave a page, with the weight that it had, the heaviest first."""
+    judged = shown.judgement
+    if judged is None:
+        return []
+    rows = [(name, value, judged.weights.get(name, 0.0)) for name, value in judged.parts.items()]
+    return sorted(rows, key=lambda row: -row[1] * row[2])

@@ -1,0 +1,104 @@
+"""One port, two names: the cockpit's own, and another one for archived pages, which share no cookies (and no origin).
+
+Cookies ignore ports, so two ports of one name would be one jar. A request that names neither host is refused: so no web
+page reaches the cockpit under a name of its own (DNS rebinding).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse, RedirectResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_API: Final = ("/v1", "/health", "/metrics", "/openapi.json")
+_UNSAFE: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The origins, such as ``http://127.0.0.1:8390``, of the cockpit and of the archived pages."""
+
+    cockpit: str
+    replay: str
+
+    def __post_init__(self) -> None:
+        if host_of(self.cockpit).partition(":")[0] == host_of(self.replay).partition(":")[0]:
+            raise ValueError("archived pages need a host name of their own: cookies ignore ports")
+
+
+def host_of(origin: str) -> str:
+    """Return the host of an origin as requests name it, with its port where that is not the scheme's own."""
+    return origin.partition("//")[2]
+
+
+def security_headers(names: Names) -> Mapping[str, str]:
+    """Return the headers of every answer of the cockpit: it loads nothing from elsewhere, and stands in no frame."""
+    policy = {
+        "default-src": "'none'",
+        "script-src": "'self'",
+        "style-src": "'self'",
+        "img-src": "'self'",
+        "connect-src": "'self'",
+        "frame-src": names.replay,
+        "form-action": f"'self' {names.replay}",
+        "frame-ancestors": "'none'",
+        "base-uri": "'none'",
+    }
+    return {
+        "Content-Security-Policy": "; ".join(f"{name} {value}" for name, value in policy.items()),
+        "X-Content-Type-Options": "nosniff",
+        "X-Frame-Options": "DENY",
+        "Referrer-Policy": "same-origin",
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "Permissions-Policy": "camera=(), microphone=(), geolocation=(), usb=(), payment=()",
+    }
+
+
+class Hosts:
+    """Sends each request to the pages, to the JSON interface or to the archived pages, by host and path."""
+
+    def __init__(self, names: Names, pages: ASGIApp, api: ASGIApp, replay: ASGIApp) -> None:
+        self._names, self._pages, self._api, self._replay = names, _Guarded(pages, names), api, replay
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] != "http":
+            return
+        await self._chosen(scope)(scope, receive, send)
+
+    def _chosen(self, scope: Scope) -> ASGIApp:
+        host, path = Headers(scope=scope).get("host", "").lower(), scope["path"]
+        if host == host_of(self._names.replay):
+            if path == "/":
+                return RedirectResponse(self._names.cockpit, 303)
+            return self._replay
+        if host != host_of(self._names.cockpit):
+            return PlainTextResponse(f"The cockpit is at {self._names.cockpit}\n", 421)
+        is_api = any(path == begin or path.startswith(f"{begin}/") for begin in _API)
+        return self._api if is_api else self._pages
+
+
+class _Guarded:
+    """Adds the security headers, and refuses what another site sent here."""
+
+    def __init__(self, app: ASGIApp, names: Names) -> None:
+        self._app, self._names, self._headers = app, names, security_headers(names)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = Headers(scope=scope)
+        app = self._app
+        if scope["method"] in _UNSAFE and headers.get("origin") != self._names.cockpit:
+            app = PlainTextResponse("A form of another site cannot change anything here.\n", 403)
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                added = MutableHeaders(scope=message)
+                for name, value in self._headers.items():
+                    added.setdefault(name, value)
+                added.setdefault("Cache-Control", "no-store")
+            await send(message)
+
+        await app(scope, receive, guarded)

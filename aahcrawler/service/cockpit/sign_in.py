@@ -1,0 +1,131 @@
+"""Who is signed in to the cockpit: one-time codes, sessions, and a bound on guesses."""
+
+import hashlib
+import hmac
+import secrets
+import threading
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from aahcrawler.service.web.roles import Caller
+
+SIGNS: Final = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
+"""What codes are made of: no sign that is easily taken for another."""
+GROUPS, GROUP = 3, 4
+SESSION_SECONDS: Final = 12 * 3600
+_MOST_SESSIONS: Final = 200
+_GUESSES, _GUESS_SECONDS = 10, 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What came of an act, told once on the next page; ``kind`` is ``good``, ``warn`` or ``bad``."""
+
+    text: str
+    kind: str = "good"
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Session:
+    """A browser that is signed in, the secret that its forms carry, and what it is to be told next."""
+
+    caller: Caller
+    form_secret: str
+    begun_at: float
+    said: Said | None = None
+
+    def told(self) -> Said | None:
+        """Return what is to be told, once."""
+        said, self.said = self.said, None
+        return said
+
+    def accepts(self, given: str) -> bool:
+        """Return whether a form is one that was made for this session."""
+        return hmac.compare_digest(given.encode(), self.form_secret.encode())
+
+
+def new_code() -> str:
+    """Return a one-time code, some 59 bits: ``7KQ2-M9DX-4TRA``."""
+    groups = ("".join(secrets.choice(SIGNS) for _ in range(GROUP)) for _ in range(GROUPS))
+    return "-".join(groups)
+
+
+@dataclass(slots=True)
+class SignIn:
+    """Signs browsers in by the code that the terminal shows, or by a token, and remembers them for twelve hours.
+
+    A code is good for one sign-in; ``on_code`` is told the next one. ``by_token`` returns whose token a text is, None
+    where it is nobody's. After ten wrong guesses in a minute nobody is signed in for the rest of it. Of more than 200
+    sessions the oldest end. It may be used by several threads.
+    """
+
+    by_token: Callable[[str], Caller | None]
+    on_code: Callable[[str], None] | None = None
+    code_caller: Caller | None = None
+    clock: Callable[[], float] = time.monotonic
+    has_tokens: bool = False
+    code: str = field(default_factory=new_code)
+    _sessions: OrderedDict[bytes, Session] = field(default_factory=OrderedDict)
+    _wrong: deque[float] = field(default_factory=deque)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def enter(self, given: str) -> str | None:
+        """Return the cookie of a new session for a code or token; None where it is wrong, or too many were."""
+        with self._lock:
+            if self._is_closed():
+                return None
+            caller = self._caller(given.strip())
+            if caller is None:
+                self._wrong.append(self.clock())
+                return None
+            cookie = secrets.token_urlsafe(32)
+            self._sessions[_kept(cookie)] = Session(caller, secrets.token_urlsafe(32), self.clock())
+            while len(self._sessions) > _MOST_SESSIONS:
+                self._sessions.popitem(last=False)
+            return cookie
+
+    def session(self, cookie: str) -> Session | None:
+        """Return the session of a cookie, None where there is none or it has ended."""
+        with self._lock:
+            found = self._sessions.get(_kept(cookie)) if cookie else None
+            if found is not None and self.clock() - found.begun_at > SESSION_SECONDS:
+                del self._sessions[_kept(cookie)]
+                return None
+            return found
+
+    def leave(self, cookie: str) -> None:
+        """End a session."""
+        with self._lock:
+            self._sessions.pop(_kept(cookie), None)
+
+    def is_closed(self) -> bool:
+        """Return whether nobody is signed in for now, since too many guesses were wrong."""
+        with self._lock:
+            return self._is_closed()
+
+    def _is_closed(self) -> bool:
+        while self._wrong and self.clock() - self._wrong[0] > _GUESS_SECONDS:
+            self._wrong.popleft()
+        return len(self._wrong) >= _GUESSES
+
+    def _caller(self, given: str) -> Caller | None:
+        if self.code_caller is not None and hmac.compare_digest(_plain(given), _plain(self.code)):
+            self.code = new_code()
+            if self.on_code is not None:
+                self.on_code(self.code)
+            return self.code_caller
+        return self.by_token(given)
+
+
+def _plain(code: str) -> bytes:
+    """Return a code as it is compared: people leave out dashes and write small letters."""
+    return code.replace("-", "").replace(" ", "").upper().encode()
+
+
+def _kept(cookie: str) -> bytes:
+    """Return what is kept of a cookie: who reads the process's memory has no cookie."""
+    return hashlib.sha256(cookie.encode()).digest()

@@ -1,0 +1,53 @@
+"""The page on which a browser signs in."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Form, Request, Response
+from starlette.responses import HTMLResponse, RedirectResponse
+
+from aahcrawler.service.cockpit.sign_in import SESSION_SECONDS
+from aahcrawler.service.cockpit.site import COOKIE, Sent, Site
+
+_WRONG = "That is not right, or was used before; the terminal shows the code that is good now."
+_CLOSED = "Too many wrong tries. Wait a minute."
+
+
+def routes(site: Site) -> APIRouter:
+    """Return the routes of signing in and out."""
+    router = APIRouter()
+
+    def form(mistake: str = "", status: int = 200) -> HTMLResponse:
+        values = {"session": None, "said": None, "mistake": mistake, "by_code": site.sign_in.code_caller is not None}
+        return site.pages.answer("sign_in.html", {**values, "by_token": site.sign_in.has_tokens}, status)
+
+    @router.get("/sign-in")
+    def show(request: Request) -> Response:
+        if site.sign_in.session(request.cookies.get(COOKIE, "")) is not None:
+            return RedirectResponse("/", 303)
+        return form()
+
+    @router.post("/sign-in")
+    def enter(code: Annotated[str, Form(max_length=400)] = "") -> Response:
+        cookie = site.sign_in.enter(code)
+        if cookie is None:
+            closed = site.sign_in.is_closed()
+            return form(_CLOSED if closed else _WRONG, 429 if closed else 403)
+        answer = RedirectResponse("/", 303)
+        answer.set_cookie(
+            COOKIE,
+            cookie,
+            max_age=SESSION_SECONDS,
+            httponly=True,
+            samesite="strict",
+            secure=site.names.cockpit.startswith("https:"),
+        )
+        return answer
+
+    @router.post("/sign-out")
+    def leave(request: Request, _sent: Sent) -> Response:
+        site.sign_in.leave(request.cookies.get(COOKIE, ""))
+        answer = RedirectResponse("/sign-in", 303)
+        answer.delete_cookie(COOKIE)
+        return answer
+
+    return router

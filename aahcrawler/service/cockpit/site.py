@@ -1,0 +1,168 @@
+"""What every page of the cockpit has at hand: the crawls, the templates, and who asks."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Final
+from urllib.parse import quote, urlencode
+
+from fastapi import Depends, Request
+from markupsafe import Markup
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from aahcrawler.service.catalog.crawl_catalog import Crawl
+from aahcrawler.service.cockpit.origins import Names
+from aahcrawler.service.cockpit.rendering import Pages
+from aahcrawler.service.cockpit.sign_in import Said, Session, SignIn
+from aahcrawler.service.instruments import Instruments
+from aahcrawler.service.web.problems import STALE_FORM, ProblemError
+from aahcrawler.service.web.roles import Role, checked
+
+COOKIE: Final = "aah_cockpit"
+LARGEST_FIELD: Final = 1 << 20
+"""Bytes of one field of a form: a definition or a pasted list."""
+_MOST_FIELDS: Final = 400
+_TO_GO: Final = re.compile(r"/(?![/\\])[\x21-\x7e]*")
+
+
+TABS: Final = (
+    ("", "Live", Role.READ),
+    ("queue", "Queue", Role.READ),
+    ("sites", "Sites", Role.READ),
+    ("pages", "Pages", Role.READ),
+    ("objects", "Web objects", Role.READ),
+    ("seeds", "Seeds", Role.READ),
+    ("failures", "Not fetched", Role.READ),
+    ("exclusions", "Exclusions", Role.READ),
+    ("definition", "Definition", Role.READ),
+    ("log", "Log", Role.READ),
+)
+"""The pages of a crawl: the last part of their addresses, their names, and who sees them."""
+
+
+class NotSignedInError(Exception):
+    """Raised for a page that only those see who are signed in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The fields of a form that a signed-in browser sent."""
+
+    fields: Mapping[str, str]
+
+    def get(self, name: str) -> str:
+        """Return a field without white space around it, empty where it was not sent."""
+        return self.fields.get(name, "").strip()
+
+    def raw(self, name: str) -> str:
+        """Return a field with the line breaks of a file."""
+        return self.fields.get(name, "").replace("\r\n", "\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """The cockpit as its pages see it; ``launch`` issues the ticket by which a frame shows a path of the replay."""
+
+    instruments: Instruments
+    pages: Pages
+    sign_in: SignIn
+    names: Names
+    ticket: Callable[[str], str]
+
+    @classmethod
+    def of(cls, instruments: Instruments, sign_in: SignIn, names: Names, ticket: Callable[[str], str]) -> "Site":
+        """Return the site with its templates."""
+        return cls(
+            instruments,
+            Pages({"address": address, "replay_origin": names.replay, "secret": secret}),
+            sign_in,
+            names,
+            ticket,
+        )
+
+    def crawl(self, name: str) -> Crawl:
+        """Return the crawl of an id. Raise ``ProblemError`` where there is none."""
+        return self.instruments.reach.crawl(name)
+
+    def session(self, request: Request) -> Session:
+        """Return the session of a request. Raise ``NotSignedInError``."""
+        found = self.sign_in.session(request.cookies.get(COOKIE, ""))
+        if found is None:
+            raise NotSignedInError
+        return found
+
+    def page(self, session: Session, template: str, **values: object) -> HTMLResponse:
+        """Return a page for whoever is signed in, with what came of the last act."""
+        return self.pages.answer(template, {"session": session, "said": session.told(), **values})
+
+    def crawl_page(self, session: Session, crawl: Crawl, tab: str, template: str, **values: object) -> HTMLResponse:
+        """Return a page of a crawl; ``tab`` is the last part of the address of the tab that it is on."""
+        tabs = [(name, label) for name, label, role in TABS if role in session.caller.roles]
+        return self.page(session, template, crawl=crawl, tab=tab, tabs=tabs, **values)
+
+    def part(self, session: Session, template: str, **values: object) -> HTMLResponse:
+        """Return a part of a page, which a script puts into its place."""
+        return self.pages.answer(template, {"session": session, **values})
+
+
+def visitor(request: Request) -> Session:
+    """Return the session of a request. Raise ``NotSignedInError``."""
+    site: Site = request.app.state.site
+    return site.session(request)
+
+
+def who_may(role: Role) -> Callable[[Request], Session]:
+    """Return a dependency that gives the session of whoever has a role. Raise ``ProblemError`` for others."""
+
+    def allowed(request: Request) -> Session:
+        session = visitor(request)
+        checked(session.caller, role)
+        return session
+
+    return allowed
+
+
+async def sent_form(request: Request) -> Form:
+    """Return the form of a request. Raise ``ProblemError`` where it was not made for the session that sends it."""
+    session = visitor(request)
+    async with request.form(max_files=0, max_fields=_MOST_FIELDS, max_part_size=LARGEST_FIELD) as sent:
+        fields = {name: value for name, value in sent.items() if isinstance(value, str)}
+    if not session.accepts(fields.pop("secret", "")):
+        raise ProblemError(STALE_FORM, "the form is of an earlier sign-in; load the page again, and send it once more")
+    return Form(fields)
+
+
+Reading = Annotated[Session, Depends(who_may(Role.READ))]
+Scoring = Annotated[Session, Depends(who_may(Role.SCORE))]
+Operating = Annotated[Session, Depends(who_may(Role.OPERATE))]
+Sent = Annotated[Form, Depends(sent_form)]
+
+
+def secret(session: Session) -> Markup:
+    """Return the hidden field that every form carries."""
+    return Markup('<input type="hidden" name="secret" value="{}">').format(session.form_secret)
+
+
+def address(*parts: str, **query: object) -> str:
+    """Return the path of a page, its parts and its query escaped; what is empty or None is left out of the query.
+
+    >>> address("crawls", "a b/c", "queue", text="ö", cursor="")
+    '/crawls/a%20b%2Fc/queue?text=%C3%B6'
+    """
+    path = "/" + "/".join(quote(part, safe="") for part in parts)
+    asked = urlencode({name: str(value) for name, value in query.items() if value not in (None, "", False)})
+    return f"{path}?{asked}" if asked else path
+
+
+def said_of(problem: ProblemError) -> Said:
+    """Return why something could not be done, with each mistake on a line."""
+    mistakes = (
+        f"line {each.line}, {each.field or 'text'}: {each.problem}; {each.advice}" for each in problem.mistakes or ()
+    )
+    return Said(f"{problem.kind.title}: {problem.detail}", "bad", (*mistakes, *(problem.lines or ())))
+
+
+def then(session: Session, path: str, said: Said | None = None) -> Response:
+    """Return the way on after an act: to a page of the cockpit, which tells what came of it."""
+    session.said = said
+    return RedirectResponse(path if _TO_GO.fullmatch(path) else "/", 303)

@@ -1,0 +1,66 @@
+// Everything works without this file; with it, pages keep up by themselves.
+"use strict";
+(() => {
+  const main = () => document.getElementById("main");
+
+  // <section data-live="URL"> with parts that have ids: each event names a part and brings its new content.
+  const live = (element) => {
+    let source = null;
+    const open = () => {
+      source = new EventSource(element.dataset.live);
+      source.addEventListener("part", (event) => {
+        const told = JSON.parse(event.data);
+        const part = document.getElementById(told.id);
+        if (part && !part.contains(document.activeElement)) part.innerHTML = told.html;
+      });
+      source.addEventListener("end", () => source.close());
+    };
+    const follow = () => {
+      if (document.hidden) source?.close();
+      else open();
+    };
+    document.addEventListener("visibilitychange", follow);
+    window.addEventListener("pagehide", () => source?.close());
+    follow();
+  };
+
+  // <form data-check="URL" data-into="ID">: what is typed is sent there, and the answer shown.
+  const check = (form) => {
+    let timer = 0;
+    let asked = 0;
+    const ask = async () => {
+      const number = ++asked;
+      const answer = await fetch(form.dataset.check, { method: "POST", body: new FormData(form) });
+      if (number === asked && answer.ok) document.getElementById(form.dataset.into).innerHTML = await answer.text();
+    };
+    form.addEventListener("input", () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => ask().catch(() => {}), 350);
+    });
+  };
+
+  // <div data-again="URL">: work goes on; the element is replaced by what is there after a moment.
+  const again = (element) => {
+    setTimeout(async () => {
+      try {
+        const answer = await fetch(element.dataset.again);
+        if (!answer.ok) return;
+        const held = document.createElement("template");
+        held.innerHTML = await answer.text();
+        const next = [...held.content.querySelectorAll("[data-again]")];
+        element.replaceWith(held.content);
+        next.forEach(again);
+      } catch {
+        setTimeout(() => again(element), 3000);
+      }
+    }, Number(element.dataset.after ?? 700));
+  };
+
+  // <form data-at-once>: it is sent as soon as the page is there, as a frame's ticket is.
+  document.querySelectorAll("form[data-at-once]").forEach((form) => form.submit());
+  document.querySelectorAll("[data-live]").forEach(live);
+  document.querySelectorAll("form[data-check]").forEach(check);
+  document.querySelectorAll("[data-again]").forEach(again);
+  // After an act, say what came of it.
+  if (main()?.querySelector(".note[role=status]")) main().focus({ preventScroll: true });
+})();

@@ -1,0 +1,172 @@
+"""The process that runs a crawl on this machine: found, asked to end, and started."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from aahcrawler.crawls import Started, started
+from aahcrawler.layout import KEEPER, LOCK, START_LOG
+from aahcrawler.segments import no_link
+from aahcrawler.service.web.problems import CONFLICT, NOT_STARTED, ProblemError
+
+PATIENCE: Final = 30.0
+"""Seconds for which a crawl that is started is watched before whoever asked is answered."""
+MOST_LINES: Final = 50
+"""Lines of what a crawl said that did not start that are given back."""
+_LONGEST_LINE = 1000
+_READ = 1 << 16
+_LOOK_EVERY = 0.1
+_MISTAKE = (1, 2)
+"""Exit codes of ``aah crawl`` that say that nothing was begun, or that it failed."""
+_SECRET = "AAH_SERVICE_TOKEN"  # noqa: S105 (the name of a variable)
+_PROC = Path("/proc")
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """A process that was started for a crawl: its exit code, None while it runs, and what it said so far.
+
+    ``open`` says that the crawl was opened in its folder.
+    """
+
+    pid: int
+    code: int | None
+    lines: tuple[str, ...]
+    open: bool
+
+
+def running_process(folder: Path | None) -> Started | None:
+    """Return how the crawl was started that runs in a folder on this machine, None where none does.
+
+    Of a process that has the number of one that ended long ago nothing is believed: it has to hold the folder's lock.
+    """
+    found = started(folder) if folder is not None else None
+    if folder is None or found is None or found.host != socket.gethostname():
+        return None
+    return found if found.pid != os.getpid() and _holds(found.pid, folder) else None
+
+
+def _holds(pid: int, folder: Path) -> bool:
+    if not (_PROC / "self" / "fd").is_dir():
+        asked = subprocess.run(["ps", "-ww", "-o", "command=", "-p", str(pid)], capture_output=True, check=False)
+        return b" crawl" in asked.stdout
+    locks = {str(folder.resolve() / name) for name in (LOCK, KEEPER)}
+    try:
+        return any(_target(descriptor) in locks for descriptor in (_PROC / str(pid) / "fd").iterdir())
+    except OSError:
+        return False
+
+
+def _target(descriptor: Path) -> str:
+    try:
+        return str(descriptor.readlink())
+    except OSError:
+        return ""
+
+
+class Processes:
+    """Starts the processes of crawls, and asks them to end, each once. It may be used by several threads at once."""
+
+    def __init__(self, patience: float = PATIENCE) -> None:
+        self._patience = patience
+        self._asked: dict[tuple[str, int], float] = {}
+        self._starting: set[str] = set()
+        self._lock = threading.Lock()
+
+    def end(self, crawl: str, process: Started) -> bool:
+        """Ask a process to end in good order, as Ctrl-C does; False where it was asked before.
+
+        Asked twice, it would end at once. Raise ``ProblemError`` where it may not be asked.
+        """
+        known = crawl, process.pid
+        with self._lock:
+            if known in self._asked:
+                return False
+            self._asked[known] = time.monotonic()
+        try:
+            os.kill(process.pid, signal.SIGINT)
+        except ProcessLookupError:
+            return True
+        except PermissionError:
+            with self._lock:
+                self._asked.pop(known, None)
+            raise ProblemError(
+                CONFLICT, f"process {process.pid} is another user's: stop the crawl where it was started, with Ctrl-C"
+            ) from None
+        return True
+
+    @contextmanager
+    def starting(self, crawl: str) -> Iterator[None]:
+        """Keep others from starting the same crawl. Raise ``ProblemError`` where one is being started."""
+        with self._lock:
+            if crawl in self._starting:
+                raise ProblemError(CONFLICT, f"{crawl} is just being started; wait for that")
+            self._starting.add(crawl)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._starting.discard(crawl)
+
+    def launch(self, folder: Path, arguments: Sequence[str], working_folder: Path) -> Launched:
+        """Start ``aah`` in a session of its own, so that it outlives this one, and watch it for some seconds.
+
+        What it says goes to a file in the folder. Raise ``ProblemError`` where it cannot be started.
+        """
+        environment = {name: value for name, value in os.environ.items() if name != _SECRET}
+        path = folder / START_LOG
+        try:
+            with open(path, "ab", opener=no_link) as log:
+                said_before = log.seek(0, os.SEEK_END)
+                process = subprocess.Popen(
+                    [sys.executable, "-m", "aahcrawler.cli", *arguments],
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    cwd=working_folder,
+                    env=environment,
+                    start_new_session=True,
+                )
+        except OSError as error:
+            raise ProblemError(NOT_STARTED, f"{path.name} cannot be written, or no process started: {error}") from error
+        with self._lock:  # Another process may have had its number.
+            self._asked = {known: at for known, at in self._asked.items() if known[1] != process.pid}
+        # It is waited for, so that nothing is left of it in the system's table when it ends.
+        threading.Thread(target=process.wait, daemon=True, name=f"crawl {process.pid}").start()
+        deadline = time.monotonic() + self._patience
+        while process.returncode is None and time.monotonic() < deadline and not _is_open(folder, process.pid):
+            time.sleep(_LOOK_EVERY)
+        code = process.returncode
+        return Launched(process.pid, code, _said(path, said_before), _is_open(folder, process.pid))
+
+
+def failure(launched: Launched) -> ProblemError | None:
+    """Return why a process began nothing, in its own words; None where it runs, or ended well."""
+    if launched.code is None or launched.code not in _MISTAKE:
+        return None
+    said = launched.lines[-1] if launched.lines else "it said nothing"
+    return ProblemError(NOT_STARTED, f"the crawl did not start: {said}", lines=launched.lines)
+
+
+def _is_open(folder: Path, pid: int) -> bool:
+    found = started(folder)
+    return found is not None and found.pid == pid
+
+
+def _said(path: Path, begin: int) -> tuple[str, ...]:
+    """Return the last lines of a file from a place on, without control characters."""
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(begin, size - _READ))
+        lines = file.read(_READ).decode("utf-8", "replace").splitlines()
+    plain = ("".join(sign for sign in line if sign.isprintable())[:_LONGEST_LINE] for line in lines)
+    return tuple(line for line in plain if line.strip())[-MOST_LINES:]

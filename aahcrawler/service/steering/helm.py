@@ -1,0 +1,27 @@
+"""All that steering needs beside a crawl: the way to it, its definition, its process, and jobs under way."""
+
+from dataclasses import dataclass
+
+from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.steering.crawl_process import Processes
+from aahcrawler.service.steering.held_definitions import HeldDefinitions
+from aahcrawler.service.steering.jobs import Jobs
+
+
+@dataclass(frozen=True, slots=True)
+class Helm:
+    """What a service steers its crawls by. There is one, so that two operators get in the way of none of them."""
+
+    reach: Reach
+    definitions: HeldDefinitions
+    processes: Processes
+    jobs: Jobs
+
+    @classmethod
+    def of(cls, reach: Reach) -> "Helm":
+        """Return the helm of a service."""
+        return cls(reach, HeldDefinitions(reach), Processes(), Jobs())
+
+    def close(self) -> None:
+        """Give up the jobs that are under way. Crawls that were started go on."""
+        self.jobs.close()

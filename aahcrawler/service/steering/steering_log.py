@@ -1,0 +1,112 @@
+"""What people did to a crawl: noted in its folder, where it only grows, and read back newest first."""
+
+import json
+import logging
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+
+from aahcrawler.layout import STEERING
+from aahcrawler.segments import no_link
+from aahcrawler.service.catalog.crawl_catalog import Crawl
+
+MOST_ACTS: Final = 1000
+"""Acts that are read back at once."""
+_BLOCK = 1 << 16
+_LONGEST = 1 << 14
+"""Characters of an act's arguments that are kept; the definition itself tells the rest."""
+_ENCODE = json.JSONEncoder(ensure_ascii=False).encode
+_logger = logging.getLogger(__name__)
+
+
+class Act(BaseModel):
+    """Something that was done to a crawl: when (UTC), in which crawl of the folder, by whom, what, and its effect."""
+
+    model_config = ConfigDict(frozen=True)
+
+    at: datetime
+    crawl: int
+    by: str
+    act: str
+    arguments: Mapping[str, JsonValue] = {}
+    effect: Mapping[str, JsonValue] = {}
+
+
+class Acts(BaseModel):
+    """Acts, the newest first; ``more`` says that there are older ones.
+
+    ``kept`` is false for a crawl without a folder on this machine: its acts are in the log of the service alone.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    acts: tuple[Act, ...]
+    more: bool
+    kept: bool
+
+
+def note(
+    crawl: Crawl, by: str, act: str, arguments: Mapping[str, JsonValue], effect: Mapping[str, JsonValue] = {}
+) -> None:
+    """Note an act. Where that cannot be written it is reported in the service's log; the act was done all the same."""
+    entry = Act(
+        at=datetime.now(UTC), crawl=crawl.number, by=by, act=act, arguments=_short(arguments), effect=_short(effect)
+    )
+    line = _ENCODE(entry.model_dump(mode="json")) + "\n"
+    if crawl.folder is None:
+        _logger.info("steering of %s: %s", crawl.id, line.rstrip())
+        return
+    path = crawl.folder / STEERING
+    try:
+        # One write, at the end of the file: two services that note something at once do not mix their lines.
+        with open(path, "ab", buffering=0, opener=no_link) as file:
+            file.write(line.encode())
+    except OSError as error:
+        _logger.error("%s cannot be written (%s); done all the same: %s", path, error.strerror, line.rstrip())
+
+
+def read_acts(crawl: Crawl, number: int = 100) -> Acts:
+    """Return the last acts, at most ``MOST_ACTS``. Lines that cannot be read are passed over."""
+    if crawl.folder is None:
+        return Acts(acts=(), more=False, kept=False)
+    found: list[Act] = []
+    most = min(number, MOST_ACTS)
+    for line in _lines_from_end(crawl.folder / STEERING):
+        try:
+            act = Act.model_validate_json(line)
+        except ValidationError:
+            continue
+        if len(found) == most:
+            return Acts(acts=tuple(found), more=True, kept=True)
+        found.append(act)
+    return Acts(acts=tuple(found), more=False, kept=True)
+
+
+def _short(values: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Return values, in the place of long ones the begin of how they are written."""
+    written = {name: _ENCODE(value) for name, value in values.items()}
+    return {
+        name: value if len(written[name]) <= _LONGEST else f"{written[name][:_LONGEST]}…"
+        for name, value in values.items()
+    }
+
+
+def _lines_from_end(path: Path) -> Iterator[bytes]:
+    """Yield the whole lines of a file, the last one first; nothing where there is no file."""
+    try:
+        file = path.open("rb")
+    except FileNotFoundError:
+        return
+    with file:
+        place, rest = file.seek(0, 2), b""
+        while place > 0:
+            size = min(_BLOCK, place)
+            place -= size
+            file.seek(place)
+            rest, *lines = (file.read(size) + rest).split(b"\n")
+            yield from (line for line in reversed(lines) if line)
+        if rest:
+            yield rest

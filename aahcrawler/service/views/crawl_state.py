@@ -1,0 +1,296 @@
+"""What a crawl is doing: state, counts, rates, limits, workers and disk, for a page that is looked at all the time."""
+
+import shutil
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from aahcrawler.frontier.presence import Worker
+from aahcrawler.frontier.protocol import Counts, State
+from aahcrawler.frontier.redis.control import RedisControl
+from aahcrawler.service.catalog.crawl_catalog import Crawl
+from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.views.crawl_summary import Summary, read_summary
+from aahcrawler.service.web.problems import ProblemError
+
+WINDOWS = (10.0, 60.0)
+"""Seconds over which rates are taken."""
+_RATED = ("pages", "relevant", "objects", "requests", "bytes")
+_FEWEST_SECONDS = 0.5
+"""Two looks that follow one another faster count as one."""
+
+_SILENCE = 30.0
+"""Seconds after which a crawl that should say again that it runs does not."""
+
+CrawlState = Literal["running", "paused", "stopped", "finished", "waiting", "unknown"]
+
+
+class _Shown(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class RateShown(_Shown):
+    """What came in each second over about the last ``seconds``: less where nobody has looked for so long."""
+
+    seconds: float
+    pages: float
+    relevant: float
+    objects: float
+    requests: float
+    bytes: float
+
+
+class LimitShown(_Shown):
+    """A limit of the definition, how much of it is used, and the share of it, from 0 to 1 or a little more."""
+
+    name: str
+    bound: float
+    used: float
+    share: float
+
+
+class WorkerShown(_Shown):
+    """A process that fetches: where it is, for how many seconds it has been there, what it fetches or waits for."""
+
+    name: str
+    host: str
+    pid: int
+    up_seconds: float
+    numbers: Mapping[str, float]
+    sites: tuple[str, ...] = ()
+    next_site: str = ""
+    next_at: str = ""
+    pause: str = ""
+
+
+class DiskShown(_Shown):
+    """The bytes of the file system that the crawl's folder is on."""
+
+    free: int
+    total: int
+
+
+class CrawlStatus(_Shown):
+    """The state of a crawl.
+
+    ``state``: ``running``; ``paused``, by itself or by an operator, for a ``reason``; ``stopped``, to go on when it is
+    started; ``finished``; ``waiting``, submitted to workers none of which serves it; ``unknown``, where nothing tells.
+    ``since`` is when it was last started or said what it says, ISO 8601. ``is_live``: the counts are those of this
+    moment; else they are those that the crawl said last. ``harvest_ratio`` is the share of relevant pages, None without
+    pages. Rates are empty where it does not run, or was not looked at before.
+    """
+
+    id: str
+    title: str
+    crawl: int
+    state: CrawlState
+    reason: str
+    is_live: bool
+    paused_by_operator: bool = False
+    begun_at: str = ""
+    since: str = ""
+    seconds: float = 0.0
+    pages: Mapping[State, int] = {}
+    requisites: Mapping[State, int] = {}
+    queues: int = 0
+    fetched: int = 0
+    relevant: int = 0
+    objects: int = 0
+    bytes: int = 0
+    requests: int = 0
+    errors: int = 0
+    harvest_ratio: float | None = None
+    rates: tuple[RateShown, ...] = ()
+    limits: tuple[LimitShown, ...] = ()
+    workers: tuple[WorkerShown, ...] = ()
+    disk: DiskShown | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What is counted of a crawl at a moment, and whether that is the moment itself."""
+
+    counts: Counts
+    tallies: Mapping[str, float]
+    is_live: bool
+    is_paused: bool = False
+
+
+@dataclass(slots=True)
+class _Meter:
+    """What was counted over the last minute, for the rates."""
+
+    points: deque[tuple[float, Mapping[str, float]]] = field(default_factory=deque)
+
+    def rates(self, now: float, tallies: Mapping[str, float]) -> Iterator[RateShown]:
+        """Note what is counted by now; yield the rates as far as there is something to compare with."""
+        if self.points and tallies.get("requests", 0) < self.points[-1][1]["requests"]:
+            self.points.clear()  # Another crawl.
+        if not self.points or now - self.points[-1][0] >= _FEWEST_SECONDS:
+            self.points.append((now, {name: tallies.get(name, 0.0) for name in _RATED}))
+        while now - self.points[0][0] > WINDOWS[-1] + 1:
+            self.points.popleft()
+        latest, counted = self.points[-1]
+        for window in WINDOWS:
+            then, before = next(point for point in self.points if latest - point[0] <= window + _FEWEST_SECONDS)
+            if latest > then:
+                each = {name: round((counted[name] - before[name]) / (latest - then), 3) for name in _RATED}
+                yield RateShown(seconds=round(latest - then, 1), **each)
+
+
+class CrawlStates:
+    """Tells the state of crawls, and remembers the last minute of those that are asked for. For several threads."""
+
+    def __init__(self, reach: Reach, clock: Callable[[], float] = time.monotonic) -> None:
+        self._reach, self._clock = reach, clock
+        self._meters: dict[tuple[str, int], _Meter] = {}
+        self._lock = threading.Lock()
+
+    def status(self, crawl: Crawl) -> CrawlStatus:
+        """Return the state of a crawl. One at rest is shown by what it said last: nothing is started for it."""
+        return self.status_and_tallies(crawl)[0]
+
+    def status_and_tallies(self, crawl: Crawl) -> tuple[CrawlStatus, Mapping[str, float]]:
+        """Return the state of a crawl, and all that it counts, by name."""
+        summary = read_summary(crawl.folder)
+        look = self.look(crawl, summary)
+        now = time.time()
+        workers = [_worker(worker, crawl.id, now) for worker in self._reach.gateway.workers(crawl)]
+        is_shared = self._reach.gateway.is_shared
+        is_running = crawl.own_server() is not None or bool(workers) or (is_shared and _has_just_spoken(summary))
+        state, reason = _state(crawl, summary, is_running=is_running, is_paused=look.is_paused)
+        tallies = look.tallies
+        pages = int(tallies.get("pages", 0))
+        status = CrawlStatus(
+            id=crawl.id,
+            title=crawl.icd.title,
+            crawl=crawl.number,
+            state=state,
+            reason=reason,
+            is_live=look.is_live,
+            paused_by_operator=look.is_paused,
+            begun_at=_begun(summary, tallies),
+            since=(summary.started_at if state == "running" else summary.updated_at) if summary else "",
+            seconds=round(tallies.get("seconds", 0.0), 1),
+            pages=look.counts.pages,
+            requisites=look.counts.requisites,
+            queues=look.counts.queues,
+            fetched=pages,
+            **{name: int(tallies.get(name, 0)) for name in ("relevant", "objects", "bytes", "requests")},
+            errors=int(sum(number for name, number in tallies.items() if name.startswith("error:"))),
+            harvest_ratio=round(tallies.get("relevant", 0) / pages, 4) if pages else None,
+            rates=self._rates(crawl, tallies) if look.is_live and state in ("running", "paused") else (),
+            limits=tuple(limits_of(crawl, tallies)),
+            workers=tuple(workers),
+            disk=_disk(crawl.folder),
+        )
+        return status, tallies
+
+    def look(self, crawl: Crawl, summary: Summary | None = None) -> Look:
+        """Count now, or return what the crawl said last where its frontier does not run or does not answer."""
+        if self._reach.gateway.is_shared or crawl.own_server() is not None:
+            try:
+                with self._reach.frontier(crawl) as frontier:
+                    return _live(frontier)
+            except ProblemError:
+                pass  # What was said last is shown, and that it is not live.
+        said = summary or read_summary(crawl.folder) or Summary()
+        counts = {kind: {state: said.frontier.get(f"{kind}_{state}", 0) for state in State} for kind in _KINDS}
+        return Look(
+            Counts(counts["pages"], counts["requisites"], said.frontier.get("queues", 0)), said.tallies(), False
+        )
+
+    def _rates(self, crawl: Crawl, tallies: Mapping[str, float]) -> tuple[RateShown, ...]:
+        with self._lock:
+            meter = self._meters.setdefault((crawl.id, crawl.number), _Meter())
+            return tuple(meter.rates(self._clock(), tallies))
+
+
+_KINDS = ("pages", "requisites")
+
+
+def _live(frontier: RedisControl) -> Look:
+    return Look(frontier.counts(), frontier.stats(), is_live=True, is_paused=frontier.is_paused())
+
+
+def _state(crawl: Crawl, summary: Summary | None, *, is_running: bool, is_paused: bool) -> tuple[CrawlState, str]:
+    """Return the state of a crawl and why it is in it; ``is_paused`` by an operator."""
+    ending = crawl.ending()
+    said = summary.reason if summary is not None else ""
+    if not is_running and ending:
+        return ("finished" if summary is None or summary.state == "finished" else "stopped"), ending
+    if is_running and is_paused:
+        return "paused", "paused by an operator"
+    if is_running:
+        waits = summary is not None and summary.state == "paused"
+        return ("paused" if waits else "running"), (said if waits else "")
+    if crawl.registered is not None:
+        return "waiting", "it was submitted, and no worker serves it"
+    if summary is None:
+        return "unknown", "it has begun, and said nothing yet"
+    if summary.state in ("running", "paused"):
+        return "stopped", "its process ended without a word; start it again, and it goes on"
+    return ("finished" if summary.state == "finished" else "stopped"), said
+
+
+def _has_just_spoken(summary: Summary | None) -> bool:
+    """Say whether a crawl wrote a moment ago that it runs, as one does whose frontier is on a shared server."""
+    if summary is None or summary.state not in ("running", "paused"):
+        return False
+    try:
+        said = datetime.fromisoformat(summary.updated_at)
+        return abs((datetime.now(UTC) - said).total_seconds()) < _SILENCE
+    except (ValueError, TypeError):
+        return False
+
+
+def limits_of(crawl: Crawl, tallies: Mapping[str, float]) -> Iterator[LimitShown]:
+    """Yield the limits that a definition sets to the whole crawl, with what is used of them."""
+    limits = crawl.icd.limits
+    bounds = {
+        "pages": (float(limits.pages), tallies.get("pages", 0.0)),
+        "bytes": (float(limits.bytes), tallies.get("bytes", 0.0)),
+        "time": (limits.time.total_seconds(), tallies.get("seconds", 0.0)),
+        "requisite_bytes": (float(limits.requisite_bytes), tallies.get("requisite_bytes", 0.0)),
+    }
+    for name, (bound, used) in bounds.items():
+        if bound:
+            yield LimitShown(name=f"limits.{name}", bound=bound, used=used, share=round(used / bound, 4))
+
+
+def _worker(worker: Worker, crawl: str, now: float) -> WorkerShown:
+    doing = worker.doing.get(crawl)
+    at = doing.next_at if doing is not None else None
+    return WorkerShown(
+        name=worker.name,
+        host=worker.host,
+        pid=worker.pid,
+        up_seconds=round(max(0.0, now - worker.started_at), 1),
+        numbers=dict(worker.crawls[crawl]),
+        sites=tuple(doing.sites) if doing is not None else (),
+        next_site=doing.next_site if doing is not None else "",
+        next_at=datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds") if at is not None else "",
+        pause=doing.pause if doing is not None else "",
+    )
+
+
+def _begun(summary: Summary | None, tallies: Mapping[str, float]) -> str:
+    if summary is not None and summary.begun_at:
+        return summary.begun_at
+    begun = tallies.get("begun")
+    return datetime.fromtimestamp(begun, UTC).isoformat(timespec="seconds") if begun else ""
+
+
+def _disk(folder: Path | None) -> DiskShown | None:
+    try:
+        usage = shutil.disk_usage(folder) if folder is not None else None
+    except OSError:
+        return None
+    return DiskShown(free=usage.free, total=usage.total) if usage is not None else None

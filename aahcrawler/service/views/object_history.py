@@ -1,0 +1,139 @@
+"""Shows the versions of an object: what each capture has of it, and what changed since the one before."""
+
+import sqlite3
+from datetime import datetime
+from http import HTTPStatus
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict
+
+from aahcrawler.objects.reader import ObjectRow
+from aahcrawler.objects.versions import is_edited
+from aahcrawler.page_index.capture_statements import read_statements
+from aahcrawler.segments import DamageError
+from aahcrawler.service.views.capture_view import ObjectFound, capture_text, object_found
+from aahcrawler.service.views.object_list import ObjectShown, object_shown
+from aahcrawler.service.views.page_indexes import Asked, Progress
+from aahcrawler.service.views.text_difference import Piece, word_difference
+from aahcrawler.service.web.problems import Kind, ProblemError
+from aahcrawler.webobject import Person, Value, WebObject
+
+NO_OBJECT: Final = Kind("unknown-object", HTTPStatus.NOT_FOUND, "Unknown object")
+MOST: Final = 50
+"""Versions of an object that are shown, the newest."""
+_FIELDS: Final = ("title", "author", "date", "body")
+
+
+class FieldChange(BaseModel):
+    """A field that says something else than in the version before, word by word."""
+
+    model_config = ConfigDict(frozen=True)
+
+    field: str
+    pieces: tuple[Piece, ...]
+
+
+class ObjectVersion(BaseModel):
+    """An object as one capture has it. ``seen_again`` counts later captures of the page that had not changed.
+
+    ``changes`` are those a person would call an edit (``objects.versions``); none for the oldest version shown.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    record: str
+    page: str
+    fetched_at: str
+    crawl: int
+    seen_again: int
+    object: ObjectFound
+    changes: tuple[FieldChange, ...]
+
+
+class ObjectHistory(BaseModel):
+    """The versions of an object, the newest first: at most 50 of ``all_versions``."""
+
+    model_config = ConfigDict(frozen=True)
+
+    object: ObjectShown
+    versions: tuple[ObjectVersion, ...]
+    all_versions: int
+    notes: tuple[str, ...]
+    progress: Progress
+
+
+def object_history(asked: Asked, iri: str) -> ObjectHistory:
+    """Return the versions of an object by its IRI. Raise ``ProblemError`` where there is none."""
+    row = asked.base.execute(
+        "SELECT object.*, record, fetched_at FROM object JOIN capture ON capture.id = object.capture WHERE iri = ?",
+        (iri,),
+    ).fetchone()
+    if row is None:
+        raise ProblemError(NO_OBJECT, "no page of the crawl has an object of this IRI; look for its words")
+    (many,) = asked.base.execute("SELECT count(*) FROM sighting WHERE object = ?", (row["id"],)).fetchone()
+    notes: list[str] = []
+    found = _found(asked, row["id"], iri, notes)
+    versions = [
+        _version(asked, capture, each, found[at + 1][1] if at + 1 < len(found) else None)
+        for at, (capture, each) in enumerate(found[:MOST])
+    ]
+    return ObjectHistory(
+        object=object_shown(row),
+        versions=tuple(versions),
+        all_versions=many,
+        notes=tuple(notes),
+        progress=asked.progress,
+    )
+
+
+def _found(asked: Asked, number: int, iri: str, notes: list[str]) -> list[tuple[sqlite3.Row, ObjectRow]]:
+    """Return the newest captures that state an object, with what they say, one more than is shown."""
+    rows = asked.base.execute(
+        "SELECT capture.* FROM sighting JOIN capture ON capture.id = sighting.capture WHERE sighting.object = ?"
+        " ORDER BY capture.at DESC, capture.id DESC LIMIT ?",
+        (number, MOST + 1),
+    ).fetchall()
+    found = []
+    for row in rows:
+        try:
+            objects = read_statements(capture_text(asked, row)).objects
+        except (OSError, DamageError, ValueError) as error:
+            notes.append(f"What {row['record']} states cannot be read ({error}). Restore the segment from a copy.")
+            continue
+        found += [(row, each) for each in objects if each.iri == iri]
+    return found
+
+
+def _version(asked: Asked, capture: sqlite3.Row, each: ObjectRow, former: ObjectRow | None) -> ObjectVersion:
+    again = asked.base.execute("SELECT count(*) FROM capture WHERE unchanged = ?", (capture["record"],)).fetchone()[0]
+    return ObjectVersion(
+        record=capture["record"],
+        page=capture["url"],
+        fetched_at=capture["fetched_at"],
+        crawl=capture["crawl"],
+        seen_again=again,
+        object=object_found(each),
+        changes=() if former is None else tuple(_changes(former, each)),
+    )
+
+
+def _changes(former: ObjectRow, now: ObjectRow) -> list[FieldChange]:
+    return [
+        FieldChange(field=name, pieces=word_difference(str(getattr(former, name) or ""), str(getattr(now, name) or "")))
+        for name in _FIELDS
+        if is_edited(_web_object(former, name), _web_object(now, name))
+    ]
+
+
+def _web_object(row: ObjectRow, field: str) -> WebObject:
+    """Return an object with one of its fields, as versions are compared."""
+    text = getattr(row, field)
+    value: Value | None = text
+    if text is not None and field == "author":
+        value = Person(text)
+    elif text is not None and field == "date":
+        try:
+            value = datetime.fromisoformat(text)
+        except ValueError:
+            value = text
+    return WebObject(row.iri, row.type, row.url, {} if value is None else {field: (value,)})

@@ -1,0 +1,222 @@
+"""Keeps the indexes of pages and objects up to date, beside the requests that ask them."""
+
+import logging
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
+from typing import Final
+
+from filelock import FileLock, Timeout
+from pydantic import BaseModel, ConfigDict
+
+from aahcrawler.page_index import IndexBuilder, IndexFile, coverage, is_behind, is_rewritten
+from aahcrawler.service.catalog.crawl_catalog import Crawl
+from aahcrawler.service.web.problems import Kind, ProblemError
+
+NOT_READY: Final = Kind("index-not-ready", HTTPStatus.SERVICE_UNAVAILABLE, "The index of pages is not ready")
+NO_FOLDER: Final = Kind("no-folder", HTTPStatus.CONFLICT, "The crawl's files are elsewhere")
+_AGAIN: Final = {"Retry-After": "2"}
+_LOCK: Final = ".lock"
+_SHORT: Final = 0.15
+"""Seconds that a request waits for the index to catch up: what was added in the last seconds takes less."""
+_LONG: Final = 10.0
+"""Seconds that a request waits for an index that does not hold what it must not show."""
+_BREATH: Final = 0.002
+"""Seconds between two steps, in which others get on."""
+_logger = logging.getLogger(__name__)
+
+
+class Progress(BaseModel):
+    """How far the index reaches: ``indexed`` of ``about`` captures, the latter estimated by the size of the files.
+
+    ``about`` is None where nothing can be said yet. ``note`` says it in words; empty where all is indexed.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    indexed: int
+    about: int | None
+    complete: bool
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The index of a crawl as it is at one moment, to be asked within one ``with`` statement."""
+
+    folder: Path
+    base: sqlite3.Connection
+    progress: Progress
+
+
+class PageIndexes:
+    """The indexes of a service's crawls. Each is built by a thread of its own, which ends when it has caught up.
+
+    May be used by several threads at once.
+    """
+
+    def __init__(self) -> None:
+        self._keepers: dict[Path, _Keeper] = {}
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def asked(self, crawl: Crawl) -> Iterator[Asked]:
+        """Lend the index of a crawl; it catches up meanwhile. Raise ``ProblemError`` where it cannot be asked."""
+        if crawl.folder is None:
+            raise ProblemError(
+                NO_FOLDER, "this machine has none of the crawl's folder; ask the service of one that has"
+            )
+        keeper = self._keeper(crawl.folder)
+        keeper.refresh()
+        try:
+            with keeper.file.asked() as base:
+                yield Asked(crawl.folder, base, keeper.progress(base))
+        except sqlite3.DatabaseError as error:
+            raise keeper.trouble(error) from error
+
+    def close(self) -> None:
+        """End all building; what was taken in stays."""
+        with self._lock:
+            keepers, self._keepers = list(self._keepers.values()), {}
+        for keeper in keepers:
+            keeper.close()
+
+    def _keeper(self, folder: Path) -> "_Keeper":
+        with self._lock:
+            keeper = self._keepers.get(folder)
+            if keeper is None:
+                keeper = self._keepers[folder] = _Keeper(folder)
+            return keeper
+
+
+class _Keeper:
+    """Keeps the index of one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.file = IndexFile(folder)
+        self._folder = folder
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._fault = ""
+
+    def refresh(self) -> None:
+        """Have the index catch up where it is behind, and wait a moment for it: for long where it shows too much."""
+        state = self._state()
+        if state == _SOUND:
+            return
+        thread = self._started()
+        thread.join(_SHORT)
+        end = time.monotonic() + _LONG
+        while state in (_WRONG, _NONE) and thread.is_alive() and time.monotonic() < end:
+            state = self._state()
+            thread.join(_SHORT / 10)
+        if self._state() == _WRONG:
+            raise ProblemError(NOT_READY, "something was removed from the crawl; ask again in a moment", headers=_AGAIN)
+
+    def progress(self, base: sqlite3.Connection) -> Progress:
+        """Return how far the index reaches."""
+        found = coverage(base)
+        about = round(found.captures * found.size / found.covered) if found.covered else None
+        notes = []
+        if not found.is_complete:
+            of = "" if about is None else f" of about {about:,}"
+            notes.append(f"{found.captures:,}{of} pages are indexed; the others are being read.")
+        if found.damaged:
+            notes.append(f"Not all can be read: {'; '.join(found.damaged[:3])}. Restore these files from a copy.")
+        if self._fault:
+            notes.append(f"The index does not go on: {self._fault}.")
+        return Progress(
+            indexed=found.captures, about=about, complete=found.is_complete and not self._fault, note=" ".join(notes)
+        )
+
+    def trouble(self, error: sqlite3.DatabaseError) -> ProblemError:
+        """Return the problem of an index that cannot be asked; one that is damaged is made anew."""
+        if isinstance(error, sqlite3.OperationalError):
+            return ProblemError(NOT_READY, self._fault or f"{error}; ask again in a moment", headers=_AGAIN)
+        _logger.warning("%s: is made anew (%s)", self.file.path, error)
+        self.file.remove()
+        self._started()
+        return ProblemError(NOT_READY, "it was damaged, and is being made anew; ask again in a moment", headers=_AGAIN)
+
+    def close(self) -> None:
+        """End the building."""
+        self._closing.set()
+        with self._lock:
+            if self._thread is not None:
+                self._thread.join()
+        self.file.close()
+
+    def _state(self) -> str:
+        try:
+            with self.file.asked() as base:
+                if is_rewritten(base, self._folder):
+                    return _WRONG
+                return _BEHIND if is_behind(base, self._folder) else _SOUND
+        except sqlite3.Error:
+            return _NONE
+
+    def _started(self) -> threading.Thread:
+        """Return the thread that builds; it is started where there is none."""
+        with self._lock:
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._build, name="page index", daemon=True)
+                self._thread.start()
+            return self._thread
+
+    def _build(self) -> None:
+        try:
+            self._fault = ""
+            self._build_whole()
+        except (sqlite3.Error, OSError) as error:
+            self._fault = f"{error}; make room, and check the permissions of its folder"
+            _logger.warning("%s: %s", self.file.path, error)
+            if not isinstance(error, sqlite3.OperationalError | OSError):
+                self.file.remove()
+
+    def _build_whole(self) -> None:
+        """Build until nothing is left, and anew where something was removed meanwhile."""
+        while not self._closing.is_set():
+            with self._alone() as alone:
+                if not alone:
+                    return
+                with IndexBuilder(self._folder, self.file) as builder:
+                    if self._goes_on(builder):
+                        return
+
+    def _goes_on(self, builder: IndexBuilder) -> bool:
+        """Take in what there is; return whether nothing is left to do."""
+        while not self._closing.is_set():
+            if builder.is_rewritten():
+                return False
+            if not builder.step():
+                return True
+            time.sleep(_BREATH)
+        return True
+
+    @contextmanager
+    def _alone(self) -> Iterator[bool]:
+        """Keep other processes from building in the same folder; yield False where one does."""
+        with suppress(OSError):
+            self.file.path.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(self.file.path.with_name(self.file.path.name + _LOCK), timeout=0)
+        try:
+            lock.acquire()
+        except Timeout:
+            yield False
+            return
+        except OSError:
+            yield True  # Nothing can be written there, so that nobody else builds there.
+            return
+        try:
+            yield True
+        finally:
+            lock.release()
+
+
+_SOUND, _BEHIND, _WRONG, _NONE = "sound", "behind", "wrong", "none"

@@ -1,0 +1,157 @@
+"""Lists the pages that were captured, the newest first."""
+
+import re
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Final, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from aahcrawler.service.views.page_indexes import Asked, Progress
+from aahcrawler.service.web.problems import Kind, ProblemError
+
+BAD_CURSOR: Final = Kind("invalid-cursor", HTTPStatus.BAD_REQUEST, "No cursor of this list")
+COUNTED: Final = 5_000
+"""The most pages that are counted one by one."""
+_CURSOR: Final = re.compile(r"(-?\d{1,18})\.(\d{1,18})")
+Level = Literal["intermediate", "terminal"]
+Condition = tuple[str, tuple[str | int, ...]]
+"""A condition in SQL, with its values."""
+
+
+class PageShown(BaseModel):
+    """A capture of a page, as ``PageRow`` has it. ``record`` is the id of its WARC record, ``level`` a level's name.
+
+    ``objects`` counts the objects that were found on it, ``site`` is the queue of its URL.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    record: str
+    url: str
+    site: str
+    crawl: int
+    fetched_at: str
+    status: int
+    media_type: str | None
+    application: str | None
+    level: str | None
+    role: str | None
+    score: float | None
+    relevant: bool | None
+    priority: float | None
+    depth: int | None
+    via: str | None
+    unchanged: str | None
+    trap: str | None
+    objects: int
+    method: str
+
+
+class PageList(BaseModel):
+    """Some of the pages. ``next`` is the cursor of those behind them, None at the end.
+
+    ``total`` counts all that are wanted; where ``more`` is true there are at least so many.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    pages: tuple[PageShown, ...]
+    next: str | None
+    total: int
+    more: bool
+    progress: Progress
+
+
+@dataclass(frozen=True, slots=True)
+class PageFilter:
+    """Which pages are wanted; what is None or empty is no condition.
+
+    ``text`` is a part of the URL, whatever its case. ``application`` is empty for pages of none. ``status`` is the
+    first digit of the status. ``trap`` is a kind of trap, or ``any``.
+    """
+
+    text: str = ""
+    application: str | None = None
+    level: str | None = None
+    role: Level | None = None
+    status: int | None = None
+    relevant: bool | None = None
+    site: str = ""
+    trap: str = ""
+    crawl: int | None = None
+
+    def conditions(self) -> Iterator[Condition]:
+        """Yield conditions in SQL, each with its values."""
+        if self.text:
+            yield r"url LIKE ? ESCAPE '\'", (f"%{_literal(self.text)}%",)
+        if self.application is not None:
+            yield ("application = ?", (self.application,)) if self.application else ("application IS NULL", ())
+        if self.status is not None:
+            yield "status >= ? AND status < ?", (100 * self.status, 100 * self.status + 100)
+        if self.trap:
+            yield ("trap IS NOT NULL", ()) if self.trap == "any" else ("trap = ?", (self.trap,))
+        if self.relevant is not None:
+            yield "relevant = ?", (int(self.relevant),)
+        for name, value in (("level", self.level), ("role", self.role), ("site", self.site), ("crawl", self.crawl)):
+            if value:
+                yield f"{name} = ?", (value,)
+
+
+def page_list(asked: Asked, wanted: PageFilter, after: str = "", limit: int = 50) -> PageList:
+    """Return at most so many pages, those behind a cursor. Raise ``ProblemError`` for a cursor that is none."""
+    conditions: list[Condition] = [("NOT is_requisite", ()), *wanted.conditions()]
+    behind = place_of(after) if after else None
+    found = _places(asked.base, conditions, COUNTED + 1)
+    total, more = min(len(found), COUNTED), len(found) > COUNTED
+    if len(conditions) == 1:
+        total, more = _all(asked.base), False
+    shown = found if behind is None else [place for place in found if place < behind]
+    if behind is not None and len(shown) <= limit and len(found) > COUNTED:
+        shown = _places(asked.base, [*conditions, ("(at, id) < (?, ?)", behind)], limit + 1)
+    pages = _pages(asked.base, shown[:limit])
+    following = "{}.{}".format(*shown[limit - 1]) if len(shown) > limit else None
+    return PageList(pages=pages, next=following, total=total, more=more, progress=asked.progress)
+
+
+def page_shown(row: sqlite3.Row) -> PageShown:
+    """Return a capture as it is shown."""
+    told = {name: row[name] for name in PageShown.model_fields}
+    return PageShown(**told | {"relevant": None if row["relevant"] is None else bool(row["relevant"])})
+
+
+def place_of(cursor: str) -> tuple[int, int]:
+    """Return the numbers in a cursor. Raise ``ProblemError`` where it is none."""
+    found = _CURSOR.fullmatch(cursor)
+    if found is None:
+        raise ProblemError(BAD_CURSOR, "give `next` of the page before, or none to begin with the newest")
+    return int(found[1]), int(found[2])
+
+
+def _all(base: sqlite3.Connection) -> int:
+    """Return how many captures there are."""
+    return int(base.execute("SELECT coalesce(sum(n), 0) FROM tally WHERE topic = 'captures'").fetchone()[0])
+
+
+def _places(base: sqlite3.Connection, conditions: Sequence[Condition], limit: int) -> list[tuple[int, int]]:
+    """Return time and number of captures, the newest first; the index of these columns has all that is asked for."""
+    where = " AND ".join(condition for condition, _ in conditions)
+    values = [value for _, given in conditions for value in given]
+    found = base.execute(
+        f"SELECT at, id FROM capture INDEXED BY capture_at WHERE {where} ORDER BY at DESC, id DESC LIMIT ?",  # noqa: S608
+        (*values, limit),
+    )
+    return [(row[0], row[1]) for row in found]
+
+
+def _pages(base: sqlite3.Connection, places: Sequence[tuple[int, int]]) -> tuple[PageShown, ...]:
+    marks = ", ".join("?" * len(places))
+    numbers = [number for _, number in places]
+    rows = base.execute(f"SELECT * FROM capture WHERE id IN ({marks}) ORDER BY at DESC, id DESC", numbers)  # noqa: S608
+    return tuple(map(page_shown, rows))
+
+
+def _literal(text: str) -> str:
+    return re.sub(r"([%_\\])", r"\\\1", text)

@@ -1,0 +1,210 @@
+"""Everything that is known of one URL, in plain words: where it is, why, and what can be done about it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from aahcrawler.event_index import EventQuery
+from aahcrawler.frontier.blocking_rules import RuleBook
+from aahcrawler.frontier.posting import UrlStatus
+from aahcrawler.frontier.protocol import State
+from aahcrawler.frontier.redis.control import RedisControl
+from aahcrawler.service.catalog.crawl_catalog import Crawl
+from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.catalog.url_admission import Fault, Target
+from aahcrawler.service.views.logged_events import LoggedEvent, events_page
+from aahcrawler.service.views.queue_pages import QueuedUrl, queued_url
+from aahcrawler.service.views.refused_links import Coverage, FailedUrl, RefusedLinks, RefusedUrl
+from aahcrawler.service.views.site_pages import wait_of
+from aahcrawler.service.views.worded_reasons import Reason, worded, worded_error
+from aahcrawler.service.web.problems import BAD_URL, ProblemError
+
+Act = Literal["fetch_now", "rescore", "block", "unblock", "revisit"]
+_EVENTS = 30
+_REFUSALS = 20
+
+
+class UrlStory(BaseModel):
+    """The story of a URL.
+
+    ``state`` is None where it was never offered. ``story`` tells in sentences where it is and why, and what keeps it
+    from being fetched; ``acts`` names what can be done. ``ahead`` counts the URLs of its site that are fetched before
+    it. ``scope`` is why the definition as it is now would refuse a link to it, None where it would take it.
+    ``refused`` are links to it that were not followed, of which more may come where ``coverage`` is not whole.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    url: str
+    site: str
+    state: State | None
+    story: tuple[str, ...]
+    acts: tuple[Act, ...]
+    queued: QueuedUrl | None = None
+    ahead: int | None = None
+    waits_for: str = ""
+    reason: Reason | None = None
+    rule: str = ""
+    scope: Reason | None = None
+    refused: tuple[RefusedUrl, ...] = ()
+    failed: FailedUrl | None = None
+    coverage: Coverage
+    events: tuple[LoggedEvent, ...] = ()
+
+
+def url_story(reach: Reach, crawl: Crawl, text: str) -> UrlStory:
+    """Tell the story of a URL. Raise ``ProblemError`` for what is no URL, or where the frontier cannot be reached."""
+    target = crawl.admission.target(text)
+    if isinstance(target, Fault):
+        raise ProblemError(BAD_URL, "give a whole http or https URL, percent-encoded as a query parameter")
+    with reach.frontier(crawl) as frontier:
+        present = _present(frontier, crawl, target)
+    logged = _logged(crawl, target.url)
+    refusal = crawl.admission.refusal(target)
+    status, failed = present.status, logged.failed
+    reason = _reason(status, failed)
+    scope = worded(refusal) if refusal is not None else None
+    has_record = status is not None and status.offer is not None
+    return UrlStory(
+        url=target.url,
+        site=target.queue,
+        state=status.state if status is not None else None,
+        story=tuple(_sentences(present, logged, reason, scope)),
+        acts=_acts(status, scope),
+        queued=queued_url(status.offer, status.state).model_copy(update={"at_front": status.at_front})
+        if status is not None and status.offer is not None
+        else None,
+        ahead=present.ahead,
+        waits_for=present.waits_for,
+        reason=reason,
+        rule=present.rule if has_record or status is None else "",
+        scope=scope,
+        refused=tuple(logged.refused[:_REFUSALS]),
+        failed=failed,
+        coverage=logged.coverage,
+        events=logged.events,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Present:
+    """What the frontier knows of a URL."""
+
+    status: UrlStatus | None
+    ahead: int | None
+    waits_for: str
+    rule: str
+    seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Logged:
+    """What the logs of a crawl have of a URL."""
+
+    refused: Sequence[RefusedUrl]
+    failed: FailedUrl | None
+    coverage: Coverage
+    events: tuple[LoggedEvent, ...]
+
+
+def _present(frontier: RedisControl, crawl: Crawl, target: Target) -> _Present:
+    status = frontier.status(target.url)
+    rule = RuleBook(frontier.rules()).matching(target.url)
+    is_queued = status is not None and status.state is State.QUEUED
+    return _Present(
+        status,
+        frontier.ahead(target.url) if is_queued else None,
+        wait_of(frontier, crawl, target.queue) if is_queued else "",
+        rule.reason if rule is not None else "",
+        _seconds(frontier, target.url) if status is not None and status.state is State.DUE else None,
+    )
+
+
+def _seconds(frontier: RedisControl, url: str) -> float | None:
+    """Return when a page is due, where it is among the first ones."""
+    return next((timed.seconds for timed in frontier.due(_FIRST_DUE) if timed.offer.url == url), None)
+
+
+_FIRST_DUE = 500
+
+
+def _logged(crawl: Crawl, url: str) -> _Logged:
+    if crawl.folder is None:
+        return _Logged((), None, Coverage(read=0, of=0), ())
+    refused, failed, coverage = RefusedLinks(crawl).about(url)
+    try:
+        events = events_page(crawl, EventQuery(f'"{url}"'), most=_EVENTS).events
+    except ProblemError:
+        events = ()  # Nothing was logged yet.
+    own = tuple(each for each in events if url in each.message)
+    return _Logged(refused, failed, coverage, own)
+
+
+def _reason(status: UrlStatus | None, failed: FailedUrl | None) -> Reason | None:
+    if status is None or status.state not in (State.FAILED, State.BLOCKED):
+        return None
+    if status.reason:
+        return worded_error(status.reason) if status.state is State.FAILED else worded(status.reason)
+    return failed.reason if failed is not None else None
+
+
+def _sentences(present: _Present, logged: _Logged, reason: Reason | None, scope: Reason | None) -> Iterator[str]:
+    status, words = present.status, reason.words if reason is not None else "for a reason that was not kept"
+    if status is None:
+        yield from _never_offered(present, logged, scope)
+        return
+    match status.state:
+        case State.QUEUED:
+            yield from _waiting(present)
+        case State.LEASED:
+            yield "It is being fetched now."
+        case State.DONE:
+            yield "It was fetched."
+        case State.DUE:
+            when = f" in {max(0.0, present.seconds):,.0f} s" if present.seconds is not None else ", later"
+            yield f"It was fetched, and will be queued to be fetched again{when}."
+        case State.FAILED:
+            yield f"It could not be fetched: {words}. In this crawl it is not tried again; the next one does."
+        case State.BLOCKED:
+            yield f"It is blocked: {words}."
+            if status.offer is None:
+                yield "It was blocked when its turn came, so it cannot be put back in this crawl."
+
+
+def _never_offered(present: _Present, logged: _Logged, scope: Reason | None) -> Iterator[str]:
+    for each in logged.refused[:_REFUSALS]:
+        yield f"A link to it on {each.via} was not followed: {each.reason.words}."
+    if not logged.refused:
+        yield "It was never queued: no page that was fetched has a link to it that was followed or noted as refused."
+    if not logged.coverage.is_whole:
+        yield f"The log of refused links has been read to {logged.coverage.read / logged.coverage.of:.0%}; ask again."
+    if present.rule:
+        yield f"The rule {present.rule} would keep it from being fetched."
+    elif scope is not None:
+        yield f"The definition as it is now would refuse it: {scope.words}."
+    else:
+        yield "The definition as it is now would take it."
+
+
+def _waiting(present: _Present) -> Iterator[str]:
+    status, ahead = present.status, present.ahead
+    if status is not None and status.at_front:
+        yield "It is at the front of the queue."
+    if ahead is not None:
+        yield "It is the next one of its site." if not ahead else f"{ahead:,} URLs of its site are fetched before it."
+    if status is not None and status.offer is not None and status.offer.score < 0:
+        yield "It has no score yet, so it waits behind all that have one."
+    if present.waits_for:
+        yield f"Its site waits: {present.waits_for}."
+
+
+def _acts(status: UrlStatus | None, scope: Reason | None) -> tuple[Act, ...]:
+    if status is None:
+        return ("block",) if scope is not None else ("fetch_now", "block")
+    if status.state is State.QUEUED:
+        return ("fetch_now", "rescore", "block") if status.offer and status.offer.kind == "page" else ("block",)
+    if status.state in (State.DONE, State.DUE):
+        return ("revisit", "block") if status.state is State.DUE else ("revisit",)
+    return ("unblock",) if status.state is State.BLOCKED and status.offer is not None else ()

@@ -1,0 +1,188 @@
+"""Finds the WARC records of a capture by its URL and time, in a running crawl's files too."""
+
+import mmap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from io import BytesIO
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from pydantic import BaseModel, ConfigDict
+
+from aahcrawler.archive.gzip_members import members
+from aahcrawler.archive.index import LINES, SORTED, Place, place_of
+from aahcrawler.archive.payload import beginning_of
+from aahcrawler.archive.record_access import Record, RecordError, open_place, record_at
+from aahcrawler.archive.surt import surt
+from aahcrawler.exchange import Exchange
+from aahcrawler.layout import ARCHIVE, INDEXES, WARC
+
+LARGEST: Final = 8 << 20
+"""Bytes of a record that are read at most."""
+_BESIDE: Final = 4
+_HEAD: Final = 16 << 10
+_CANDIDATES: Final = 200
+_UNSEEN: Final = dict.fromkeys((*range(9), 11, 12, *range(14, 32), *range(127, 160)), "�")
+
+
+class RecordShown(BaseModel):
+    """A WARC record: its type, where its gzip member begins in which file, and how many bytes of it there are.
+
+    ``size`` is None where that is not known, as of a large one. ``fields`` are names and values of its header, ``http``
+    the head of the HTTP message in it; both may hold anything that a server sent, control characters apart.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    type: str
+    file: str
+    offset: int
+    size: int | None
+    fields: tuple[tuple[str, str], ...]
+    http: str
+
+
+@dataclass(frozen=True, slots=True)
+class CapturePlace:
+    """Which capture is looked for: the id of its record, its URL, and when it was made (ISO 8601)."""
+
+    record: str
+    url: str
+    fetched_at: str
+
+
+def records_of(crawl: Path, wanted: CapturePlace) -> tuple[RecordShown, ...]:
+    """Return the answer of a capture and the records that belong to it; none where the archive does not have them."""
+    for place in _places(crawl / INDEXES, wanted):
+        with _opened(crawl, place.file) as file:
+            if file is None:
+                continue
+            try:
+                answer = record_at(file, place.offset)
+                if answer.header.record_id == wanted.record:
+                    return (_shown(answer, place.file, place.end), *_beside(file, place, wanted.record))
+            except (RecordError, OSError):
+                continue
+    return ()
+
+
+def exchange_of(crawl: Path, wanted: CapturePlace) -> Exchange | None:
+    """Return the answer of a capture, at most 8 MiB of it, None where the archive does not have it."""
+    for place in _places(crawl / INDEXES, wanted):
+        with _opened(crawl, place.file) as file:
+            if file is None:
+                continue
+            try:
+                answer = record_at(file, place.offset)
+                if answer.header.record_id == wanted.record:
+                    block = answer.whole_block(LARGEST)
+                    return Exchange(
+                        url=wanted.url,
+                        method="GET",
+                        request=b"",
+                        response=BytesIO(block),
+                        response_size=len(block),
+                        payload_digest=b"",
+                        ip_address="",
+                        started_at=datetime.fromisoformat(wanted.fetched_at),
+                    )
+            except (RecordError, OSError):
+                continue
+    return None
+
+
+def _beside(file: BinaryIO, place: Place, answer: str) -> Iterator[RecordShown]:
+    """Yield the records behind an answer that name it."""
+    try:
+        for count, member in enumerate(members(file, place.end)):
+            record = Record(member)
+            if count == _BESIDE or record.header.get("WARC-Concurrent-To").strip("<>") != answer:
+                return
+            yield _shown(record, place.file, None)
+    except (RecordError, OSError):
+        return
+
+
+def _shown(record: Record, file: str, end: int | None) -> RecordShown:
+    beginning = bytearray()
+    if "http" in record.header.get("Content-Type"):
+        for piece in record.block():
+            beginning += piece
+            if len(beginning) >= _HEAD:
+                break
+    return RecordShown(
+        type=record.kind,
+        file=file,
+        offset=record.offset,
+        size=None if end is None else end - record.offset,
+        fields=tuple((plain(name), plain(value)) for name, value in record.header.fields),
+        http=plain(beginning_of(bytes(beginning[:_HEAD])).decode("latin-1")),
+    )
+
+
+def plain(text: str) -> str:
+    """Return a text without control characters, which mean something to terminals and browsers."""
+    return text.translate(_UNSEEN)
+
+
+class _opened:  # noqa: N801 (used as a function)
+    """Opens a WARC file for a ``with`` statement; None where it cannot be."""
+
+    def __init__(self, crawl: Path, name: str) -> None:
+        # The name is what an index says: it must not lead out of the folder.
+        self._file = None if "/" in name or name.startswith(".") else open_place(crawl / ARCHIVE, name)
+
+    def __enter__(self) -> BinaryIO | None:
+        return self._file
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+
+def _places(indexes: Path, wanted: CapturePlace) -> Iterator[Place]:
+    """Yield the places that the indexes name for a URL and a second."""
+    moment = datetime.fromisoformat(wanted.fetched_at).astimezone(UTC)
+    key = f"{surt(wanted.url)} {moment:%Y%m%d%H%M%S} ".encode("ascii", "replace")
+    for pattern, search in ((f"*.{WARC}{LINES}", _anywhere), (f"*{SORTED}", _sorted)):
+        for path in sorted(indexes.glob(pattern)):
+            try:
+                with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+                    found = [place_of(line) for line in search(text, key)]
+            except (OSError, ValueError):  # It is empty, or was taken into another one meanwhile.
+                continue
+            yield from (place for place in found if place is not None)
+
+
+def _anywhere(text: mmap.mmap, key: bytes) -> Iterator[bytes]:
+    """Yield the lines with a key, in any order."""
+    begin = 0 if text[: len(key)] == key else text.find(b"\n" + key) + 1
+    for _ in range(_CANDIDATES):
+        if text[begin : begin + len(key)] != key:
+            return
+        end = text.find(b"\n", begin)
+        if end < 0:
+            return
+        yield text[begin:end]
+        begin = text.find(b"\n" + key, end) + 1
+        if not begin:
+            return
+
+
+def _sorted(text: mmap.mmap, key: bytes) -> Iterator[bytes]:
+    """Yield the lines with a key, of lines in the order of their bytes."""
+    low, high = 0, len(text)
+    while low < high:
+        middle = text.rfind(b"\n", low, (low + high) // 2) + 1 or low
+        end = text.find(b"\n", middle) + 1 or len(text)
+        if text[middle:end] < key:
+            low = end
+        else:
+            high = middle
+    for _ in range(_CANDIDATES):
+        end = text.find(b"\n", low)
+        if end < 0 or text[low : low + len(key)] != key:
+            return
+        yield text[low:end]
+        low = end + 1

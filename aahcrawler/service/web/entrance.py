@@ -1,0 +1,183 @@
+"""The entrance of the service: what is asked of each request before anything of it is looked at."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import urlsplit
+
+from fastapi.requests import HTTPConnection
+from fastapi.security import HTTPBearer
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from aahcrawler.service.web.access import is_loopback
+from aahcrawler.service.web.problems import (
+    BAD_TYPE,
+    CROSS_ORIGIN,
+    MISDIRECTED,
+    TOO_LARGE,
+    TOO_SLOW,
+    UNAUTHORISED,
+    ProblemError,
+    answer,
+)
+from aahcrawler.service.web.rates import Buckets, Rates
+from aahcrawler.service.web.roles import CHALLENGE, LOCAL, Caller, Role, checked
+from aahcrawler.service.web.tokens import Tokens
+
+BODY: Final = 4 * 2**20
+"""Bytes of a body that is kept in memory before a route is asked."""
+PATIENCE: Final = 30.0
+"""Seconds between two pieces of it."""
+BEARER: Final = HTTPBearer(
+    scheme_name=HTTPBearer.__name__, description="A token of the service, if it has any.", auto_error=False
+)
+"""Describes in the OpenAPI document what ``Entrance`` asks for."""
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+_FORMS = frozenset({"application/x-www-form-urlencoded", "multipart/form-data", "text/plain"})
+"""Types that a web page may send to any host without being asked whether it may."""
+_OWN_SITE = frozenset({"", "none", "same-origin"})
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """What holds at the entrance. ``posts`` says of method and path whether scored URLs are posted there.
+
+    These requests have a rate of their own, and their bodies are read, and bounded, by whoever takes them.
+    """
+
+    tokens: Tokens = field(default_factory=Tokens)
+    rates: Rates = field(default_factory=Rates)
+    posts: Callable[[str, str], bool] = field(default=lambda _method, _path: False)
+    prefix: str = "/v1"
+    body: int = BODY
+
+
+class Entrance:
+    """Lets requests in, and notes who asks in ``request.state.caller``.
+
+    On all paths, what a page of another site sends to change something is refused. Under the prefix of the guard: who
+    has no token, where there are any (without tokens, who does not name this machine by a loopback name); who has not
+    the role ``read`` and asks to read; too many requests of one caller; forms; bodies that are too large or too slow.
+    """
+
+    def __init__(self, app: ASGIApp, guard: Guard) -> None:
+        self._app = app
+        self._guard = guard
+        self._requests, self._posts = Buckets(guard.rates.requests), Buckets(guard.rates.posts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or answer why it is not."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        connection = HTTPConnection(scope)
+        try:
+            refuse_other_origins(connection)
+            if f"{_route(scope)}/".startswith(f"{self._guard.prefix}/"):
+                receive = await self._admitted(connection, receive)
+        except ProblemError as problem:
+            await answer(problem)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+    async def _admitted(self, connection: HTTPConnection, receive: Receive) -> Receive:
+        method, path = connection.scope["method"], _route(connection.scope)
+        caller = connection.state.caller = caller_of(connection, self._guard.tokens)
+        is_post = self._guard.posts(method, path)
+        (self._posts if is_post else self._requests).take(caller.name)
+        if method in _SAFE:
+            checked(caller, Role.READ)
+        elif _media_type(connection) in _FORMS:
+            raise ProblemError(BAD_TYPE, "send application/json; forms are not taken here")
+        return receive if is_post else await self._whole(connection, receive)
+
+    async def _whole(self, connection: HTTPConnection, receive: Receive) -> Receive:
+        """Read a body to its end, and return what gives it out again."""
+        bound = self._guard.body
+        announced = connection.headers.get("content-length", "0")
+        if announced.isdecimal() and int(announced) > bound:
+            raise _too_large(bound)
+        pieces: list[bytes] = []
+        size, goes_on = 0, True
+        while goes_on:
+            piece, goes_on = await _piece(receive)
+            size += len(piece)
+            if size > bound:
+                raise _too_large(bound)
+            pieces.append(piece)
+        return _given_again(b"".join(pieces), receive)
+
+
+def caller_of(connection: HTTPConnection, tokens: Tokens) -> Caller:
+    """Return who asks, by the token that was sent; without tokens it is ``LOCAL``, under a loopback name alone.
+
+    The latter keeps web pages in a browser on this machine from reaching the service under a name of their own. Raise
+    ``ProblemError`` for whom is not let in.
+    """
+    if not tokens:
+        if not is_loopback(_host(connection)):
+            raise ProblemError(MISDIRECTED, "ask for localhost or a loopback address, or start with a token")
+        return LOCAL
+    scheme, _, given = connection.headers.get("authorization", "").partition(" ")
+    caller = tokens.caller(given.strip()) if scheme.lower() == "bearer" else None
+    if caller is None:
+        raise ProblemError(UNAUTHORISED, "send `Authorization: Bearer TOKEN`", headers=CHALLENGE)
+    return caller
+
+
+def refuse_other_origins(connection: HTTPConnection) -> None:
+    """Raise ``ProblemError`` for a request that would change something, and that a page of another site makes."""
+    if connection.scope["method"] in _SAFE:
+        return
+    origin, host = connection.headers.get("origin"), connection.headers.get("host", "")
+    is_own = origin is None or origin.lower() in {f"{scheme}://{host.lower()}" for scheme in ("http", "https")}
+    if not is_own or connection.headers.get("sec-fetch-site", "") not in _OWN_SITE:
+        raise ProblemError(
+            CROSS_ORIGIN,
+            "a page of another site sent this; pages of this service, and programs that send no Origin, change crawls. "
+            "A proxy in front of the service has to pass the header Host on as it is",
+        )
+
+
+def _route(scope: Scope) -> str:
+    """Return the path by which a route is found: without the one that the application itself stands below."""
+    path, root = str(scope["path"]), str(scope.get("root_path", ""))
+    return path.removeprefix(root) if path.startswith(f"{root}/") else path
+
+
+def _host(connection: HTTPConnection) -> str:
+    try:
+        return urlsplit(f"//{connection.headers.get('host', '')}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def _media_type(connection: HTTPConnection) -> str:
+    return connection.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+async def _piece(receive: Receive) -> tuple[bytes, bool]:
+    """Return the next piece of a body, and whether there is more of it."""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            message = await receive()
+    except TimeoutError:
+        raise ProblemError(TOO_SLOW, f"nothing arrived for {PATIENCE:g} seconds") from None
+    if message["type"] == "http.disconnect":
+        raise ProblemError(TOO_SLOW, "the rest of the request never arrived")
+    return message.get("body", b""), message.get("more_body", False)
+
+
+def _too_large(bound: int) -> ProblemError:
+    return ProblemError(TOO_LARGE, f"a body has at most {bound:,} bytes here")
+
+
+def _given_again(body: bytes, receive: Receive) -> Receive:
+    """Return what gives a body in one piece, and after it what else is received."""
+    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def given() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return given

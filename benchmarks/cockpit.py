@@ -1,0 +1,163 @@
+"""Measures how fast what is seen of a large crawl is answered, over a loopback socket.
+
+    python -m benchmarks.cockpit [--pages N] [--queued N] [--times N] --json FILE
+
+The crawl is that of ``benchmarks.cockpit_crawl``: 100,000 pages that were captured and 500,000 URLs that wait, unless
+other numbers are given. ``aah serve`` runs as its users run it, in a process of its own. Each view is asked so many
+times over one connection, 40 times a second at most, which is what the service allows; the first two do not count.
+
+- ``VIEWS`` are the views, each with its path. Paths are made for the crawl: ``{record}`` is the record of a page,
+  ``{url}`` and ``{iri}`` are that of one that was captured several times and of an object of it, quoted.
+- ``p50_ms`` and ``p99_ms`` are of a request, ``bytes`` of an answer's body.
+- Of ``index``, the row of the first build, ``p50_ms`` is the processor time for a page, and ``bytes`` the index's size.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from http.client import HTTPConnection
+from multiprocessing import get_context
+from pathlib import Path
+from statistics import quantiles
+from urllib.parse import quote
+
+from aahcrawler.layout import INDEXES, PAGES
+from aahcrawler.page_index import IndexBuilder, IndexFile
+from aahcrawler.urls import queue_of
+from benchmarks.cockpit_crawl import CRAWL, crawl_folder, running
+from benchmarks.cockpit_pages import EDITED, Shape, invented
+from benchmarks.results import Row, report
+from benchmarks.service import served
+
+PACE = 1 / 40
+"""Seconds from one request to the next at least."""
+API = f"/v1/crawls/{CRAWL}"
+VIEWS: Mapping[str, str] = {
+    "crawls": "/v1/crawls",
+    "pages": f"{API}/pages",
+    "pages, 500 at a time": f"{API}/pages?limit=500",
+    "pages of an application": f"{API}/pages?application=phpBB&role=terminal",
+    "pages of a site": f"{API}/pages?site=varhaven7.example",
+    "pages with a text in their URL": f"{API}/pages?text=t%3D4242",
+    "pages with a text in no URL": f"{API}/pages?text=nowhere-at-all",
+    "pages with errors": f"{API}/pages?status=4",
+    "traps": f"{API}/pages?trap=any&relevant=true",
+    "one page": f"{API}/pages/{{record}}",
+    "captures of a URL": f"{API}/captures?url={{url}}",
+    "two captures side by side": f"{API}/captures/difference?before={{before}}&after={{after}}",
+    "objects": f"{API}/objects",
+    "objects of a type": f"{API}/objects?type=comment",
+    "objects by a frequent word": f"{API}/objects?words=water",
+    "objects by words": f"{API}/objects?words=%22storm+surge%22+correction",
+    "objects by words and type": f"{API}/objects?type=article&words=flood+dyke",
+    "objects without author": f"{API}/objects?type=reply&lacking=author",
+    "counts of objects": f"{API}/objects/counts",
+    "versions of an object": f"{API}/objects/versions?iri={{iri}}",
+    "course": f"{API}/series",
+    "counts of pages": f"{API}/counts",
+}
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--pages", type=int, default=Shape().pages)
+    parser.add_argument("--queued", type=int, default=Shape().queued)
+    parser.add_argument("--times", type=int, default=200, help="how often each view is asked")
+    parser.add_argument("--json", type=Path)
+    given = parser.parse_args()
+    shape = Shape(given.pages, given.queued)
+    report(measure(crawl_folder(shape), shape, given.times), given.json)
+
+
+def measure(folder: Path, shape: Shape, times: int) -> list[Row]:
+    """Return the rows of all views of a crawl that was made."""
+    rows = [built(folder, shape)]
+    with serving(folder) as connection:
+        filled = paths(connection, shape)
+        for name, path in filled.items():
+            rows.append(asked(connection, name, path, times))
+    return rows
+
+
+def built(folder: Path, shape: Shape) -> Row:
+    """Make the index of pages anew, and return what that took."""
+    context = get_context("spawn")
+    with context.Pool(1) as pool:
+        spent = pool.apply(build, (folder,))
+    size = (folder / INDEXES / PAGES).stat().st_size
+    cost = spent / shape.pages * 1000
+    return {"view": "index, a page", "p50_ms": cost, "p99_ms": None, "bytes": size}
+
+
+def build(folder: Path) -> float:
+    """Make the index of pages anew; return the seconds of processor time."""
+    file = IndexFile(folder)
+    file.remove()
+    queue_of("http://a.example/")  # The list of public suffixes is read once.
+    began = time.process_time()
+    with IndexBuilder(folder, file) as builder:
+        while builder.step():
+            pass
+    return time.process_time() - began
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[HTTPConnection]:
+    """Serve a crawl whose frontier this process keeps; yield a connection."""
+    with ExitStack() as stack:
+        stack.enter_context(running(folder))
+        port, _ = stack.enter_context(served(folder))
+        connection = HTTPConnection("127.0.0.1", port, timeout=120)
+        stack.callback(connection.close)
+        yield connection
+
+
+def paths(connection: HTTPConnection, shape: Shape) -> dict[str, str]:
+    """Return the views with their paths, filled in for a crawl."""
+    page = next(page for at in range(shape.pages - 1, 0, -1) if (page := invented(shape, at)).again == EDITED)
+    url = quote(page.url, safe="")
+    captures = [each["record"] for each in get(connection, f"{API}/captures?url={url}")["captures"]]
+    told = {
+        "url": url,
+        "iri": quote(page.objects[0].iri if page.objects else page.url, safe=""),
+        "record": captures[0],
+        "before": captures[-1],
+        "after": captures[0],
+    }
+    return {name: path.format(**told) for name, path in VIEWS.items()}
+
+
+def get(connection: HTTPConnection, path: str) -> dict[str, list[dict[str, str]]]:
+    """Return the JSON at a path."""
+    status, body = fetched(connection, path)
+    assert status == 200, (path, status, body[:300])
+    found: dict[str, list[dict[str, str]]] = json.loads(body)
+    return found
+
+
+def fetched(connection: HTTPConnection, path: str) -> tuple[int, bytes]:
+    """Return the status and body of an answer."""
+    connection.request("GET", path)
+    answer = connection.getresponse()
+    return answer.status, answer.read()
+
+
+def asked(connection: HTTPConnection, name: str, path: str, times: int) -> Row:
+    """Return the row of a view."""
+    spent: list[float] = []
+    body = b""
+    for _ in range(times + 2):
+        began = time.perf_counter()
+        status, body = fetched(connection, path)
+        spent.append(time.perf_counter() - began)
+        time.sleep(max(0.0, PACE - spent[-1]))
+        assert status == 200, (path, status, body[:300])
+    cuts = quantiles(spent[2:], n=100)
+    return {"view": name, "p50_ms": cuts[49] * 1000, "p99_ms": cuts[98] * 1000, "bytes": len(body)}
+
+
+if __name__ == "__main__":
+    main()

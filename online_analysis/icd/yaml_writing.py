@@ -1,0 +1,135 @@
+"""Values as an ICD's YAML writes them: texts in quotes where they need them, lists in one line where they fit."""
+
+import io
+import json
+import re
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime, timedelta
+from typing import Any, Final
+
+import yaml as loader
+from ruamel.yaml import YAML
+from ruamel.yaml.resolver import VersionedResolver
+
+from online_analysis.icd.units import format_duration
+from online_analysis.icd.yaml_layout import quotes
+from online_analysis.icd.yaml_source import LOADER, NOTHING, Value
+
+WIDEST: Final = 110
+"""Columns of a line; longer lists are written an entry a line."""
+_ALWAYS_IN_LINES: Final = frozenset({"seeds"})
+_PLAIN: Final = re.compile(r"[^\W_][\w'’./?=&+~%@-]*(?::?[ :/]?[\w'’./?=&+~%@-]+)*")
+"""Texts of which no parser thinks anything but that they are texts."""
+
+
+class _Texts(VersionedResolver):
+    """Takes every plain scalar for a text, as the loader of ICDs does."""
+
+    @property
+    def versioned_resolver(self) -> Any:
+        """No kinds of values that scalars are recognised as by how they look."""
+        return {}
+
+
+def plain_value(value: object) -> Value:
+    """Return a value as an ICD is read: texts, lists and mappings. Raise TypeError for one that no ICD has.
+
+    >>> plain_value({"pages": 10, "time": timedelta(hours=2), "forms": True})
+    {'pages': '10', 'time': '7200 s', 'forms': 'true'}
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str | int | float):
+        return str(value)
+    if isinstance(value, timedelta):
+        return format_duration(value)
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return {str(name): plain_value(inner) for name, inner in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, bytes):
+        return [plain_value(inner) for inner in value]
+    raise TypeError(f"no ICD holds a {type(value).__name__}")
+
+
+def scalar(text: str) -> str:
+    """Return a text as the loader reads it back wherever it stands, in quotes where it needs them.
+
+    >>> scalar("solar power"), scalar("200"), scalar("null"), scalar("*://example.org/*"), scalar("a: b")
+    ('solar power', '200', '"null"', '"*://example.org/*"', '"a: b"')
+    """
+    return text if _is_plain(text) else quoted(text)
+
+
+def quoted(text: str) -> str:
+    """Return a text in double quotes."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\x7f")
+
+
+def _is_plain(text: str) -> bool:
+    if text in NOTHING:
+        return False
+    if _PLAIN.fullmatch(text) and ": " not in text:
+        return True
+    yaml = YAML()
+    yaml.Resolver, yaml.width = _Texts, 10**9
+    yaml.default_flow_style = True
+    written = io.StringIO()
+    yaml.dump([text], written)
+    return written.getvalue() == f"[{text}]\n" and _is_read_back(f"- {text}", text) and _is_read_back(f"[{text}]", text)
+
+
+def _is_read_back(yaml_text: str, text: str) -> bool:
+    """Return whether the loader of ICDs reads a list of one plain text, beside what YAML 1.2 says of it."""
+    try:
+        node = loader.compose(yaml_text, Loader=LOADER)
+    except loader.YAMLError:
+        return False
+    entries = node.value if isinstance(node, loader.SequenceNode) else []
+    return [(entry.value, quotes(entry)) for entry in entries] == [(text, "")]
+
+
+def in_flow(value: Value) -> str:
+    """Return a value on one line.
+
+    >>> in_flow({"name": "near", "require": {"any": ["a", "b"]}})
+    '{name: near, require: {any: [a, b]}}'
+    """
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{scalar(name)}: {in_flow(inner)}' for name, inner in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(in_flow, value))}]"
+    return "" if value is None else scalar(value)
+
+
+def after_name(name: str, value: Value, column: int) -> str:
+    r"""Return what follows ``name:`` in a block whose names stand in a column; lines end with a line feed each.
+
+    >>> after_name("pages", "10", 2), after_name("seeds", ["http://a.test/"], 0)
+    (' 10', '\n  - http://a.test/')
+    """
+    flow = in_flow(value)
+    is_section = isinstance(value, dict) and value and column == 0
+    is_list = isinstance(value, list) and value and name in _ALWAYS_IN_LINES
+    if not isinstance(value, dict | list) or not value or not (is_section or is_list or _is_wide(flow, column, name)):
+        return f" {flow}"
+    inner = column + 2
+    if isinstance(value, dict):
+        lines = (f"{scalar(key)}:{after_name(key, each, inner)}" for key, each in value.items())
+    else:
+        lines = (f"-{after_dash(each, inner)}" for each in value)
+    return "".join(f"\n{' ' * inner}{line}" for line in lines)
+
+
+def after_dash(value: Value, column: int) -> str:
+    """Return what follows the dash of an entry of a list, where dashes stand in a column."""
+    flow = in_flow(value)
+    if not isinstance(value, dict) or not value or not _is_wide(flow, column, ""):
+        return f" {flow}"
+    inner = column + 2
+    lines = (f"{scalar(key)}:{after_name(key, each, inner)}" for key, each in value.items())
+    return " " + f"\n{' ' * inner}".join(lines)
+
+
+def _is_wide(flow: str, column: int, name: str) -> bool:
+    return column + len(name) + 2 + len(flow) > WIDEST

@@ -1,0 +1,111 @@
+"""The queue of a crawl that does not run, looked at by a service."""
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from aahcrawler.crawl.directory.folder import CrawlFolder
+from aahcrawler.frontier.protocol import Offer
+from aahcrawler.frontier.server.server_process import lent_at, served_at
+from aahcrawler.frontiers import server_of
+from aahcrawler.layout import FRONTIER
+from aahcrawler.service.catalog.crawl_catalog import Catalog
+from aahcrawler.service.catalog.gateway import Gateway
+from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.web.problems import ProblemError
+from online_analysis.icd import Icd
+from tests.crawl.crawling import until
+from tests.service.asking import begun, running
+
+IDLE = 0.6
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "crawl"
+
+
+@pytest.fixture
+def icd(folder: Path) -> Icd:
+    icd = begun(folder, output=str(folder))
+    with running(folder, icd) as frontier:
+        frontier.offer([Offer("http://a.test/", "a.test", 0.5)])
+    return icd
+
+
+@pytest.fixture
+def reach(folder: Path, icd: Icd) -> Iterator[Reach]:
+    assert icd.id == "test"
+    reach = Reach(Catalog([folder]), Gateway(None, IDLE))
+    yield reach
+    reach.close()
+
+
+def test_a_crawl_at_rest_is_reached_for_as_long_as_it_is_looked_at(reach: Reach, folder: Path) -> None:
+    crawl = reach.crawl("test")
+    for _ in range(2):
+        with reach.frontier(crawl) as frontier:
+            assert [offer.url for offer in frontier.iterate(5)] == ["http://a.test/"]
+        assert lent_at(folder / FRONTIER) is not None
+        assert served_at(folder / FRONTIER) is None
+    until(lambda: lent_at(folder / FRONTIER) is None)
+    with reach.frontier(crawl) as frontier:
+        assert frontier.counts().queues == 1
+
+
+def test_posts_are_not_taken_although_the_server_is_lent(reach: Reach) -> None:
+    crawl = reach.crawl("test")
+    with (
+        reach.frontier(crawl),
+        pytest.raises(ProblemError, match="not running"),
+        reach.gateway.frontier(crawl, to_post=True),
+    ):
+        pass
+
+
+def test_one_that_is_about_to_start_is_let_go_at_once_and_not_lent_again(reach: Reach, folder: Path, icd: Icd) -> None:
+    crawl = reach.crawl("test")
+    with reach.frontier(crawl):
+        pass
+    reach.gateway.release(crawl)
+    assert lent_at(folder / FRONTIER) is None
+    with pytest.raises(ProblemError, match="test does not serve"), reach.frontier(crawl):
+        pass
+    with running(folder, icd), reach.frontier(crawl) as frontier:
+        assert frontier.counts().queues == 1
+
+
+def test_a_crawl_that_is_started_elsewhere_gets_its_folder(reach: Reach, folder: Path, icd: Icd) -> None:
+    crawl = reach.crawl("test")
+    is_over = threading.Event()
+
+    def look() -> None:
+        while not is_over.wait(0.05):
+            try:
+                with reach.frontier(crawl):
+                    pass
+            except ProblemError:
+                continue
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    until(lambda: lent_at(folder / FRONTIER) is not None)
+    began = time.monotonic()
+    opened = CrawlFolder.open(icd)
+    try:
+        assert opened.is_first
+        assert time.monotonic() - began < 5.0
+    finally:
+        is_over.set()
+        looking.join()
+        opened.close()
+
+
+def test_a_server_that_another_uses_stays(reach: Reach, folder: Path) -> None:
+    with reach.frontier(reach.crawl("test")):
+        pass
+    with server_of(folder) as address:
+        assert address == lent_at(folder / FRONTIER)
