@@ -13,6 +13,8 @@ from aahcrawler.replay.link_colours import LEGEND
 from aahcrawler.replay.recorded_answers import RecordedAnswer
 from aahcrawler.replay.shown_text import markup_of
 
+# The negative margin does nothing where blocks stand one above the other. Where a page sets its parts side by side, it
+# keeps the banner from taking their room.
 _HOST: Final = ";".join(
     f"{each}!important"
     for each in (
@@ -21,11 +23,14 @@ _HOST: Final = ";".join(
         "position:relative",
         "z-index:2147483647",
         "flex:none",
-        "align-self:stretch",
+        "align-self:start",
+        "justify-self:start",
+        "width:100%",
         "grid-column:1/-1",
         "order:-2147483648",
         "clear:both",
         "margin:0 0 8px",
+        "margin-inline-end:-100%",
         "contain:content",
     )
 )
@@ -43,8 +48,7 @@ a{color:#0b4f80;text-decoration:underline;text-underline-offset:2px}
 a:focus-visible{outline:3px solid #0b4f80;outline-offset:2px}
 .off{color:#566573}
 .url{font:13px/1.45 ui-monospace,Menlo,Consolas,monospace;color:#33424f;unicode-bidi:isolate}
-.note{color:#33424f}
-.legend i{display:inline-block;font-style:normal;color:#111;padding:0 6px;margin-left:4px}
+.note{color:#33424f;line-height:1.7}
 """
 _LONGEST_URL: Final = 200
 
@@ -110,7 +114,8 @@ def _notes(asked: Address, answer: RecordedAnswer, told: Told) -> list[str]:
     if told.objects is not None:
         found, number = told.objects
         noun = "web object" if number == 1 else "web objects"
-        notes.append(f"{found} of {number} {noun} outlined; the others were not found on the page as shown.")
+        missing = "" if found == number else "; what is missing was not found on the page as shown"
+        notes.append(f"{found} of {number} {noun} outlined{missing}.")
     if told.scored:
         notes.append(LEGEND)
     return notes
