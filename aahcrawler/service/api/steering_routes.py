@@ -24,7 +24,7 @@ Operator = Annotated[Caller, Depends(needs(Role.OPERATE))]
 AskedUrl = Annotated[str, Query(max_length=4 * MAX_LENGTH, examples=["https://forum.example.org/"])]
 OF_CRAWLS = problem_responses(problems.NO_CRAWL, problems.CONFLICT, problems.NOT_RUNNING)
 _OF_RULES = problem_responses(problems.NO_CRAWL, problems.BAD_RULE, problems.NOT_RUNNING)
-_OF_URLS = problem_responses(problems.NO_URL, problems.BAD_URL, problems.CONFLICT, problems.NOT_RUNNING)
+_OF_URLS = problem_responses(problems.NO_URL, problems.BAD_URL, problems.CONFLICT, problems.OVER, problems.NOT_RUNNING)
 
 
 def steering_routes(helm: Helm) -> APIRouter:
