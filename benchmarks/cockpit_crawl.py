@@ -50,7 +50,6 @@ from aahcrawler.scores import Findings, Leads, ScoreLog, Source, Terms
 from aahcrawler.urls import queue_of
 from benchmarks.cockpit_pages import (
     BEGUN,
-    EDITED,
     RELEVANT_AT,
     TOPIC,
     UNCHANGED,
@@ -234,9 +233,8 @@ def _writing(folder: Path, icd: Icd, shape: Shape, clock: _Clock) -> Iterator[_W
 
 def _take(writers: _Writers, page: InventedPage, stats: Stats) -> str:
     """Write all that a crawl keeps of a page; return the line of the log."""
-    former = writers.history.former(page.url) if page.again or page.shape.crawl > 1 else None
-    again = page.again if former is not None else ""
-    original = former.original if former is not None and again == UNCHANGED else None
+    former = writers.history.former(page.url) if page.again else None
+    original = former.original if former is not None and page.again == UNCHANGED else None
     told = _metadata(page)
     with BytesIO(_response(page)) as response:
         exchange = _exchange(page, response)
@@ -244,21 +242,22 @@ def _take(writers: _Writers, page: InventedPage, stats: Stats) -> str:
             exchange, Identified("text/html", "en"), original=original, metadata=metadata.write(told)
         )
         writers.history.add(HistoryRecord.of(capture, exchange, page.shape.crawl, original=original, metadata=told))
-    described = _description(page, capture, former.record_id if former is not None and again else None)
+    described = _description(page, capture, None if former is None else former.record_id)
     writers.objects.write(described, () if described.unchanged else page.objects, page.containers)
     writers.scores.judged(_findings(page))
     _refuse(writers, page)
     if page.number % _IMAGE == 0 and page.status == 200:
         _write_image(writers, page)
-    stats.merge(_counted(page))
-    became = {UNCHANGED: "unchanged", EDITED: "changed"}.get(again, "new" if page.status == 200 else "page")
+    became = "unchanged" if described.unchanged else "changed" if former else "new" if page.status == 200 else "page"
+    stats.merge(_counted(page, became))
     return f"{_written(page.fetched_at)} INFO crawl.response.handler {page.url} {page.status} {became}\n"
 
 
 def _description(page: InventedPage, capture: Capture, former: str | None) -> CaptureDescription:
+    """Return the description of a capture; ``former`` is the id of the page's capture before, if there is one."""
     application, level, role = page.described
-    is_unchanged = page.again == UNCHANGED and former is not None
-    edited = tuple(each.iri for each in page.objects[:1]) if page.again == EDITED and former is not None else ()
+    is_changed = former is not None and not capture.revisit
+    edited = tuple(each.iri for each in page.objects[:1]) if is_changed else ()
     return CaptureDescription(
         iri=capture.record_id,
         url=page.url,
@@ -274,8 +273,8 @@ def _description(page: InventedPage, capture: Capture, former: str | None) -> Ca
         depth=1 + page.number % 6,
         via="" if page.number == 0 else page_url(page.number // 2),
         crawl=vocabulary.crawl(CRAWL, page.shape.crawl),
-        unchanged=former if is_unchanged else None,
-        revision_of=former if edited else None,
+        unchanged=former if capture.revisit else None,
+        revision_of=former if is_changed else None,
         changes=Changes(edited=edited) if edited else None,
         trap=page.trap,
         reader=READER,
@@ -361,7 +360,7 @@ def _sha1(body: bytes) -> bytes:
     return hashlib.sha1(body, usedforsecurity=False).digest()
 
 
-def _counted(page: InventedPage) -> dict[str, float]:
+def _counted(page: InventedPage, became: str) -> dict[str, float]:
     """Return what a page adds to the counts of a crawl."""
     application, _, role = page.described
     counts: dict[str, float] = {"requests": 1, "answers": 1, f"status:{page.status}": 1, "seconds": 0.1}
@@ -369,8 +368,8 @@ def _counted(page: InventedPage) -> dict[str, float]:
         return counts
     counts |= {"pages": 1, "relevant": int(bool(page.is_relevant)), "bytes": len(page.body), "type:text/html": 1}
     counts |= {f"application:{application or 'unknown'}": 1, f"level:{role or 'none'}": 1}
-    counts["unchanged" if page.again == UNCHANGED else "changed" if page.again == EDITED else "new"] = 1
-    for each in () if page.again == UNCHANGED else page.objects:
+    counts[became] = 1
+    for each in () if became == "unchanged" else page.objects:
         counts["objects"] = counts.get("objects", 0) + 1
         counts[f"object:{each.type}"] = counts.get(f"object:{each.type}", 0) + 1
     counts |= {f"refused:{reason}": len(places) for reason, places in page.refused.items()}

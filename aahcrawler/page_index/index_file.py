@@ -24,12 +24,10 @@ CREATE TABLE capture (
   trap TEXT, is_page INTEGER NOT NULL, is_requisite INTEGER NOT NULL, objects INTEGER NOT NULL, method TEXT NOT NULL,
   read_at TEXT NOT NULL, segment INTEGER NOT NULL, place INTEGER NOT NULL
 );
-CREATE INDEX capture_at ON capture (at, id) WHERE NOT is_requisite;
+CREATE INDEX capture_at ON capture (
+  at, id, url, status, application, level, role, relevant, site, trap, crawl, is_requisite
+);
 CREATE INDEX capture_url ON capture (url, at);
-CREATE INDEX capture_site ON capture (site, at, id) WHERE NOT is_requisite;
-CREATE INDEX capture_application ON capture (application, at, id) WHERE NOT is_requisite;
-CREATE INDEX capture_other ON capture (at, id) WHERE status >= 300 AND NOT is_requisite;
-CREATE INDEX capture_trap ON capture (trap, at, id) WHERE trap IS NOT NULL;
 CREATE INDEX capture_unchanged ON capture (unchanged) WHERE unchanged IS NOT NULL;
 CREATE TABLE judged (
   url INTEGER NOT NULL, at INTEGER NOT NULL, segment INTEGER NOT NULL, place INTEGER NOT NULL,
@@ -50,7 +48,7 @@ CREATE TABLE deletion (
   crawl INTEGER NOT NULL, former TEXT
 );
 CREATE VIRTUAL TABLE words USING fts5(
-  title, author, excerpt, content = 'object', content_rowid = 'id', tokenize = "unicode61 remove_diacritics 2"
+  type, title, author, excerpt, content = 'object', content_rowid = 'id', tokenize = "unicode61 remove_diacritics 2"
 );
 CREATE TABLE tally (
   crawl INTEGER NOT NULL, topic TEXT NOT NULL, name TEXT NOT NULL, n INTEGER NOT NULL, PRIMARY KEY (crawl, topic, name)

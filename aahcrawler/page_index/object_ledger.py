@@ -142,15 +142,16 @@ class ObjectLedger:
     def _count(self, number: int, values: tuple[str | None, ...]) -> None:
         kind, _, title, author, date, excerpt, *_ = values
         self._base.execute(
-            "INSERT INTO words (rowid, title, author, excerpt) VALUES (?, ?, ?, ?)", (number, title, author, excerpt)
+            "INSERT INTO words (rowid, type, title, author, excerpt) VALUES (?, ?, ?, ?, ?)",
+            (number, kind, title, author, excerpt),
         )
         self._tally_fields(kind or "", (title, author, date), 1)
 
     def _discount(self, number: int, known: Iterable[str | None]) -> None:
         kind, _, title, author, date, excerpt, *_ = known
         self._base.execute(
-            "INSERT INTO words (words, rowid, title, author, excerpt) VALUES ('delete', ?, ?, ?, ?)",
-            (number, title, author, excerpt),
+            "INSERT INTO words (words, rowid, type, title, author, excerpt) VALUES ('delete', ?, ?, ?, ?, ?)",
+            (number, kind, title, author, excerpt),
         )
         self._tally_fields(kind or "", (title, author, date), -1)
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from uuid import uuid4
 
@@ -27,6 +28,7 @@ from aahcrawler.layout import (
     INDEXES,
     NQUADS,
     OBJECTS,
+    PAGES,
     REDEFINING,
     REFUSAL_LOG,
     REFUSALS_INDEX,
@@ -258,7 +260,7 @@ def _rewrite_derived(crawl: Path, journal: _Journal) -> None:
     """Make anew what is derived from the archive, or delete what the next command makes anew."""
     for suffix in ("", "-wal", "-shm", "-journal"):
         (crawl / INDEXES / (HISTORY + suffix)).unlink(missing_ok=True)
-    for path in (crawl / INDEXES).glob(f"{REFUSALS_INDEX}*"):
+    for path in chain.from_iterable((crawl / INDEXES).glob(f"{name}*") for name in (PAGES, REFUSALS_INDEX)):
         path.unlink(missing_ok=True)
     rebuild(crawl / ARCHIVE, crawl / INDEXES)
     names = [url.encode() for url in (*journal.tombstone.urls, *journal.tombstone.prefixes)]

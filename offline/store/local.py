@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Self
 
@@ -121,6 +121,28 @@ class LocalStore:
             return f"process {int((self._folder / _OWNER).read_text('ascii'))} is using this store"
         except (OSError, ValueError):
             return "another process is using this store"
+
+
+@contextmanager
+def reading(folder: Path, patience: float = 2.0) -> Iterator[ox.Store]:
+    """Lend the store in a folder to be asked alone, where nobody loads into it; it is not made where there is none.
+
+    Where nothing can be written in the folder nobody loads into it. Raises ``StoreError``, also where another process
+    does not end within ``patience`` seconds.
+    """
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(FileLock(folder / _LOCK, timeout=patience))
+        except Timeout:
+            raise StoreError("the store is being loaded, or others are asking; ask again in a moment") from None
+        except OSError:
+            pass
+        try:
+            store = ox.Store.read_only(str(folder / _DATABASE))
+        except (OSError, RuntimeError) as error:
+            raise StoreError(_refused(folder / _DATABASE, error)) from error
+        yield store
+        del store
 
 
 def _refused(database: Path, error: Exception) -> str:

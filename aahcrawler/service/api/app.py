@@ -23,6 +23,7 @@ from aahcrawler.service.api.posted_items import Answer, Item, Outcome, Result, r
 from aahcrawler.service.api.problem_responses import problem_responses
 from aahcrawler.service.api.queue_routes import queue_routes
 from aahcrawler.service.api.request_bodies import Limits, parse_whole, read_stream, read_whole
+from aahcrawler.service.api.sparql_routes import sparql_routes
 from aahcrawler.service.api.steering_routes import steering_routes
 from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
 from aahcrawler.service.catalog.reach import Reach
@@ -101,6 +102,7 @@ def _topics(instruments: Instruments) -> tuple[APIRouter, ...]:
         queue_routes(reach, instruments.states),
         live_routes(instruments.live),
         page_routes(reach, instruments.indexes),
+        sparql_routes(reach, instruments.answers),
         definition_routes(helm),
         steering_routes(helm),
     )

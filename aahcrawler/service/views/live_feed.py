@@ -146,6 +146,11 @@ class LiveFeed:
                 self._channels.pop(name, None)
                 channel.reader.cancel()
 
+    @property
+    def is_over(self) -> bool:
+        """Whether streams are to end, since the service does."""
+        return self._is_closed
+
     def end(self) -> None:
         """End all streams."""
         self._is_closed = True

@@ -10,13 +10,12 @@ from pydantic import BaseModel, ConfigDict
 
 from aahcrawler.event_index import EventSearchError, match_expression
 from aahcrawler.service.views.page_indexes import Asked, Progress
-from aahcrawler.service.views.page_list import COUNTED, place_of
+from aahcrawler.service.views.page_list import COUNTED, Condition, place_of
 from aahcrawler.service.web.problems import Kind, ProblemError
 
 BAD_SEARCH: Final = Kind("invalid-search", HTTPStatus.BAD_REQUEST, "Nothing that can be looked for")
 Lacking = Literal["title", "author", "date"]
 _SELECT: Final = "SELECT object.*, record, fetched_at FROM object JOIN capture ON capture.id = object.capture"
-_Condition = tuple[str, tuple[str | int, ...]]
 
 
 class ObjectShown(BaseModel):
@@ -89,10 +88,10 @@ class ObjectFilter:
     lacking: Lacking | None = None
     deleted: bool | None = None
 
-    def conditions(self) -> Iterator[_Condition]:
+    def conditions(self) -> Iterator[Condition]:
         """Yield conditions in SQL, each with its values. Raise ``ProblemError`` where nothing can be looked for."""
         if self.words:
-            yield "object.id IN (SELECT rowid FROM words WHERE words MATCH ?)", (_expression(self.words),)
+            yield "words MATCH ?", (_expression(self.words, self.type),)
         if self.type:
             yield "object.type = ?", (self.type,)
         if self.lacking is not None:
@@ -104,13 +103,21 @@ class ObjectFilter:
 def object_list(asked: Asked, wanted: ObjectFilter, after: str = "", limit: int = 50) -> ObjectList:
     """Return at most so many objects, those behind a cursor. Raise ``ProblemError``."""
     conditions = list(wanted.conditions())
-    total, more = _total(asked.base, wanted, conditions)
-    behind: list[_Condition] = [("object.id < ?", place_of(after)[1:])] if after else []
-    rows = _rows(asked.base, _SELECT, [*conditions, *behind], f"ORDER BY object.id DESC LIMIT {limit + 1:d}")
-    shown = rows[:limit]
-    following = f"0.{shown[-1]['id']}" if len(rows) > limit else None
+    behind = place_of(after)[1] if after else None
+    found = _numbers(asked.base, wanted, conditions, COUNTED + 1)
+    total, more = min(len(found), COUNTED), len(found) > COUNTED
+    if not wanted.words and wanted.lacking is None and wanted.deleted is None:
+        total, more = _all(asked.base, wanted.type), False
+    shown = found if behind is None else [number for number in found if number < behind]
+    if behind is not None and len(shown) <= limit and len(found) > COUNTED:
+        column = "words.rowid" if wanted.words else "object.id"
+        shown = _numbers(asked.base, wanted, [*conditions, (f"{column} < ?", (behind,))], limit + 1)
     return ObjectList(
-        objects=tuple(map(object_shown, shown)), next=following, total=total, more=more, progress=asked.progress
+        objects=_objects(asked.base, shown[:limit]),
+        next=f"0.{shown[limit - 1]}" if len(shown) > limit else None,
+        total=total,
+        more=more,
+        progress=asked.progress,
     )
 
 
@@ -139,22 +146,40 @@ def object_shown(row: sqlite3.Row) -> ObjectShown:
     return ObjectShown(**{name: row[name] for name in ObjectShown.model_fields})
 
 
-def _total(base: sqlite3.Connection, wanted: ObjectFilter, conditions: Sequence[_Condition]) -> tuple[int, bool]:
-    if not wanted.words and wanted.lacking is None and wanted.deleted is None:
-        name, values = ("AND name = ?", (wanted.type,)) if wanted.type else ("", ())
-        counted = f"SELECT coalesce(sum(n), 0) FROM tally WHERE crawl = 0 AND topic = 'type' {name}"  # noqa: S608
-        return base.execute(counted, values).fetchone()[0], False
-    found = len(_rows(base, "SELECT 1 FROM object", conditions, f"LIMIT {COUNTED + 1:d}"))
-    return min(found, COUNTED), found > COUNTED
+def _all(base: sqlite3.Connection, kind: str) -> int:
+    """Return how many objects of a type there are, or of all with the empty one."""
+    name, values = ("AND name = ?", (kind,)) if kind else ("", ())
+    counted = f"SELECT coalesce(sum(n), 0) FROM tally WHERE crawl = 0 AND topic = 'type' {name}"  # noqa: S608
+    return int(base.execute(counted, values).fetchone()[0])
 
 
-def _rows(base: sqlite3.Connection, select: str, conditions: Sequence[_Condition], order: str) -> list[sqlite3.Row]:
+def _numbers(base: sqlite3.Connection, wanted: ObjectFilter, conditions: Sequence[Condition], limit: int) -> list[int]:
+    """Return the numbers of objects, those found last first."""
+    values = [value for _, given in conditions for value in given]
     where = f" WHERE {' AND '.join(condition for condition, _ in conditions)}" if conditions else ""
-    return base.execute(f"{select}{where} {order}", [value for _, given in conditions for value in given]).fetchall()
+    source, number = "object", "object.id"
+    if wanted.words:
+        is_text_alone = not wanted.type and wanted.lacking is None and wanted.deleted is None
+        source = "words" if is_text_alone else "words CROSS JOIN object ON object.id = words.rowid"
+        number = "words.rowid"
+    found = base.execute(
+        f"SELECT {number} FROM {source}{where} ORDER BY {number} DESC LIMIT ?",  # noqa: S608
+        (*values, limit),
+    )
+    return [row[0] for row in found]
 
 
-def _expression(words: str) -> str:
+def _objects(base: sqlite3.Connection, numbers: Sequence[int]) -> tuple[ObjectShown, ...]:
+    marks = ", ".join("?" * len(numbers))
+    rows = base.execute(f"{_SELECT} WHERE object.id IN ({marks}) ORDER BY object.id DESC", numbers)
+    return tuple(map(object_shown, rows))
+
+
+def _expression(words: str, kind: str) -> str:
+    """Return the expression of a search; the type is among what is looked for, which spares looking at the others."""
     try:
-        return match_expression(words)
+        wanted = f"{{title author excerpt}} : ({match_expression(words)})"
     except EventSearchError as error:
         raise ProblemError(BAD_SEARCH, str(error)) from error
+    named = kind.replace('"', " ")
+    return f'{wanted} AND type : "{named}"' if any(map(str.isalnum, named)) else wanted

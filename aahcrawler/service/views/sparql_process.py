@@ -1,0 +1,107 @@
+"""Answers SPARQL in a process of its own, which can be ended: a query may take any time and any memory.
+
+    python -m aahcrawler.service.views.sparql_process
+
+Each line of the input is a request in JSON: ``store`` (the folder of a store), ``query``, ``rows`` and ``bytes`` (how
+many an answer may have). Each answer is a line of JSON, ``fault`` (empty, or a word for what went wrong) and ``size``,
+and so many bytes: SPARQL results in JSON, or words on the fault.
+"""
+
+import io
+import json
+import resource
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from offline.store.answer_writer import write
+from offline.store.formats import AnswerFormat
+from offline.store.local import StoreError, reading
+from offline.store.queries import Answer, QueryError, Statements, Table, Term, ask
+
+MEMORY: Final = 2 << 30
+"""Bytes of address space that an answer may take beside what the process has at its beginning."""
+_FAULTS: Final = {QueryError: "query", StoreError: "store", MemoryError: "memory", OverflowError: "large"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """One query, and the bounds of its answer."""
+
+    store: Path
+    query: str
+    rows: int
+    bytes: int
+
+
+class _Bounded(io.StringIO):
+    """A text that raises ``OverflowError`` where it has more characters than an answer may have."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._left = most
+
+    def write(self, text: str, /) -> int:
+        """Take text."""
+        self._left -= len(text)
+        if self._left < 0:
+            raise OverflowError("the answer is too large; add LIMIT, or select fewer variables")
+        return super().write(text)
+
+
+def main() -> None:
+    """Answer until the input ends."""
+    _bound_memory()
+    answer_all(sys.stdin.buffer, sys.stdout.buffer)
+
+
+def answer_all(requests: BinaryIO, answers: BinaryIO) -> None:
+    """Answer one request after another."""
+    for line in requests:
+        told = json.loads(line)
+        fault, text = _answered(_Request(Path(told["store"]), told["query"], told["rows"], told["bytes"]))
+        body = text.encode("utf-8", "replace")
+        answers.write(json.dumps({"fault": fault, "size": len(body)}).encode() + b"\n" + body)
+        answers.flush()
+
+
+def _answered(request: _Request) -> tuple[str, str]:
+    """Return a word for what went wrong, empty for nothing, and the answer."""
+    try:
+        with reading(request.store) as store:
+            out = _Bounded(request.bytes)
+            write(_bounded(ask(store, request.query), request.rows), AnswerFormat.JSON, out)
+            return "", out.getvalue()
+    except (QueryError, StoreError, MemoryError, OverflowError) as error:
+        return _FAULTS[type(error)], str(error) or "the query takes too much memory; ask for less at once"
+
+
+def _bounded(answer: Answer, most: int) -> Answer:
+    match answer:
+        case Table(names, rows):
+            return Table(names, _at_most(rows, most))
+        case Statements():
+            raise QueryError("only rows and truths are answered here: write SELECT or ASK")
+        case _:
+            return answer
+
+
+def _at_most(rows: Iterator[tuple[Term | None, ...]], most: int) -> Iterator[tuple[Term | None, ...]]:
+    for count, row in enumerate(rows):
+        if count == most:
+            raise OverflowError(f"the answer has more than {most} rows; add LIMIT {most}, and OFFSET for the others")
+        yield row
+
+
+def _bound_memory() -> None:
+    with suppress(OSError, ValueError, IndexError):
+        pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
+        most = pages * resource.getpagesize() + MEMORY
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+if __name__ == "__main__":
+    main()
