@@ -14,6 +14,7 @@ from aahcrawler.authoring.commands import kb_app
 from aahcrawler.authoring.definition_commands import definition_app
 from aahcrawler.authoring.learned_commands import learned_app
 from aahcrawler.crawl.cluster.worker_commands import worker_app
+from aahcrawler.crawl.startup.dry_run_command import dry_run_app
 from aahcrawler.exits import MISTAKE, told
 from aahcrawler.layout import REMOVING
 from aahcrawler.operating.commands import frontier_app
@@ -33,6 +34,7 @@ app = typer.Typer(
 )
 icd_app = typer.Typer(help="Intelligent Crawl Definitions.", no_args_is_help=True)
 icd_app.add_typer(definition_app)
+icd_app.add_typer(dry_run_app)
 icd_app.add_typer(refine_app)
 app.add_typer(icd_app, name="icd")
 kb_app.add_typer(learned_app)
@@ -217,6 +219,33 @@ def report(
             typer.echo("\n".join(seed_lines(read_seeds(crawl))))
         else:
             typer.echo(write_report(crawl))
+
+
+@app.command()
+def cockpit(
+    crawls: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[CRAWL_FOLDER]...", help="Folders of crawls, or folders that hold some."),
+    ] = None,
+    host: Annotated[str, typer.Option("--host", help="The IP address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0 takes a free one.")] = 8390,
+    token_file: Annotated[
+        Path | None,
+        typer.Option("--token-file", help="A file with tokens and roles; without it AAH_SERVICE_TOKEN is read."),
+    ] = None,
+    name: Annotated[
+        str, typer.Option("--name", help="Where browsers find the cockpit, behind a proxy: https://cockpit.example.org")
+    ] = "",
+    replay_name: Annotated[
+        str, typer.Option("--replay-name", help="Another host name, for archived pages: https://replay.example.org")
+    ] = "",
+) -> None:
+    """Watch, steer and look at crawls in a browser, until Ctrl-C. The terminal shows a code to sign in with."""
+    from aahcrawler.service.cockpit_server import Published, serve_cockpit
+    from aahcrawler.service.server import Listening, RefusedToServeError
+
+    with told(RefusedToServeError):
+        serve_cockpit(crawls or [], Listening(host, port, token_file), Published(name, replay_name), typer.echo)
 
 
 @app.command()

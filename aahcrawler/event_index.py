@@ -66,6 +66,12 @@ class EventQuery:
     until: str = ""
 
 
+def read_line(line: bytes, crawl: int) -> Event | None:
+    """Read a line of the log of a crawl; None for one that begins no event, such as that of a traceback."""
+    found = _LINE.match(line.decode("utf-8", "replace").rstrip("\n"))
+    return Event(found[1], found[2], crawl, found[3], found[4]) if found else None
+
+
 def match_expression(text: str) -> str:
     """Return the FTS5 expression of a search: all words, none of those after a minus, phrases in quotes.
 
@@ -177,8 +183,8 @@ class EventIndex:
         rows: list[tuple[str, str, int, str, str]] = []
         while (line := file.readline(_LONGEST)) and (line.endswith(b"\n") or len(line) == _LONGEST):
             begin += len(line)
-            if found := _LINE.match(line.decode("utf-8", "replace").rstrip("\n")):
-                rows.append((found[1], found[2], crawl, found[3], found[4]))
+            if event := read_line(line, crawl):
+                rows.append((event.at, event.level, crawl, event.subsystem, event.message))
             if len(rows) >= _AT_ONCE:
                 self._write(rows, crawl, begin)
                 rows.clear()

@@ -16,9 +16,10 @@ _DROPPED: Final = frozenset(
         *("integrity", "nonce", "crossorigin", "referrerpolicy", "csp", "allow", "allowfullscreen", "credentialless"),
         *("manifest", "profile", "codebase", "archive", "classid", "code", "longdesc", "cite", "usemap", "imagesrcset"),
         *("imagesizes", "autofocus", "autoplay", "http-equiv", "xml:base", "itemid", "fetchpriority", "blocking"),
-        *("formenctype", "enctype", "is", "shadowrootmode", "shadowroot", "elementtiming", "datasrc", "vocab"),
+        *("formenctype", "enctype", "is", "shadowrootmode", "shadowroot", "elementtiming", "datasrc", "data"),
     }
 )
+_DROPPED_ELSEWHERE: Final = _DROPPED | {"srcdoc"}
 _MODIFIERS: Final = {
     **dict.fromkeys(("background", "lowsrc", "dynsrc", "poster", "icon"), Modifier.IMAGE),
     "srcset": Modifier.IMAGE,
@@ -45,9 +46,11 @@ class Linking(Protocol):
 
 def clean_attributes(element: Element, around: Linking) -> None:
     """Rewrite what leads elsewhere among the attributes of an element, and leave out what does anything else."""
+    # What a frame has for it has been rewritten; on other elements it means nothing.
+    unwanted = _DROPPED if element.tag in ("iframe", "frame") else _DROPPED_ELSEWHERE
     for name, value in element.attrib.items():
         lower = str(name).lower()
-        if lower.startswith("on") or lower in _DROPPED or _NAME.fullmatch(str(name)) is None:
+        if lower.startswith("on") or lower in unwanted or _NAME.fullmatch(str(name)) is None:
             del element.attrib[name]
         elif (modifier := _modifier(str(element.tag), lower, element, around)) is not None:
             _set(element, str(name), _linked(str(value), modifier, around))
@@ -60,8 +63,6 @@ def _modifier(tag: str, name: str, element: Element, around: Linking) -> Modifie
     if name == "src":
         media = element.getparent() if tag == "source" else None
         return Modifier.MEDIA if media is not None else _SOURCES.get(tag, Modifier.IMAGE)
-    if name == "data" and tag == "object":
-        return Modifier.FRAME
     if name in ("href", "xlink:href"):
         if tag in ("a", "area"):
             return around.linked

@@ -43,8 +43,7 @@ a{color:#0b4f80;text-decoration:underline;text-underline-offset:2px}
 a:focus-visible{outline:3px solid #0b4f80;outline-offset:2px}
 .off{color:#566573}
 .url{font:13px/1.45 ui-monospace,Menlo,Consolas,monospace;color:#33424f;unicode-bidi:isolate}
-.note{color:#33424f}
-.legend i{display:inline-block;font-style:normal;color:#111;padding:0 6px;margin-left:4px}
+.note{color:#33424f;line-height:1.7}
 """
 _LONGEST_URL: Final = 200
 
@@ -110,7 +109,8 @@ def _notes(asked: Address, answer: RecordedAnswer, told: Told) -> list[str]:
     if told.objects is not None:
         found, number = told.objects
         noun = "web object" if number == 1 else "web objects"
-        notes.append(f"{found} of {number} {noun} outlined; the others were not found on the page as shown.")
+        missing = "" if found == number else "; what is missing was not found on the page as shown"
+        notes.append(f"{found} of {number} {noun} outlined{missing}.")
     if told.scored:
         notes.append(LEGEND)
     return notes

@@ -76,14 +76,14 @@ class _Sheet:
                 self._function(text)
             case "at":
                 self._rule = _unescaped(text).lower()
-                self._out.append(f"@{text}")
+                self._out.append(f"@{_harmless(text)}")
             case "sign":
                 self._sign(text)
             case "comment":
                 # Names on both sides of a comment are two.
                 self._out.append("/**/" if self._out and self._out[-1][-1:].strip() else "")
             case _:
-                self._out.append(text)
+                self._out.append(_harmless(text))
 
     def _string(self, token: str) -> None:
         text = unquoted(token)
@@ -98,7 +98,7 @@ class _Sheet:
         name = _unescaped(written).lower()
         if name not in _SOURCES:
             self._open.append(name)
-            self._out.append(f"{written}(")
+            self._out.append(f"{_harmless(written)}(")
             return
         modifier = Modifier.STYLE if self._rule == "import" and not self._open else Modifier.IMAGE
         begin = _blanks(self._css, self._at)
@@ -150,6 +150,11 @@ def unquoted(token: str) -> str:
     if inner.endswith(token[0]) and not _ends_escaped(inner):
         inner = inner[:-1]
     return _unescaped(inner)
+
+
+def _harmless(name: str) -> str:
+    """Return a name in which no escaped sign begins a tag."""
+    return name.replace("\\<", "\\3c ")
 
 
 def _ends_escaped(inner: str) -> bool:

@@ -25,6 +25,7 @@ _DEEPEST: Final = 3
 """Documents within attributes of documents that are shown."""
 _LONGEST_INNER: Final = 1_000_000
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9:_.-]*")
+_UNSETTABLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _DOCTYPE: Final = re.compile(
     r"\A(?:\s|<!--.{0,5000}?-->|<\?[^>]{0,500}>)*+<!doctype\s+html\b([^>]{0,300})>", re.IGNORECASE | re.DOTALL
 )
@@ -102,7 +103,10 @@ class Rewritten:
 def rewrite_html(tree: HtmlElement, source: str, around: Surroundings) -> Rewritten:
     """Rewrite a parsed document, which is changed by it. ``source`` is its text, or the beginning of that."""
     rewritten = Rewritten(tree, _doctype(source))
-    for node in list(tree.iter()):
+    nodes = list(tree.iter())
+    for node in nodes:
+        _make_settable(node)
+    for node in nodes:
         if node is not tree and node.getparent() is None:
             continue  # It was within what has been dropped.
         if not isinstance(node.tag, str):
@@ -129,6 +133,19 @@ def _rewrite_element(element: Element, around: Surroundings, rewritten: Rewritte
     if prepare is not None:
         prepare(element, around)
     clean_attributes(element, around)
+
+
+def _make_settable(node: Element) -> None:
+    """Take characters out of a node that a parsed tree may hold, but that nobody may put into one again."""
+    if node.tail and _UNSETTABLE.search(node.tail):
+        node.tail = _settable(node.tail)
+    if not isinstance(node.tag, str):
+        return
+    if node.text and _UNSETTABLE.search(node.text):
+        node.text = _settable(node.text)
+    for name, value in node.attrib.items():
+        if _UNSETTABLE.search(str(value)) and _NAME.fullmatch(str(name)):
+            node.set(str(name), _settable(str(value)))
 
 
 def _is_unwanted(element: Element) -> bool:
@@ -266,7 +283,7 @@ def _style(element: Element, around: Surroundings) -> None:
     text = "".join(element.itertext()) if len(element) else element.text or ""
     for child in list(element):
         element.remove(child)
-    element.text = rewrite_css(text, around.link)
+    element.text = _settable(rewrite_css(text, around.link))
 
 
 def _stylesheet(element: Element, _: Surroundings) -> None:
@@ -301,6 +318,10 @@ _PREPARED: Final[dict[str, Callable[[Element, Surroundings], None]]] = {
     "button": _control,
 }
 _LINKED: Final = PAGES | {Modifier.FRAME}
+
+
+def _settable(text: str) -> str:
+    return _UNSETTABLE.sub("", text)
 
 
 def _is_picture(url: str) -> bool:

@@ -26,9 +26,9 @@ def _style(score: float) -> str:
     )
 
 
+_STEP: Final = "display:inline-block;white-space:nowrap;padding:0 6px 5px;margin-left:4px"
 LEGEND: Final = "Links by score: " + "".join(
-    f'<i class="aah-step" style="{_style(at / len(_STEPS))};padding:0 6px;margin-left:4px">'
-    f"{at / len(_STEPS):.1f}{'–1' if at == len(_STEPS) - 1 else '+'}</i>"
+    f'<span style="{_style(at / len(_STEPS))};{_STEP}">{at / len(_STEPS):.1f}–{(at + 1) / len(_STEPS):.1f}</span>'
     for at in range(len(_STEPS))
 )
 """An explanation of the colours, as HTML."""

@@ -4,6 +4,7 @@ A text that stands once on the page is there. Of one that stands several times, 
 near them, and by the order of the objects. Where that leaves a doubt, the object counts as not found.
 """
 
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -14,10 +15,10 @@ from lxml.etree import _Element as Element
 from aahcrawler.page.text import bare
 from aahcrawler.replay.page_text import PageText, Span
 
-_MOST_PLACES: Final = 200
 _MOST_LINES: Final = 2_000
 _SHORT: Final = 24
 """Letters up to which a text has to be all that an element holds."""
+_SHORT_NAME: Final = 5
 _GAP: Final = 4_000
 """Letters that may stand between the lines of one body, which the reading left out."""
 _QUOTES: Final = frozenset({"blockquote", "q", "cite"})
@@ -54,12 +55,13 @@ class _Search:
     def __init__(self, page: PageText) -> None:
         self._page = page
         self._taken: dict[int, Span] = {}
+        self._spans = _Spans()
 
     def found(self, objects: Sequence[ShownObject]) -> dict[int, Element]:
-        # A longer text may quote a shorter one, so that it has to be found first.
+        # A longer text may quote a shorter one, so that it has to be found first. Sorting leaves equals in their order.
         by_words = sorted(objects, key=lambda each: (-len(each.words), each.words))
         for words, group in groupby(by_words, key=lambda each: each.words):
-            alike = sorted(group, key=objects.index)
+            alike = list(group)
             if words:
                 self._place(alike, self._places(words, alike[0]))
         elements = {}
@@ -71,13 +73,13 @@ class _Search:
 
     def _places(self, words: str, sample: ShownObject) -> list[Span]:
         """Return the places of a text that no longer one holds."""
-        places = self._page.occurrences(words, _MOST_PLACES)
+        places = self._page.places(words)
         alone = [place for place in places if self._is_all(place)]
         if len(words) <= _SHORT or alone:
             places = alone
         elif not places and (gapped := self._gapped(sample.body)) is not None:
             places = [gapped]
-        places = [place for place in places if not any(_overlap(place, taken) for taken in self._taken.values())]
+        places = [place for place in places if not self._spans.within(place)]
         if not sample.body:
             headings = [place for place in places if self._is_heading(place)]
             return headings or places
@@ -98,13 +100,15 @@ class _Search:
             return
         near = {place: self._region(place, unquoted) for place in unquoted}
         for author, group in by_author.items():
-            self._settled(group, [place for place in unquoted if self._page.holds(near[place], author)])
+            self._settled(group, [place for place in unquoted if self._tells(near[place], author, place)])
 
     def _settled(self, alike: list[ShownObject], places: list[Span]) -> bool:
         if len(alike) != len(places) or (len(alike) > 1 and len({each.author for each in alike}) > 1):
             # Several authors are told apart by name even if the numbers agree.
             return False
-        self._taken.update((each.number, place) for each, place in zip(alike, places, strict=True))
+        for each, place in zip(alike, places, strict=True):
+            self._taken[each.number] = place
+            self._spans.add(place)
         return True
 
     def _region(self, place: Span, places: list[Span]) -> Element:
@@ -127,24 +131,28 @@ class _Search:
         holder = self._page.holder(span)
         if holder is None or holder.tag in ("body", "html"):
             return None
-        others = [taken for number, taken in self._taken.items() if number != each.number and taken != span]
         wanted = [words for words in (bare(each.author), bare(each.title)) if words]
-        best, count = holder, sum(self._page.holds(holder, words) for words in wanted)
+        best, count = holder, sum(self._tells(holder, words, span) for words in wanted)
         for element in self._page.around(holder):
-            own = self._page.span(element)
-            if any(_overlap(own, other) for other in others):
-                return None if element is holder and not self._is_all(span) else best
-            held = sum(self._page.holds(element, words) for words in wanted)
+            if self._spans.within(self._page.span(element)) > 1:
+                return None if element is holder else best
+            held = sum(self._tells(element, words, span) for words in wanted)
             if held > count:
                 best, count = element, held
         return best
+
+    def _tells(self, element: Element, words: str, body: Span) -> bool:
+        """Return whether a name or a title stands in an element beside a body; a short one as all of some element."""
+        begin, end = self._page.span(element)
+        places = (*self._page.places(words, begin, body[0]), *self._page.places(words, body[1], end))
+        return any(len(words) > _SHORT_NAME or self._is_all(place) for place in places)
 
     def _gapped(self, body: str) -> Span | None:
         """Return the one place where all lines of a text follow one another, with other text between them."""
         lines = [words for line in body.split("\n")[:_MOST_LINES] if (words := bare(line))]
         if len(lines) < 2 or sum(map(len, lines)) <= _SHORT:
             return None
-        found = [span for begin in self._page.occurrences(lines[0], _MOST_PLACES) if (span := self._from(begin, lines))]
+        found = [span for begin in self._page.places(lines[0]) if (span := self._from(begin, lines))]
         return found[0] if len(found) == 1 else None
 
     def _from(self, begin: Span, lines: list[str]) -> Span | None:
@@ -177,6 +185,23 @@ class _Search:
 
 
 _HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+
+
+class _Spans:
+    """Parts of a text that do not overlap."""
+
+    def __init__(self) -> None:
+        self._begins: list[int] = []
+        self._ends: list[int] = []
+
+    def add(self, span: Span) -> None:
+        """Take in one more."""
+        insort(self._begins, span[0])
+        insort(self._ends, span[1])
+
+    def within(self, span: Span) -> int:
+        """Return how many of them have something of another part."""
+        return bisect_left(self._begins, span[1]) - bisect_right(self._ends, span[0])
 
 
 def _overlap(one: Span, other: Span) -> bool:

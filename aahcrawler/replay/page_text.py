@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Iterator
+from typing import Final
 
 from lxml.etree import _Element as Element
 from lxml.etree import iterwalk
@@ -9,6 +10,8 @@ from lxml.etree import iterwalk
 from aahcrawler.page.text import UNREAD, bare
 
 Span = tuple[int, int]
+MOST_PLACES: Final = 200
+"""Places of one text that are looked at."""
 
 
 class PageText:
@@ -46,13 +49,13 @@ class PageText:
         """Return where the text of an element stands; nothing at the beginning for one that is not read."""
         return self._spans.get(element, (0, 0))
 
-    def occurrences(self, words: str, most: int) -> list[Span]:
-        """Return where a bare text stands, at most so many places that do not overlap."""
+    def places(self, words: str, begin: int = 0, end: int | None = None) -> list[Span]:
+        """Return where a bare text stands between two places: the first ones, which do not overlap."""
         found: list[Span] = []
-        at = self.text.find(words) if words else -1
-        while at >= 0 and len(found) < most:
+        at = self.text.find(words, begin, end) if words else -1
+        while at >= 0 and len(found) < MOST_PLACES:
             found.append((at, at + len(words)))
-            at = self.text.find(words, at + len(words))
+            at = self.text.find(words, at + len(words), end)
         return found
 
     def holder(self, span: Span) -> Element | None:
@@ -69,11 +72,6 @@ class PageText:
         while found is not None and found.tag not in ("body", "html"):
             yield found
             found = found.getparent()
-
-    def holds(self, element: Element, words: str) -> bool:
-        """Return whether a bare text stands in an element."""
-        begin, end = self.span(element)
-        return self.text.find(words, begin, end) >= 0
 
 
 def _within(inner: Span, outer: Span) -> bool:

@@ -15,13 +15,15 @@ from aahcrawler.archive.records import is_http
 from aahcrawler.archive.scanning import Header, timestamp
 from aahcrawler.archive.surt import surt
 from aahcrawler.layout import ARCHIVE, HISTORY, INDEXES
-from aahcrawler.page import PARSED_BYTES, Headers, Page
+from aahcrawler.page import Headers, Page
 from aahcrawler.page.decoding import decode_content
 from aahcrawler.replay.capture_lookup import CaptureLookup, Indexed, moment_of
 from aahcrawler.urls import canonicalize, resolve
 
 MOST_DECODED: Final = 1 << 26
 """Bytes of a payload that are read, and made of it, where it came in a content coding."""
+MOST_SHOWN: Final = 5_000_000
+"""Bytes of a page or a style sheet that are shown. One made to take long takes seconds and hundreds of megabytes."""
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _LOOKS = 10
 """Captures of a URL of which the records are read until one of them can be shown."""
@@ -131,8 +133,8 @@ class RecordedAnswers:
         return decoded.body, whole and decoded.complete
 
     def page(self, answer: RecordedAnswer) -> Page:
-        """Return the answer as a page, its beginning where it is larger than pages are read."""
-        body, whole = self.decoded(answer, PARSED_BYTES)
+        """Return the answer as a page, its beginning where it is larger than ``MOST_SHOWN``."""
+        body, whole = self.decoded(answer, MOST_SHOWN)
         return Page(answer.url, answer.status, answer.headers, body, answer.date, whole)
 
     def _answer(self, capture: Indexed) -> RecordedAnswer | None:

@@ -20,7 +20,7 @@ from aahcrawler.replay.door import Door
 from aahcrawler.replay.replayed_captures import Annotate, ReplayedCaptures, Shown, no_annotations
 
 ENTER: Final = "/enter"
-_AT_ONCE: Final = 4
+_AT_ONCE: Final = 3
 """Answers that are made at once, which bounds the memory."""
 _LISTED: Final = 100
 _LONGEST_FORM: Final = 4_096
@@ -124,7 +124,7 @@ class _ReplayApp:
             captures = self._known[folder] = ReplayedCaptures(folder, self._annotate)
         try:
             if address is not None:
-                return self._shown(captures.show(address))
+                return self._shown(captures.show(address), request.method)
             return self._listed(captures, unquote(name), request)
         except NoIndexError as error:
             return self._message(503, "No index", str(error))
@@ -140,8 +140,10 @@ class _ReplayApp:
         listed = captures.answers.lookup.listed(beginning, after, _LISTED, pages_only=pages_only)
         return self._own(own_pages.list_of_captures(crawl, beginning, listed, pages_only=pages_only))
 
-    def _shown(self, shown: Shown) -> Response:
-        return self._response(shown.status, shown.headers, shown.body)
+    def _shown(self, shown: Shown, method: str) -> Response:
+        # Of what is asked for its fields alone, nothing is read.
+        unread = method == "HEAD" and not isinstance(shown.body, bytes)
+        return self._response(shown.status, shown.headers, b"" if unread else shown.body)
 
     def _own(self, body: bytes) -> Response:
         return Response(body, 200, {**self._policy(forms=True), **_HTML})

@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Final
 
-from aahcrawler.page import PARSED_BYTES, Headers, Page, sniff
+from aahcrawler.page import Headers, Page, sniff
 from aahcrawler.page.shown_within import refresh
 from aahcrawler.replay import own_pages
 from aahcrawler.replay.addresses import PAGES, Address, Modifier
@@ -18,7 +18,7 @@ from aahcrawler.replay.html_rewriting import Rewritten, Surroundings, rewrite_ht
 from aahcrawler.replay.link_colours import colour
 from aahcrawler.replay.object_finding import ShownObject, find_objects
 from aahcrawler.replay.outlines import outline
-from aahcrawler.replay.recorded_answers import MOST_DECODED, RecordedAnswer, RecordedAnswers
+from aahcrawler.replay.recorded_answers import MOST_DECODED, MOST_SHOWN, RecordedAnswer, RecordedAnswers
 
 _HTML: Final = {"Content-Type": "text/html; charset=utf-8"}
 _CSS: Final = {"Content-Type": "text/css; charset=utf-8"}
@@ -144,7 +144,7 @@ class ReplayedCaptures:
         )
 
     def _style_sheet(self, address: Address, answer: RecordedAnswer) -> Shown:
-        body, whole = self.answers.decoded(answer, PARSED_BYTES)
+        body, whole = self.answers.decoded(answer, MOST_SHOWN)
         parameters = answer.headers.get("Content-Type").partition(";")[2]
         headers = Headers((("Content-Type", f"text/css;{parameters}"),))
         text = Page(answer.url, answer.status, headers, body, answer.date, whole).text

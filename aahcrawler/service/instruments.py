@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.steering.helm import Helm
 from aahcrawler.service.views.crawl_state import CrawlStates
+from aahcrawler.service.views.live_feed import LiveFeed
 from aahcrawler.service.views.page_indexes import PageIndexes
 from aahcrawler.service.views.sparql_answers import SparqlAnswers
 
 
 @dataclass(frozen=True, slots=True)
 class Instruments:
-    """The crawls, what each is doing, the indexes of what they captured, their stores, and the helm.
+    """The crawls, what each is doing now and as it happens, the indexes of what they captured, stores, and the helm.
 
     They may be used by several threads at once.
     """
@@ -21,14 +22,19 @@ class Instruments:
     indexes: PageIndexes
     answers: SparqlAnswers
     helm: Helm
+    live: LiveFeed
 
     @classmethod
     def of(cls, reach: Reach) -> "Instruments":
         """Return the instruments for the crawls within reach."""
-        return cls(reach, CrawlStates(reach), PageIndexes(), SparqlAnswers(), Helm.of(reach))
+        states = CrawlStates(reach)
+        return cls(
+            reach, states, PageIndexes(), answers=SparqlAnswers(), helm=Helm.of(reach), live=LiveFeed(reach, states)
+        )
 
     def close(self) -> None:
         """End what is under way, and let go of every connection."""
+        self.live.close()
         self.helm.close()
         self.indexes.close()
         self.answers.close()

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from socket import socket
 from typing import Any, cast
 
 import uvicorn
@@ -17,6 +18,9 @@ from starlette.types import ASGIApp
 from aahcrawler.frontier.server.environment import REDIS_URL
 from aahcrawler.service.api.app import ServiceSettings, create_app
 from aahcrawler.service.catalog.crawl_catalog import Catalog
+from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.instruments import Instruments
+from aahcrawler.service.views.live_feed import LiveFeed
 from aahcrawler.service.web.access import is_loopback
 from aahcrawler.service.web.rates import Rates
 from aahcrawler.service.web.tokens import TokenError, read_tokens
@@ -55,7 +59,9 @@ def serve(places: Sequence[Path], listening: Listening) -> None:
     """
     settings = prepare(places, listening)
     log_to_terminal()
-    server = Server(server_config(create_app(settings), listening, UnfinishedHeads()))
+    instruments = Instruments.of(Reach.of(settings.catalog, settings.shared))
+    app = create_app(settings, instruments)
+    server = Server(server_config(app, listening, UnfinishedHeads()), instruments.live)
     try:
         asyncio.run(server.serve())
     except SystemExit:
@@ -109,7 +115,11 @@ def prepare(places: Sequence[Path], listening: Listening) -> ServiceSettings:
 
 
 class Server(uvicorn.Server):
-    """A server for which being told to end is no error of the process."""
+    """A server for which being told to end is no error of the process; it ends streams of live events then."""
+
+    def __init__(self, config: uvicorn.Config, live: LiveFeed) -> None:
+        super().__init__(config)
+        self._live = live
 
     @contextmanager
     def capture_signals(self) -> Any:
@@ -117,3 +127,8 @@ class Server(uvicorn.Server):
         with super().capture_signals():
             yield
             self._captured_signals.clear()
+
+    async def shutdown(self, sockets: list[socket] | None = None) -> None:
+        """End streams of live events, which would go on, and then answer what is under way."""
+        self._live.end()
+        await super().shutdown(sockets)

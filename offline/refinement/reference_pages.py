@@ -8,10 +8,10 @@ from aahcrawler.archive.folders import ArchiveFolder
 from aahcrawler.layout import TOPIC
 from aahcrawler.objects.reader import page_rows
 from aahcrawler.urls import queue_of
-from offline.refinement.names import names
 from offline.rereading import Reader
 from offline.selection.record_index import Records
 from online_analysis.analysers.text import TextAnalyser
+from online_analysis.capitalised_names import names
 from online_analysis.document import Document
 from online_analysis.icd import Icd
 from online_analysis.page_notes import PageNote, note_of

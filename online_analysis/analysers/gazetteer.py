@@ -34,6 +34,8 @@ from online_analysis.terms import Language, is_unspaced
 _AROUND = 120
 """The characters read on either side of a word of a name: about as many as a model needs to recognise a name."""
 _MOST_SURROUNDINGS = 100
+_MOST_AT_ONCE = 50_000
+"""Characters that a model reads at once."""
 _WORD = re.compile(r"[^\W_]+")
 _LONGEST_ACRONYM = 5
 _LEAST_OF_PART = 3
@@ -67,6 +69,17 @@ def load_model(name: str) -> Pipeline:
         raise EntityModelError(problem, "name a pipeline with the component `ner`")
     pipeline.select_pipes(enable=[each for each in pipeline.pipe_names if each in _MODEL_PARTS])
     return pipeline
+
+
+def recogniser(name: str) -> Callable[[str], Iterator[str]]:
+    """Return what yields the names that a model sees in a text, as they stand there. Raise EntityModelError."""
+    model = load_model(name)
+
+    def recognise(text: str) -> Iterator[str]:
+        for begin in range(0, len(text), _MOST_AT_ONCE):
+            yield from (each.text for each in model(text[begin : begin + _MOST_AT_ONCE]).ents)
+
+    return recognise
 
 
 class Gazetteer:

@@ -34,12 +34,30 @@ def steps(name: str) -> FieldPath:
         found = _STEP.match(name, place)
         if not found or found.end() == place:
             break
-        plain, entry, written = found.groups()
-        path.append(int(entry) if entry else plain or re.sub(r"\\(.)", r"\1", written or ""))
+        plain, entry, quoted = found.groups()
+        path.append(int(entry) if entry else plain or re.sub(r"\\(.)", r"\1", quoted or ""))
         place = found.end()
     if not path or place < len(name) or len(path) > DEEPEST or isinstance(path[0], int):
         raise ValueError(f"{name[:100]!r} is no name of a field")
     return tuple(path)
+
+
+def written(path: FieldPath) -> str:
+    """Return a path as ``steps`` reads it.
+
+    >>> written(("politeness", "domains", "example.org", "delay")), written(("seeds", 0))
+    ('politeness.domains["example.org"].delay', 'seeds[0]')
+    """
+    return "".join(map(_written_step, path)).removeprefix(".")
+
+
+def _written_step(step: str | int) -> str:
+    if isinstance(step, int):
+        return f"[{step}]"
+    if step and not set(step) & set('.[]"'):
+        return f".{step}"
+    quotable = step.replace("\\", "\\\\").replace('"', '\\"')
+    return f'["{quotable}"]'
 
 
 def edited(text: str, changes: Mapping[str, object], file: str = "icd.yaml") -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from online_analysis.icd.editing import steps
+from online_analysis.icd.editing import steps, written
 from online_analysis.icd.form import (
     LISTS,
     FormField,
@@ -117,7 +117,7 @@ def _wanted(data: Value, name: str, typed: str) -> Iterator[tuple[str, Value, Va
     group, _, analyser = name.rpartition(".")
     weights = form_fields().get(group)
     if weights is not None and weights.kind is Kind.WEIGHTS:
-        row = f'{group}["{_escaped(analyser)}"]'
+        row = written((*steps(group), analyser))
         yield row, _at(data, steps(row)), typed or None
     field = form_fields().get(name)
     if field is None or field.kind is Kind.WEIGHTS:
@@ -125,10 +125,6 @@ def _wanted(data: Value, name: str, typed: str) -> Iterator[tuple[str, Value, Va
     path, old = _place(data, name)
     if as_typed(old) != typed:
         yield path, old, _typed(field, typed, old)
-
-
-def _escaped(name: str) -> str:
-    return name.replace("\\", "\\\\").replace('"', '\\"')
 
 
 def _typed(field: FormField, typed: str, old: Value) -> Value:

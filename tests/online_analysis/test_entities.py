@@ -11,9 +11,10 @@ from thinc.api import fix_random_seed
 
 from online_analysis.analysers import EntityAnalyser, analysers
 from online_analysis.analysers.entities import Mention
-from online_analysis.analysers.gazetteer import EntityModelError, Gazetteer, load_model
+from online_analysis.analysers.gazetteer import EntityModelError, Gazetteer, load_model, recogniser
 from online_analysis.document import Outlink
 from online_analysis.icd import Icd, IcdError
+from online_analysis.suggestions import suggest
 from online_analysis.terms import Lexicon
 from online_analysis.topic import build_topic
 from tests.online_analysis.definitions import SMALLEST
@@ -204,6 +205,13 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _example(pipeline: Pipeline, text: str, name: str, label: str) -> Example:
     start = text.index("{")
     return Example.from_dict(pipeline.make_doc(text.format(name)), {"entities": [(start, start + len(name), label)]})
+
+
+@pytest.mark.slow
+def test_a_model_finds_names_that_nobody_gave(model: Path) -> None:
+    assert list(recogniser(str(model))("They live in Freiburg today.")) == ["Freiburg"]
+    found = suggest("Yesterday Hermann Scheer spoke about energy.", recognise=recogniser(str(model)))
+    assert [each.value for each in found.entities] == ["Hermann Scheer"]
 
 
 @pytest.mark.slow

@@ -18,6 +18,7 @@ from aahcrawler.frontier.redis.frontier import RedisFrontier
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 from aahcrawler.layout import FRONTIER
 from aahcrawler.service.api.app import ServiceSettings, create_app
+from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.server import Listening, server_config
 from aahcrawler.service.web.unfinished_heads import UnfinishedHeads
 from online_analysis.icd import Icd
@@ -80,11 +81,13 @@ class Service:
 
 
 @contextmanager
-def serving(settings: ServiceSettings, heads: UnfinishedHeads | None = None) -> Iterator[Service]:
+def serving(
+    settings: ServiceSettings, heads: UnfinishedHeads | None = None, instruments: Instruments | None = None
+) -> Iterator[Service]:
     """Serve in a thread until the block ends."""
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
-    server = uvicorn.Server(server_config(create_app(settings), Listening(), heads or UnfinishedHeads()))
+    server = uvicorn.Server(server_config(create_app(settings, instruments), Listening(), heads or UnfinishedHeads()))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     while not server.started:

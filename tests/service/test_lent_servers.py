@@ -72,7 +72,7 @@ def test_one_that_is_about_to_start_is_let_go_at_once_and_not_lent_again(reach: 
         pass
     reach.gateway.release(crawl)
     assert lent_at(folder / FRONTIER) is None
-    with pytest.raises(ProblemError, match="test does not serve"), reach.frontier(crawl):
+    with pytest.raises(ProblemError, match="just being started"), reach.frontier(crawl):
         pass
     with running(folder, icd), reach.frontier(crawl) as frontier:
         assert frontier.counts().queues == 1

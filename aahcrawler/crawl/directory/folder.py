@@ -20,7 +20,7 @@ from aahcrawler.crawl.directory.crawl_runs import FIRST_RUN, CrawlRun
 from aahcrawler.crawl.directory.files import write_whole
 from aahcrawler.crawl.directory.folder_lock import FolderLock
 from aahcrawler.crawls import Started
-from aahcrawler.frontier.server.server_process import ask_back, lender_of
+from aahcrawler.frontier.server.server_process import ask_back, lender_of, take_back
 from aahcrawler.layout import (
     ARCHIVE,
     DEFINITION,
@@ -214,6 +214,7 @@ def _taken_back(lock: FolderLock, root: Path) -> bool:
         ask_back(root / FRONTIER)
         time.sleep(_LENT_PAUSE)
         if lock.take_exclusive():
+            take_back(root / FRONTIER)
             return True
     return False
 

@@ -174,7 +174,7 @@ class PageAnalyser:
         found = PageAnalysis(metadata, assistance.refused, assistance.containers, failed, learned, scores=scored.scores)
         contributed = self._contribution(page, scored)
         found = replace(found, contribution=contributed, document=assistance.document)
-        return self._signed(self._with_feeds(page, _with_embedded(page, found)))
+        return self._signed(self._with_feeds(page, with_embedded(page, found)))
 
     def _with_feeds(self, page: Page, found: PageAnalysis) -> PageAnalysis:
         """Add the feeds that a page announces, where the definition asks for them."""
@@ -199,7 +199,7 @@ def _of_requisite(lease: Lease, page: Page) -> Metadata | None:
     return analysis.of_media(page) if ends_with(lease.path, Hop.MEDIA) else None
 
 
-def _with_embedded(page: Page, found: PageAnalysis) -> PageAnalysis:
+def with_embedded(page: Page, found: PageAnalysis) -> PageAnalysis:
     """Add the documents within a page, and the page that it sends its readers on to."""
     if not page.is_html or page.status >= 300:
         return found

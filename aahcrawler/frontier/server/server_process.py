@@ -70,6 +70,11 @@ def ask_back(folder: Path) -> None:
     os.utime(folder / _WANTED)
 
 
+def take_back(folder: Path) -> None:
+    """Forget that the crawl was to be started: it is."""
+    (folder / _WANTED).unlink(missing_ok=True)
+
+
 def is_wanted(folder: Path) -> bool:
     """Say whether a crawl was to be started within the last seconds, so that nobody lends its server."""
     try:

@@ -16,10 +16,12 @@ from aahcrawler.service.api.definition_routes import definition_routes
 from aahcrawler.service.api.intake import Batch, Intake
 from aahcrawler.service.api.joint_steps import JointSteps
 from aahcrawler.service.api.journal import Journal
+from aahcrawler.service.api.live_routes import live_routes, metric_routes
 from aahcrawler.service.api.overview import CrawlShown, Overview, UrlShown
 from aahcrawler.service.api.page_routes import page_routes
 from aahcrawler.service.api.posted_items import Answer, Item, Outcome, Result, read_line
 from aahcrawler.service.api.problem_responses import problem_responses
+from aahcrawler.service.api.queue_routes import queue_routes
 from aahcrawler.service.api.request_bodies import Limits, parse_whole, read_stream, read_whole
 from aahcrawler.service.api.sparql_routes import sparql_routes
 from aahcrawler.service.api.steering_routes import steering_routes
@@ -86,13 +88,24 @@ def create_app(settings: ServiceSettings, instruments: Instruments | None = None
     app.add_middleware(AccessLog)
     app.include_router(_open_routes())
     app.include_router(_routes(desk), dependencies=[Depends(BEARER)])
-    reach, helm = shown_by.reach, shown_by.helm
-    seen = page_routes(reach, shown_by.indexes), sparql_routes(reach, shown_by.answers)
-    for router in (*seen, definition_routes(helm), steering_routes(helm)):
+    app.include_router(metric_routes(shown_by.reach, shown_by.states, shown_by.live, settings.tokens))
+    for router in _topics(shown_by):
         app.include_router(
             router, prefix="/v1", dependencies=[Depends(BEARER)], responses=problem_responses(*problems.ENTRANCE)
         )
     return app
+
+
+def _topics(instruments: Instruments) -> tuple[APIRouter, ...]:
+    reach, helm = instruments.reach, instruments.helm
+    return (
+        queue_routes(reach, instruments.states),
+        live_routes(instruments.live),
+        page_routes(reach, instruments.indexes),
+        sparql_routes(reach, instruments.answers),
+        definition_routes(helm),
+        steering_routes(helm),
+    )
 
 
 def _posts_urls(method: str, path: str) -> bool:

@@ -14,7 +14,7 @@ from aahcrawler.frontier.redis.presence import RedisPresence
 from aahcrawler.frontier.redis.redis_client import connect
 from aahcrawler.frontier.server.environment import REDIS_URL
 from aahcrawler.service.catalog.crawl_catalog import Crawl
-from aahcrawler.service.catalog.lent_servers import IDLE_SECONDS, LentServers
+from aahcrawler.service.catalog.lent_servers import IDLE_SECONDS, CrawlStartingError, LentServers
 from aahcrawler.service.web.problems import NOT_RUNNING, OVER, UNAVAILABLE, ProblemError
 
 _RETRY = {"Retry-After": "5"}
@@ -101,6 +101,8 @@ class Gateway:
     def _told(self, crawl: Crawl) -> Iterator[None]:
         try:
             yield
+        except CrawlStartingError as error:
+            raise ProblemError(UNAVAILABLE, f"{crawl.id} cannot be asked now: {error}", headers=_RETRY) from error
         except FrontierUnavailableError as error:
             self._forget(crawl)
             _logger.warning("%s: %s", crawl.id, error)

@@ -27,6 +27,10 @@ _OPERATION_SECONDS = 30.0
 _logger = logging.getLogger(__name__)
 
 
+class CrawlStartingError(FrontierAwayError):
+    """The server of a crawl is not lent because the crawl is being started, or cannot be taken back for that."""
+
+
 @dataclass(slots=True)
 class _Lent:
     """A server that runs, how many use it now, and when it was used last."""
@@ -72,14 +76,14 @@ class LentServers:
     def release(self, folder: Path) -> None:
         """End a server, once what is under way has ended, and lend none of this crawl for the next seconds.
 
-        Raise ``FrontierAwayError`` where what is under way does not end.
+        Raise ``CrawlStartingError`` where what is under way does not end.
         """
         with self._starting:
             with self._changed:
                 self._kept_back[folder] = time.monotonic() + RELEASED_SECONDS
                 lent = self._lent.get(folder)
                 if lent is not None and not self._changed.wait_for(partial(_is_unused, lent), _OPERATION_SECONDS):
-                    raise FrontierAwayError("the queue of this crawl is being changed; start it again in a moment")
+                    raise CrawlStartingError("the queue of this crawl is being changed; start it again in a moment")
                 lent = self._lent.pop(folder, None)
             if lent is not None:
                 self._end(folder, lent)
@@ -127,7 +131,7 @@ class LentServers:
 
     def _check(self, folder: Path) -> None:
         if self._is_kept_back(folder):
-            raise FrontierAwayError("the crawl is just being started; ask again in a moment")
+            raise CrawlStartingError("the crawl is just being started; ask again in a moment")
 
     def _watch(self) -> None:
         if self._watcher is None or not self._watcher.is_alive():

@@ -16,6 +16,7 @@ from aahcrawler.service.cockpit import (
     crawl_list_page,
     exclusion_page,
     finding_pages,
+    live_page,
     object_pages,
     queue_page,
     sign_in_page,
@@ -29,6 +30,7 @@ _STATIC: Final = {"cockpit.css": "text/css", "cockpit.js": "text/javascript", "i
 TOPICS: Final = (
     sign_in_page,
     crawl_list_page,
+    live_page,
     queue_page,
     url_page,
     captured_pages,

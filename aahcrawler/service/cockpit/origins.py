@@ -7,6 +7,7 @@ page reaches the cockpit under a name of its own (DNS rebinding).
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse, RedirectResponse
@@ -24,13 +25,18 @@ class Names:
     replay: str
 
     def __post_init__(self) -> None:
-        if host_of(self.cockpit).partition(":")[0] == host_of(self.replay).partition(":")[0]:
+        if host_name(self.cockpit) == host_name(self.replay):
             raise ValueError("archived pages need a host name of their own: cookies ignore ports")
 
 
 def host_of(origin: str) -> str:
     """Return the host of an origin as requests name it, with its port where that is not the scheme's own."""
     return origin.partition("//")[2]
+
+
+def host_name(origin: str) -> str:
+    """Return the host of an origin without its port, as the cookies of a browser know it."""
+    return urlsplit(origin).hostname or ""
 
 
 def security_headers(names: Names) -> Mapping[str, str]:
@@ -64,7 +70,9 @@ class Hosts:
         self._names, self._pages, self._api, self._replay = names, _Guarded(pages, names), api, replay
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it."""
+        """Pass a request on, or refuse it; the JSON interface is told when the process begins and ends."""
+        if scope["type"] == "lifespan":
+            await self._api(scope, receive, send)
         if scope["type"] != "http":
             return
         await self._chosen(scope)(scope, receive, send)

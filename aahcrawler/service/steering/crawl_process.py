@@ -138,6 +138,8 @@ class Processes:
                 )
         except OSError as error:
             raise ProblemError(NOT_STARTED, f"{path.name} cannot be written, or no process started: {error}") from error
+        with self._lock:  # Another process may have had its number.
+            self._asked = {known: at for known, at in self._asked.items() if known[1] != process.pid}
         # It is waited for, so that nothing is left of it in the system's table when it ends.
         threading.Thread(target=process.wait, daemon=True, name=f"crawl {process.pid}").start()
         deadline = time.monotonic() + self._patience

@@ -172,6 +172,11 @@ def _text(asked: Asked, row: sqlite3.Row, notes: list[str]) -> bytes:
         return b""
 
 
+def judgement_of(asked: Asked, row: sqlite3.Row) -> Judgement | None:
+    """Return what the score log says of a capture's page, None where it has nothing or cannot be read."""
+    return _judgement(asked, row, [])
+
+
 def _judgement(asked: Asked, row: sqlite3.Row, notes: list[str]) -> Judgement | None:
     """Return what the score log says of a page: its first entry since it was fetched, and before it was so again."""
     url, since = row["url"], row["at"] // 1000

@@ -155,6 +155,10 @@ class CrawlStates:
 
     def status(self, crawl: Crawl) -> CrawlStatus:
         """Return the state of a crawl. One at rest is shown by what it said last: nothing is started for it."""
+        return self.status_and_tallies(crawl)[0]
+
+    def status_and_tallies(self, crawl: Crawl) -> tuple[CrawlStatus, Mapping[str, float]]:
+        """Return the state of a crawl, and all that it counts, by name."""
         summary = read_summary(crawl.folder)
         look = self.look(crawl, summary)
         now = time.time()
@@ -164,7 +168,7 @@ class CrawlStates:
         state, reason = _state(crawl, summary, is_running=is_running, is_paused=look.is_paused)
         tallies = look.tallies
         pages = int(tallies.get("pages", 0))
-        return CrawlStatus(
+        status = CrawlStatus(
             id=crawl.id,
             title=crawl.icd.title,
             crawl=crawl.number,
@@ -187,6 +191,7 @@ class CrawlStates:
             workers=tuple(workers),
             disk=_disk(crawl.folder),
         )
+        return status, tallies
 
     def look(self, crawl: Crawl, summary: Summary | None = None) -> Look:
         """Count now, or return what the crawl said last where its frontier does not run or does not answer."""

@@ -232,23 +232,28 @@ def opened(path: Path, crawl: int) -> sqlite3.Connection:
     """
     version = _VERSION * _MOST_CRAWLS + crawl
     for place in (str(path), str(path), ":memory:"):
-        base = sqlite3.connect(place, timeout=_BUSY_SECONDS)
+        base = None
         try:
-            kept = base.execute("PRAGMA user_version").fetchone()[0]
-            if kept not in (0, version):
-                raise sqlite3.DatabaseError("it is of another crawl")
-            if kept == 0:
-                base.executescript(f"PRAGMA journal_mode = WAL; {_SCHEMA} PRAGMA user_version = {version};")
-            base.isolation_level = None
-            base.execute("PRAGMA synchronous = OFF")
-        except sqlite3.OperationalError:
-            base.close()  # Another process makes it, or nothing can be written here.
-        except sqlite3.DatabaseError:
-            base.close()
-            _remove(path)
+            base = sqlite3.connect(place, timeout=_BUSY_SECONDS, isolation_level=None)
+            _prepare(base, version)
+        except sqlite3.DatabaseError as error:
+            if base is not None:
+                base.close()
+            if not isinstance(error, sqlite3.OperationalError):
+                _remove(path)
         else:
             return base
     raise ProblemError(UNAVAILABLE, "the index of refused links cannot be opened; try again in a moment")
+
+
+def _prepare(base: sqlite3.Connection, version: int) -> None:
+    """Make the tables of a new index. Raise ``sqlite3.DatabaseError`` for one of another version or crawl."""
+    kept = base.execute("PRAGMA user_version").fetchone()[0]
+    if kept not in (0, version):
+        raise sqlite3.DatabaseError("it is of another crawl")
+    if kept == 0:
+        base.executescript(f"PRAGMA journal_mode = WAL; {_SCHEMA} PRAGMA user_version = {version};")
+    base.execute("PRAGMA synchronous = OFF")
 
 
 @contextmanager

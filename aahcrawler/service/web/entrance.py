@@ -74,7 +74,7 @@ class Entrance:
         connection = HTTPConnection(scope)
         try:
             refuse_other_origins(connection)
-            if f"{scope['path']}/".startswith(f"{self._guard.prefix}/"):
+            if f"{_route(scope)}/".startswith(f"{self._guard.prefix}/"):
                 receive = await self._admitted(connection, receive)
         except ProblemError as problem:
             await answer(problem)(scope, receive, send)
@@ -82,7 +82,7 @@ class Entrance:
         await self._app(scope, receive, send)
 
     async def _admitted(self, connection: HTTPConnection, receive: Receive) -> Receive:
-        method, path = connection.scope["method"], connection.scope["path"]
+        method, path = connection.scope["method"], _route(connection.scope)
         caller = connection.state.caller = caller_of(connection, self._guard.tokens)
         is_post = self._guard.posts(method, path)
         (self._posts if is_post else self._requests).take(caller.name)
@@ -138,6 +138,12 @@ def refuse_other_origins(connection: HTTPConnection) -> None:
             "a page of another site sent this; pages of this service, and programs that send no Origin, change crawls. "
             "A proxy in front of the service has to pass the header Host on as it is",
         )
+
+
+def _route(scope: Scope) -> str:
+    """Return the path by which a route is found: without the one that the application itself stands below."""
+    path, root = str(scope["path"]), str(scope.get("root_path", ""))
+    return path.removeprefix(root) if path.startswith(f"{root}/") else path
 
 
 def _host(connection: HTTPConnection) -> str:

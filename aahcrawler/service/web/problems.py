@@ -53,6 +53,7 @@ class Kind:
     title: str
 
 
+BAD_REQUEST = Kind("invalid-request", HTTPStatus.BAD_REQUEST, "Invalid request")
 UNAUTHORISED = Kind("unauthorised", HTTPStatus.UNAUTHORIZED, "No valid token")
 FORBIDDEN = Kind("forbidden", HTTPStatus.FORBIDDEN, "Not allowed")
 CROSS_ORIGIN = Kind("cross-origin", HTTPStatus.FORBIDDEN, "Sent by a page of another site")
@@ -73,7 +74,7 @@ TOO_SLOW = Kind("too-slow", HTTPStatus.REQUEST_TIMEOUT, "The request did not arr
 NOT_RUNNING = Kind("crawl-not-running", HTTPStatus.SERVICE_UNAVAILABLE, "The crawl is not running")
 OVER = Kind("crawl-over", HTTPStatus.CONFLICT, "The crawl is over")
 UNAVAILABLE = Kind("frontier-unavailable", HTTPStatus.SERVICE_UNAVAILABLE, "The frontier cannot be reached")
-ENTRANCE = UNAUTHORISED, FORBIDDEN, MISDIRECTED, TOO_MANY
+ENTRANCE = BAD_REQUEST, UNAUTHORISED, FORBIDDEN, TOO_SLOW, TOO_LARGE, BAD_TYPE, MISDIRECTED, TOO_MANY
 """The problems that a request for any route may meet before it gets there."""
 BAD_SITE = Kind("invalid-site", HTTPStatus.UNPROCESSABLE_ENTITY, "No site")
 BAD_RULE = Kind("invalid-rule", HTTPStatus.UNPROCESSABLE_ENTITY, "No rule that names URLs")
@@ -127,7 +128,7 @@ def install(app: FastAPI) -> None:
         if isinstance(error, RequestValidationError):
             first = error.errors()[0]
             detail = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-            return answer(ProblemError(Kind("invalid-request", HTTPStatus.BAD_REQUEST, "Invalid request"), detail))
+            return answer(ProblemError(BAD_REQUEST, detail))
         status = HTTPStatus(error.status_code) if isinstance(error, HTTPException) else INTERNAL.status
         headers = (error.headers or {}) if isinstance(error, HTTPException) else {}
         kind = Kind(status.phrase.lower().replace(" ", "-"), status, status.phrase)

@@ -1,0 +1,211 @@
+"""A dry run: the first page of each seed, looked at as the crawl would, before anything is crawled.
+
+Nothing is written but a temporary folder for large answers, and the crawl's folder is only read for what was taken
+out of it.
+"""
+
+import asyncio
+import tempfile
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from aahcrawler import urls
+from aahcrawler.crawl.core.context import CrawlContext, CurrentContext
+from aahcrawler.crawl.fetch.client_settings import wire_settings
+from aahcrawler.crawl.response.page_analyser import with_embedded
+from aahcrawler.crawl.response.seed_trail import SeedTrail
+from aahcrawler.crawl.startup.polite_asking import NotAnsweredError, PoliteAsking
+from aahcrawler.crawl.startup.seeding import SEED_SCORE
+from aahcrawler.crawl.startup.tried_seed import BestLink, TriedSeed
+from aahcrawler.crawl.stats.collector import Stats
+from aahcrawler.documents import DocumentReader, is_document
+from aahcrawler.frontier.protocol import Lease, State
+from aahcrawler.page import Page
+from aahcrawler.pipeline import analysis
+from aahcrawler.pipeline.analysis import PageAnalysis
+from aahcrawler.pipeline.links import NO_LINKS, DiscoveredLinks, discover_links
+from aahcrawler.pipeline.score import score
+from aahcrawler.pipeline.understand import understand
+from aahcrawler.scope import ExternalUrl
+from aahcrawler.seeds import SeedResult, Verdict, seed_results
+from aahcrawler.seeds.trail import Trail
+from aahcrawler.wire.client import WireClient
+
+MOST_REDIRECTS: Final = 20
+BEST_LINKS: Final = 10
+AT_ONCE: Final = 4
+"""How many sites are asked at once."""
+SEED_SECONDS: Final = 60.0
+"""How long the page of one seed may take, its redirects, delays and robots.txt files included."""
+ALL_SECONDS: Final = 600.0
+"""How long all of them may take together; what is not tried by then is said to be."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Looked:
+    """The last answer of a seed; nothing where there was none."""
+
+    page: Page | None = None
+    found: PageAnalysis | None = None
+    links: DiscoveredLinks = NO_LINKS
+    problem: str = ""
+
+
+class DryRun:
+    """The dry run of one definition; ``context`` is what the crawl would begin with."""
+
+    def __init__(
+        self, context: CrawlContext, *, seed_seconds: float = SEED_SECONDS, all_seconds: float = ALL_SECONDS
+    ) -> None:
+        self._context = context
+        self._seed_seconds = seed_seconds
+        self._all_seconds = all_seconds
+        self._documents = DocumentReader()
+
+    def run(self, seeds: Sequence[str], told: Callable[[TriedSeed], None]) -> None:
+        """Try seeds, a few sites at once, and tell of each as soon as it is done. Must not be called in a loop."""
+        try:
+            with tempfile.TemporaryDirectory(prefix="aah-") as spool:
+                asyncio.run(self._all(seeds, Path(spool), told))
+        finally:
+            self._documents.close()
+
+    async def _all(self, seeds: Sequence[str], spool: Path, told: Callable[[TriedSeed], None]) -> None:
+        client = WireClient(wire_settings(self._context.icd, spool))
+        asking = PoliteAsking(self._context.icd, client)
+        ends = time.monotonic() + self._all_seconds
+        gate = asyncio.Semaphore(AT_ONCE)
+
+        async def of_site(group: Iterable[str]) -> None:
+            async with gate:
+                for seed in group:
+                    told(await self._within(seed, asking, ends))
+
+        by_site: defaultdict[str, list[str]] = defaultdict(list)
+        for seed in dict.fromkeys(seeds):
+            by_site[urls.queue_of(self._canonical(seed) or seed)].append(seed)
+        try:
+            await asyncio.gather(*map(of_site, by_site.values()))
+        finally:
+            await client.close()
+
+    def _canonical(self, seed: str) -> str:
+        return self._context.scope.spelling.url(seed) or ""
+
+    async def _within(self, seed: str, asking: PoliteAsking, ends: float) -> TriedSeed:
+        begun = time.monotonic()
+        left = min(self._seed_seconds, ends - begun)
+        if left <= 0:
+            return TriedSeed(
+                seed,
+                Verdict.PENDING,
+                "try it by itself: --seed URL",
+                f"the dry run has ended after {self._all_seconds:.0f} s",
+            )
+        try:
+            async with asyncio.timeout(left):
+                tried = await self._tried(seed, asking)
+        except TimeoutError:
+            verdict = SeedResult(seed, Verdict.TIMEOUT)
+            return TriedSeed(seed, verdict.verdict, verdict.advice, f"given up after {left:.0f} s", seconds=left)
+        return replace(tried, seconds=time.monotonic() - begun)
+
+    async def _tried(self, seed: str, asking: PoliteAsking) -> TriedSeed:
+        url, stats = self._canonical(seed), Stats()
+        looked = _Looked()
+        if url and self._refusal(url) is None:
+            looked = await self._looked(_lease(url), asking, stats)
+        (result,) = seed_results({seed: url}, stats.counts, _site_of, self._refusal)
+        return self._described(result, looked)
+
+    def _refusal(self, url: str) -> str | None:
+        return self._context.scope.admit(ExternalUrl(url, urls.queue_of(url)))
+
+    async def _looked(self, lease: Lease, asking: PoliteAsking, stats: Stats) -> _Looked:
+        """Follow a seed's redirects to a page, and note what the crawl would note of each answer."""
+        trail = SeedTrail(CurrentContext(self._context), stats)
+        first, met = lease.url, {lease.url}
+        while True:
+            try:
+                page = await asking.page(lease.url)
+            except NotAnsweredError as error:
+                stats.merge(trail.failed(lease, State.FAILED, error.reason))
+                return _Looked(problem=str(error))
+            found = await self._analysed(lease, page)
+            links = discover_links(lease, found.metadata, self._context.link_rules, wants_requisites=False)
+            stats.merge(trail.answered(lease, page, found, links))
+            target = links.redirect
+            is_judged = Trail.of(stats.counts).end_of(first)[1] is not None
+            if target is None or is_judged or target in met or len(met) > MOST_REDIRECTS:
+                return _Looked(page, found, links)
+            met.add(target)
+            lease = _redirected(links, target)
+
+    async def _analysed(self, lease: Lease, page: Page) -> PageAnalysis:
+        if 300 <= page.status < 400:
+            return PageAnalysis(analysis.of_redirect(lease, page))
+        try:
+            if self._context.icd.sources.documents and page.status < 300 and is_document(page):
+                transcript = await asyncio.to_thread(self._documents.read, page.body)
+                page = replace(page, transcript=transcript)
+            return self._understood(lease, page)
+        except Exception as error:  # Whatever a page may provoke, the others are tried
+            return PageAnalysis(analysis.not_understood(lease, page, error), error=type(error).__name__)
+
+    def _understood(self, lease: Lease, page: Page) -> PageAnalysis:
+        known = self._context
+        scored = score(understand(page, known.helper, known.scope.spelling), known.analysers, known.icd.scoring.weights)
+        metadata = analysis.of_page(lease, page, scored, known.icd.scoring.relevant)
+        assistance = scored.assistance
+        found = PageAnalysis(
+            metadata, assistance.refused, failed=assistance.failed_actions, document=assistance.document
+        )
+        return with_embedded(page, found)
+
+    def _described(self, result: SeedResult, looked: _Looked) -> TriedSeed:
+        page, found = looked.page, looked.found
+        detail = looked.problem or result.detail
+        if page is None or found is None:
+            return TriedSeed(result.url, result.verdict, result.advice, detail, result.ended_at)
+        said = found.metadata
+        pages = [offer for offer in looked.links.offers if offer.kind == "page" and offer.url != looked.links.redirect]
+        anchors = {link.url: link.anchor or "" for link in looked.links.pages}
+        best = sorted(pages, key=lambda offer: (-offer.score, offer.url))[:BEST_LINKS]
+        avoided = Counter(str(refused.reason) for refused in found.refused)
+        avoided.update({reason: len(places) for reason, places in looked.links.refused.items()})
+        return TriedSeed(
+            result.url,
+            result.verdict,
+            result.advice,
+            detail or found.error,
+            result.ended_at,
+            status=page.status,
+            media_type=page.media_type,
+            title=said.title,
+            language=said.language or "",
+            application=said.application or "",
+            level=said.level or "",
+            objects=dict(Counter(each.type for each in said.objects).most_common()),
+            score=said.score,
+            is_relevant=said.relevant,
+            followed=len(pages),
+            avoided=dict(avoided.most_common()),
+            best=tuple(BestLink(offer.url, anchors.get(offer.url, ""), offer.score) for offer in best),
+        )
+
+
+def _lease(url: str) -> Lease:
+    return Lease(url, urls.queue_of(url), SEED_SCORE, 0, "page", "", 1, "")
+
+
+def _redirected(links: DiscoveredLinks, target: str) -> Lease:
+    offer = next(each for each in links.offers if each.url == target)
+    return Lease(offer.url, offer.queue, offer.score, offer.depth, "page", offer.via, 1, "", offer.path)
+
+
+def _site_of(url: str) -> str:
+    return urls.queue_of(url) if url else ""

@@ -1,0 +1,83 @@
+"""``aah icd try``: the first page of each seed, before anything is crawled.
+
+The command imports its modules when it runs: help has to answer at once.
+"""
+# ruff: noqa: PLC0415
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from aahcrawler.exits import MISTAKE, told
+
+dry_run_app = typer.Typer()
+
+
+@dry_run_app.command("try")
+def try_seeds(
+    icd: Annotated[Path, typer.Argument(metavar="FILE", help="An Intelligent Crawl Definition in YAML.")],
+    seeds: Annotated[
+        list[str] | None, typer.Option("--seed", metavar="URL", help="Try this seed of it alone; may be repeated.")
+    ] = None,
+    kb: Annotated[
+        str,
+        typer.Option(
+            "--kb",
+            metavar="FOLDER",
+            envvar="AAH_KNOWLEDGE_BASE",
+            help="The knowledge base: a folder, or several with : between; the word shipped is the one that ships.",
+        ),
+    ] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Write a line of JSON for each seed as it is done.")] = False,
+    seconds: Annotated[
+        float, typer.Option("--seconds", metavar="N", min=1, max=600, help="How long one seed may take.")
+    ] = 60.0,
+) -> None:
+    """Look at the first page of each seed as the crawl would, politely; nothing is archived."""
+    import json
+    import sys
+
+    from rich.console import Console
+
+    from aahcrawler.crawl.startup.dry_run import DryRun
+    from aahcrawler.crawl.startup.dry_run_opening import open_dry_run
+    from aahcrawler.crawl.startup.dry_run_tables import lines_of, print_table, summary
+    from aahcrawler.crawl.startup.tried_seed import TriedSeed
+    from aahcrawler.segments import DamageError
+    from knowledge_base.file_selection import named_folders
+    from knowledge_base.loader import LoadError
+    from online_analysis.icd import IcdError
+
+    with told(IcdError, LoadError, DamageError):
+        opened = open_dry_run(icd, named_folders(kb))
+    wanted = tuple(seeds or opened.context.icd.seeds)
+    if missing := [seed for seed in wanted if seed not in opened.context.icd.seeds]:
+        typer.echo(f"{missing[0]}: is no seed of {icd}; write it as `aah icd check` reads it, or add it", err=True)
+        raise typer.Exit(MISTAKE)
+    tried: list[TriedSeed] = []
+    is_table = sys.stdout.isatty() and not as_json
+
+    def tell(seed: TriedSeed) -> None:
+        tried.append(seed)
+        if as_json:
+            typer.echo(json.dumps({"kind": "seed", **seed.as_json()}, ensure_ascii=False))
+        elif is_table:
+            typer.echo(f"{len(tried)} of {len(wanted)}: {seed.url}: {seed.verdict}", err=True)
+        else:
+            for line in lines_of(seed):
+                typer.echo(line)
+        sys.stdout.flush()
+
+    for note in opened.notes:
+        typer.echo(json.dumps({"kind": "note", "text": note}) if as_json else note, err=not as_json)
+    DryRun(opened.context, seed_seconds=seconds).run(wanted, tell)
+    if is_table:
+        print_table(tried, Console())
+    if as_json:
+        giving = sum(seed.gives for seed in tried)
+        typer.echo(json.dumps({"kind": "end", "seeds": len(tried), "giving": giving}))
+    else:
+        typer.echo(summary(tried))
+    if not all(seed.gives for seed in tried):
+        raise typer.Exit(1)

@@ -1,0 +1,80 @@
+"""The outcome of a dry run for people: lines for a pipe, tables for a terminal."""
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from aahcrawler.crawl.startup.tried_seed import TriedSeed, in_words
+
+_MOST_REASONS = 4
+
+
+def lines_of(tried: TriedSeed) -> Iterator[str]:
+    """Yield what is to be said of a seed, the verdict first, all else indented."""
+    detail = f" ({_plain(tried.detail)})" if tried.detail else ""
+    where = f", at {tried.ended_at}" if tried.ended_at else ""
+    yield f"{tried.url}: {tried.verdict}{detail}{where}"
+    if tried.status is not None:
+        yield f"  {_page(tried)}"
+    if tried.gives:
+        yield f"  {_links(tried)}"
+        yield from (f"  {each.score:.3f} {each.url}{_anchor(each.anchor)}" for each in tried.best)
+    yield from (f"  what to do: {hint}" for hint in tried.hints)
+
+
+def print_table(tried: Sequence[TriedSeed], console: Console) -> None:
+    """Print a line for each seed, and the best links of those that give some."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name, right in (("seed", False), ("verdict", False), ("page", False), ("score", True), ("links", True)):
+        table.add_column(name, justify="right" if right else "left", overflow="fold")
+    table.add_column("what to do", overflow="fold")
+    for each in tried:
+        style = "" if each.gives else "red"
+        score = "" if each.score is None else f"{each.score:.3f}"
+        row = (each.url, str(each.verdict), _kind(each), score, f"{each.followed:,}", "\n".join(each.hints))
+        table.add_row(*map(escape, row), style=style)
+    console.print(table)
+    for each in tried:
+        if each.best:
+            console.print(f"\n[bold]{escape(each.url)}[/bold]: {escape(_links(each))}")
+        for link in each.best:
+            console.print(f"  {link.score:.3f} {escape(link.url)}{escape(_anchor(link.anchor))}", highlight=False)
+
+
+def summary(tried: Sequence[TriedSeed]) -> str:
+    """Return how many seeds give pages."""
+    giving = sum(each.gives for each in tried)
+    return f"{giving:,} of {len(tried):,} seeds give pages"
+
+
+def _page(tried: TriedSeed) -> str:
+    score = "no score" if tried.score is None else f"score {tried.score:.3f}"
+    objects = ", ".join(f"{number:,} {kind}" for kind, number in tried.objects.items()) or "no objects"
+    title = f" “{_plain(tried.title)}”" if tried.title else ""
+    return f"{tried.status} {tried.media_type}{title}: {_kind(tried)}, {score}, {objects}"
+
+
+def _kind(tried: TriedSeed) -> str:
+    if not tried.application:
+        return "no known application" if tried.status is not None else ""
+    return f"{tried.application}, {tried.level or 'no known level'}"
+
+
+def _links(tried: TriedSeed) -> str:
+    number = sum(tried.avoided.values())
+    reasons = ", ".join(
+        f"{in_words(reason)}: {links:,}" for reason, links in list(tried.avoided.items())[:_MOST_REASONS]
+    )
+    return f"{tried.followed:,} links followed, {number:,} avoided{f' ({reasons})' if reasons else ''}"
+
+
+def _anchor(anchor: str) -> str:
+    return f" ({_plain(anchor)})" if anchor.strip() else ""
+
+
+def _plain(text: str) -> str:
+    """Return text of a page on one line, without what could move a terminal's cursor, and not too long."""
+    line = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+    return line if len(line) <= 100 else f"{line[:100]}..."

@@ -1,0 +1,198 @@
+"""Routes that show what a crawl has before it and what it left aside: queue, sites, refusals, failures, and why."""
+
+from math import inf
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+
+from aahcrawler.event_index import EventQuery
+from aahcrawler.frontier.protocol import State
+from aahcrawler.service.api.problem_responses import problem_responses
+from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.views import crawl_findings, logged_events, queue_pages, refused_links, site_pages
+from aahcrawler.service.views.crawl_findings import RepairsShown, SeedsPage, TrapsShown
+from aahcrawler.service.views.crawl_state import CrawlStates, CrawlStatus
+from aahcrawler.service.views.logged_events import EventsPage
+from aahcrawler.service.views.queue_pages import QueuePage, QueueQuery
+from aahcrawler.service.views.refused_links import FailedPage, RefusedLinks, RefusedPage, RefusedQuery
+from aahcrawler.service.views.score_histories import ScoreHistories, ScoreHistory
+from aahcrawler.service.views.site_pages import SiteOrder, SitePage, SiteQuery, SitesPage
+from aahcrawler.service.views.url_story import UrlStory, url_story
+from aahcrawler.service.web.problems import (
+    BAD_QUERY,
+    BAD_URL,
+    DAMAGED,
+    NO_CRAWL,
+    NO_SITE,
+    NOT_RUNNING,
+    UNAVAILABLE,
+    ProblemError,
+)
+from aahcrawler.urls import MAX_LENGTH
+
+_LONGEST_SITE = 255
+_LONGEST_TEXT = 2_000
+_FARTHEST = 10_000_000
+
+Site = Annotated[str, Query(max_length=_LONGEST_SITE, description="A pay-level domain.", examples=["example.org"])]
+Text = Annotated[
+    str,
+    Query(
+        max_length=_LONGEST_TEXT,
+        description="A part of URLs, a pattern with `*`, or `host:example.org`.",
+        examples=["*/thread/*"],
+    ),
+]
+Part = Annotated[str, Query(max_length=_LONGEST_TEXT, description="A part of URLs.")]
+After = Annotated[str, Query(max_length=100, description="`next` of the answer before.")]
+Row = Annotated[int, Query(ge=0, le=_FARTHEST, description="`next` of the answer before.")]
+Score = Annotated[float | None, Query(ge=0, le=1e9)]
+Url = Annotated[str, Query(max_length=4 * MAX_LENGTH, examples=["https://forum.example.org/thread/17"])]
+ReasonName = Annotated[str, Query(max_length=500, examples=["too_deep"])]
+_FRONTIER = problem_responses(NO_CRAWL, NOT_RUNNING, UNAVAILABLE)
+_LOGS = problem_responses(NO_CRAWL, BAD_QUERY, DAMAGED, UNAVAILABLE)
+_LEVELS = {"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"}
+
+
+def queue_routes(reach: Reach, states: CrawlStates) -> APIRouter:
+    """Return the routes, all below one crawl."""
+    router = APIRouter(prefix="/crawls/{crawl}", tags=["queue"])
+    _add_state(router, reach, states)
+    _add_queue(router, reach)
+    _add_sites(router, reach)
+    _add_refusals(router, reach)
+    _add_url(router, reach, ScoreHistories())
+    _add_log(router, reach)
+    return router
+
+
+def _add_state(router: APIRouter, reach: Reach, states: CrawlStates) -> None:
+    @router.get("", responses=problem_responses(NO_CRAWL))
+    def show_crawl(crawl: str) -> CrawlStatus:
+        """Show what a crawl is doing: state, counts, rates, limits, workers and disk."""
+        return states.status(reach.crawl(crawl))
+
+    @router.get("/seeds", responses=problem_responses(NO_CRAWL))
+    def list_seeds(
+        crawl: str,
+        verdict: Annotated[str, Query(max_length=100, examples=["not found"])] = "",
+        after: Row = 0,
+        limit: Annotated[int, Query(ge=1, le=crawl_findings.MOST)] = 100,
+    ) -> SeedsPage:
+        """List the seeds with what became of them and what to do about it."""
+        return crawl_findings.seeds_page(reach.crawl(crawl), verdict, after, limit)
+
+    @router.get("/traps", responses=problem_responses(NO_CRAWL))
+    def show_traps(crawl: str) -> TrapsShown:
+        """Show the traps that were met: endless parts of sites, and what shows the same again and again."""
+        return crawl_findings.traps_of(states, reach.crawl(crawl))
+
+    @router.get("/repairs", responses=problem_responses(NO_CRAWL))
+    def show_repairs(crawl: str) -> RepairsShown:
+        """Show the actions that failed, and what was learned in their place, with the evidence."""
+        return crawl_findings.repairs_of(states, reach.crawl(crawl))
+
+
+def _add_queue(router: APIRouter, reach: Reach) -> None:
+    @router.get("/queue", responses={**_FRONTIER, **problem_responses(BAD_QUERY)})
+    def list_queue(
+        crawl: str,
+        state: State = State.QUEUED,
+        site: Site = "",
+        text: Text = "",
+        lowest: Score = None,
+        highest: Score = None,
+        after: After = "",
+        limit: Annotated[int, Query(ge=1, le=queue_pages.MOST)] = 50,
+    ) -> QueuePage:
+        """List URLs of the queue, the best first, or those that are leased, due, blocked or failed.
+
+        A search looks for a short time and answers what it found; `next` goes on with the rest. A crawl that does not
+        run is asked all the same.
+        """
+        low, high = -inf if lowest is None else lowest, inf if highest is None else highest
+        query = QueueQuery(state, site, text, low, high, after, limit)
+        return queue_pages.queue_page(reach, reach.crawl(crawl), query)
+
+
+def _add_sites(router: APIRouter, reach: Reach) -> None:
+    @router.get("/sites", responses=_FRONTIER)
+    def list_sites(
+        crawl: str,
+        text: Annotated[str, Query(max_length=_LONGEST_SITE)] = "",
+        order: SiteOrder = "queued",
+        queued_only: bool = False,
+        after: Row = 0,
+        limit: Annotated[int, Query(ge=1, le=site_pages.MOST)] = 50,
+    ) -> SitesPage:
+        """List the sites of a crawl with their counts, and what each waits for."""
+        return site_pages.sites_page(reach, reach.crawl(crawl), SiteQuery(text, order, queued_only, after, limit))
+
+    @router.get("/sites/{site}", responses={**_FRONTIER, **problem_responses(NO_SITE, DAMAGED)})
+    def show_site(crawl: str, site: Annotated[str, Path(max_length=_LONGEST_SITE)]) -> SitePage:
+        """Show one site: what is fetched next from it, what was not and why, and the rules that name it."""
+        return site_pages.site_page(reach, reach.crawl(crawl), site)
+
+
+def _add_refusals(router: APIRouter, reach: Reach) -> None:
+    @router.get("/refused", responses=_LOGS)
+    def list_refused(
+        crawl: str,
+        reason: ReasonName = "",
+        site: Site = "",
+        text: Part = "",
+        after: After = "",
+        limit: Annotated[int, Query(ge=1, le=refused_links.MOST)] = 50,
+    ) -> RefusedPage:
+        """List links that were not followed, with the reason and the page that has them."""
+        return RefusedLinks(reach.crawl(crawl)).refused(RefusedQuery(reason, site, text, after, limit))
+
+    @router.get("/failures", responses=_LOGS)
+    def list_failures(
+        crawl: str,
+        reason: ReasonName = "",
+        site: Site = "",
+        text: Part = "",
+        after: After = "",
+        limit: Annotated[int, Query(ge=1, le=refused_links.MOST)] = 50,
+    ) -> FailedPage:
+        """List URLs that could not be fetched, or answered with an error."""
+        return RefusedLinks(reach.crawl(crawl)).failed(RefusedQuery(reason, site, text, after, limit))
+
+
+def _add_url(router: APIRouter, reach: Reach, histories: ScoreHistories) -> None:
+    @router.get("/story", responses={**_FRONTIER, **problem_responses(BAD_URL, DAMAGED)})
+    def tell_story(crawl: str, url: Url) -> UrlStory:
+        """Tell where a URL is and why, what keeps it from being fetched, and what can be done about it."""
+        return url_story(reach, reach.crawl(crawl), url)
+
+    @router.get("/story/score", responses=problem_responses(NO_CRAWL, BAD_URL, DAMAGED))
+    def explain_score(crawl: str, url: Url) -> ScoreHistory:
+        """Tell how the score of a URL came about.
+
+        The log of a large crawl is read bit by bit: while `coverage.read` is less than `coverage.of`, ask again.
+        """
+        found = reach.crawl(crawl)
+        target = found.admission.target(url)
+        if isinstance(target, str):
+            raise ProblemError(BAD_URL, "give a whole http or https URL, percent-encoded as a query parameter")
+        return histories.history(found, target.url)
+
+
+def _add_log(router: APIRouter, reach: Reach) -> None:
+    @router.get("/log", responses=problem_responses(NO_CRAWL, BAD_QUERY))
+    def search_log(
+        crawl: str,
+        text: Annotated[str, Query(max_length=_LONGEST_TEXT, description="Words, as for `aah events`.")] = "",
+        level: Annotated[list[str] | None, Query(max_length=len(_LEVELS), examples=[["ERROR"]])] = None,
+        number: Annotated[int | None, Query(ge=1, le=_FARTHEST, description="The number of a crawl.")] = None,
+        since: Annotated[str, Query(max_length=40, examples=["2026-11-26T10:00"])] = "",
+        until: Annotated[str, Query(max_length=40)] = "",
+        after: After = "",
+        limit: Annotated[int, Query(ge=1, le=logged_events.MOST)] = 100,
+    ) -> EventsPage:
+        """Search what the crawls of a folder logged, the newest first."""
+        if unknown := sorted(set(level or ()) - _LEVELS):
+            raise ProblemError(BAD_QUERY, f"there is no severity {unknown[0]!r}; write {', '.join(sorted(_LEVELS))}")
+        query = EventQuery(text, tuple(level or ()), number, since, until)
+        return logged_events.events_page(reach.crawl(crawl), query, after, limit)

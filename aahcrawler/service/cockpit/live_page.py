@@ -1,0 +1,187 @@
+"""One crawl, live: what it does now, how it went so far, and what it found."""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Mapping
+from threading import Lock
+from typing import Final
+
+from anyio import to_thread
+from fastapi import APIRouter, Request, Response
+from markupsafe import Markup
+from starlette.responses import StreamingResponse
+
+from aahcrawler.report.chart import Axis, Line, line_chart
+from aahcrawler.service.catalog.crawl_catalog import Crawl
+from aahcrawler.service.cockpit.site import Reading, Site
+from aahcrawler.service.instruments import Instruments
+from aahcrawler.service.views.crawl_course import CrawlCourse, crawl_course, page_counts
+from aahcrawler.service.views.crawl_findings import repairs_of, seeds_page, traps_of
+from aahcrawler.service.views.crawl_summary import read_summary
+from aahcrawler.service.views.object_list import object_counts
+from aahcrawler.service.views.page_list import PageFilter, page_list
+from aahcrawler.service.views.site_pages import SiteQuery, sites_page
+from aahcrawler.service.views.worded_reasons import counted
+from aahcrawler.service.web.problems import TOO_MANY, ProblemError
+
+PARTS: Final[Mapping[str, float]] = {"now": 2.0, "sites": 6.0, "newest": 6.0, "course": 10.0, "found": 10.0}
+"""The parts of the page, and after how many seconds each is made anew."""
+MOST_STREAMS: Final = 50
+"""Pages that are kept up at once; others show what was there when they were loaded."""
+_BEAT: Final = 2.0
+_SITES, _NEWEST = 12, 8
+_EVENT_STREAM: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+
+
+def routes(site: Site) -> APIRouter:
+    """Return the routes of the live page."""
+    router = APIRouter(prefix="/crawls/{crawl}")
+    parts = LiveParts(site)
+    streams = 0
+
+    @router.get("")
+    def show(session: Reading, crawl: str) -> Response:
+        found = site.crawl(crawl)
+        shown = {name: Markup(parts.part(found, name)) for name in PARTS}  # noqa: S704 (rendered by templates)
+        status = site.instruments.states.status(found)
+        return site.crawl_page(session, found, "", "live.html", shown=shown, status=status)
+
+    @router.get("/live")
+    async def follow(_session: Reading, crawl: str, request: Request) -> Response:
+        nonlocal streams
+        found = await to_thread.run_sync(site.crawl, crawl)
+        if streams >= MOST_STREAMS:
+            raise ProblemError(TOO_MANY, "too many pages are kept up at once; load the page again to see it as it is")
+
+        async def told() -> AsyncIterator[bytes]:
+            nonlocal streams
+            streams += 1
+            try:
+                async for event in events(parts, found, request):
+                    yield event
+            finally:
+                streams -= 1
+
+        return StreamingResponse(told(), media_type="text/event-stream", headers=_EVENT_STREAM)
+
+    return router
+
+
+async def events(parts: "LiveParts", crawl: Crawl, request: Request) -> AsyncIterator[bytes]:
+    """Yield an event for each part that says something new, and a comment where nothing does, until nobody listens."""
+    said: dict[str, str] = {}
+    while not (parts.is_over or await request.is_disconnected()):
+        fresh = False
+        for name in PARTS:
+            html = await to_thread.run_sync(parts.part, crawl, name)
+            if name not in said or said[name] != html:
+                is_news, said[name] = name in said, html
+                if is_news:
+                    fresh = True
+                    yield f"event: part\ndata: {json.dumps({'id': name, 'html': html})}\n\n".encode()
+        if not fresh:
+            yield b": nothing new\n\n"
+        await asyncio.sleep(_BEAT)
+    yield b"event: end\ndata: \n\n"
+
+
+class LiveParts:
+    """Makes the parts of live pages, each once for all who look. It may be used by several threads."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._made: dict[tuple[str, int, str], tuple[float, str]] = {}
+        self._lock = Lock()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the cockpit ends."""
+        return self._site.instruments.live.is_over
+
+    def part(self, crawl: Crawl, name: str) -> str:
+        """Return a part as it was made some seconds ago at most."""
+        key = crawl.id, crawl.number, name
+        with self._lock:
+            made, html = self._made.get(key, (-1e9, ""))
+            if time.monotonic() - made < PARTS[name] - _BEAT / 2:
+                return html
+        html = self._site.pages.text(
+            f"live_{name}.html", {"crawl": crawl, **_values(self._site.instruments, crawl, name)}
+        )
+        with self._lock:
+            self._made[key] = time.monotonic(), html
+        return html
+
+
+def _values(instruments: Instruments, crawl: Crawl, name: str) -> Mapping[str, object]:
+    """Return what a part shows; what cannot be asked for now is told in its place."""
+    try:
+        return {"problem": "", **_VALUES[name](instruments, crawl)}
+    except ProblemError as problem:
+        return {"problem": problem.detail}
+
+
+def _now(instruments: Instruments, crawl: Crawl) -> Mapping[str, object]:
+    return {"status": instruments.states.status(crawl)}
+
+
+def _sites(instruments: Instruments, crawl: Crawl) -> Mapping[str, object]:
+    listed = sites_page(instruments.reach, crawl, SiteQuery(order="best", queued_only=True, most=_SITES))
+    return {"listed": listed}
+
+
+def _newest(instruments: Instruments, crawl: Crawl) -> Mapping[str, object]:
+    with instruments.indexes.asked(crawl) as index:
+        return {"listed": page_list(index, PageFilter(crawl=crawl.number), limit=_NEWEST)}
+
+
+def _course(instruments: Instruments, crawl: Crawl) -> Mapping[str, object]:
+    with instruments.indexes.asked(crawl) as index:
+        course = crawl_course(index, crawl.number)
+    return {"course": course, "charts": [Markup(chart) for chart in charts(course)]}  # noqa: S704 (it is escaped there)
+
+
+def _found(instruments: Instruments, crawl: Crawl) -> Mapping[str, object]:
+    with instruments.indexes.asked(crawl) as index:
+        counts, objects = page_counts(index, crawl.number), object_counts(index)
+    summary, states = read_summary(crawl.folder), instruments.states
+    tallies = states.look(crawl, summary).tallies
+    groups = {
+        group: counted(
+            {name.removeprefix(f"{group}:"): n for name, n in tallies.items() if name.startswith(f"{group}:")}
+        )
+        for group in ("refused", "failed", "error")
+    }
+    return {
+        "counts": counts,
+        "objects": objects,
+        "seeds": seeds_page(crawl, most=1),
+        "traps": traps_of(states, crawl),
+        "repairs": repairs_of(states, crawl),
+        **groups,
+    }
+
+
+_VALUES: Final = {"now": _now, "sites": _sites, "newest": _newest, "course": _course, "found": _found}
+
+
+def charts(course: CrawlCourse) -> list[str]:
+    """Return the plots of a course as SVG: over pages, and over time."""
+    points = course.points
+    if not points:
+        return []
+    over_pages = Axis([point.pages for point in points], f"{points[-1].pages:,} pages")
+    over_time = Axis([point.seconds for point in points], f"{points[-1].seconds / 60:,.1f} min")
+    harvest = [
+        Line("harvest ratio so far", "var(--one)", [point.harvest for point in points]),
+        Line("of the last pages", "var(--two)", [point.recent for point in points]),
+    ]
+    relevance = [Line("accumulated relevance", "var(--one)", [point.relevance for point in points])]
+    speed = [Line("pages a second", "var(--one)", [point.speed or 0.0 for point in points])]
+    return [
+        line_chart("Harvest ratio over pages", harvest, over_pages),
+        line_chart("Accumulated relevance over pages", relevance, over_pages),
+        line_chart("Accumulated relevance over time", relevance, over_time),
+        line_chart("Pages a second over time", speed, over_time),
+    ]

@@ -1,0 +1,64 @@
+"""What the replay marks on a page within the cockpit: its web objects, and the scores of its links."""
+
+from collections.abc import Collection
+from pathlib import Path
+
+from aahcrawler.objects.reader import ObjectRow
+from aahcrawler.page_index.capture_statements import read_statements
+from aahcrawler.replay.object_finding import ShownObject
+from aahcrawler.replay.recorded_answers import RecordedAnswer
+from aahcrawler.replay.replayed_captures import Annotations
+from aahcrawler.segments import DamageError
+from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.instruments import Instruments
+from aahcrawler.service.views.capture_view import capture_row, capture_text, judgement_of
+from aahcrawler.service.views.page_indexes import Asked
+from aahcrawler.service.web.problems import ProblemError
+
+
+class ReachFolders:
+    """The folders of the crawls within reach of a service, as the replay asks for them."""
+
+    def __init__(self, reach: Reach) -> None:
+        self._reach = reach
+
+    def folder_of(self, name: str) -> Path | None:
+        """Return the folder of the crawl with an id, None where there is none here."""
+        found = self._reach.catalog.crawl(name)
+        return None if found is None else found.folder
+
+    def names(self) -> Collection[str]:
+        """Return the ids of all crawls with a folder here."""
+        return [crawl.id for crawl in self._reach.crawls() if crawl.folder is not None]
+
+
+class ReplayMarks:
+    """Finds what is to be marked on a capture. It may be used by several threads."""
+
+    def __init__(self, instruments: Instruments) -> None:
+        self._instruments = instruments
+
+    def __call__(self, crawl: str, answer: RecordedAnswer) -> Annotations | None:
+        """Return what is to be marked; None where nothing is known of the capture."""
+        try:
+            with self._instruments.indexes.asked(self._instruments.reach.crawl(crawl)) as index:
+                return _marks(index, answer.record_id)
+        except (ProblemError, DamageError, OSError):
+            return None
+
+
+def _marks(index: Asked, record: str) -> Annotations:
+    row = capture_row(index, record)
+    holder = capture_row(index, row["unchanged"]) if row["unchanged"] else row
+    text = capture_text(index, holder)
+    objects = read_statements(text).objects if text else ()
+    judged = judgement_of(index, row)
+    return Annotations(
+        tuple(_shown(number, each) for number, each in enumerate(objects, 1)),
+        {link.url: link.score for link in judged.links} if judged is not None else {},
+    )
+
+
+def _shown(number: int, each: ObjectRow) -> ShownObject:
+    texts = {name: getattr(each, name) or "" for name in ("title", "author", "date", "body")}
+    return ShownObject(number, each.type, **texts)

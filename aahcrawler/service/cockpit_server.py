@@ -1,0 +1,163 @@
+"""Runs the process of the cockpit: the names it is reached by, the code that its terminal shows, and listening."""
+
+import asyncio
+import errno
+import os
+import secrets
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from starlette.types import ASGIApp
+
+from aahcrawler.frontier.server.environment import REDIS_URL
+from aahcrawler.replay.door import Door
+from aahcrawler.replay.replay_app import replay_app
+from aahcrawler.service.api.app import ServiceSettings, create_app
+from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.cockpit.app import cockpit_app
+from aahcrawler.service.cockpit.origins import Names, host_name
+from aahcrawler.service.cockpit.replay_marks import ReachFolders, ReplayMarks
+from aahcrawler.service.cockpit.sign_in import SignIn
+from aahcrawler.service.cockpit.site import Site
+from aahcrawler.service.instruments import Instruments
+from aahcrawler.service.server import (
+    CRAWLS,
+    HOST,
+    Listening,
+    RefusedToServeError,
+    Server,
+    log_to_terminal,
+    prepare,
+    server_config,
+)
+from aahcrawler.service.web.access import is_loopback
+from aahcrawler.service.web.roles import LOCAL
+from aahcrawler.service.web.tokens import Tokens
+from aahcrawler.service.web.unfinished_heads import UnfinishedHeads
+
+PORT: Final = 8390
+REPLAY_HOST: Final = "localhost"
+"""The name of this machine that archived pages have to themselves, where the cockpit is at ``127.0.0.1``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """The origins by which a proxy makes cockpit and archived pages known; empty where there is none."""
+
+    cockpit: str = ""
+    replay: str = ""
+
+
+def serve_cockpit(
+    places: Sequence[Path], listening: Listening, published: Published, say: Callable[[str], None]
+) -> None:
+    """Serve the cockpit until the process is told to end. ``say`` is told its address, and each one-time code.
+
+    Raise ``RefusedToServeError`` where it cannot be listened on, or would not be safe.
+    """
+    if not places and not os.environ.get(REDIS_URL):
+        CRAWLS.mkdir(exist_ok=True)
+    settings = prepare(places, listening)
+    with _bound(listening) as sockets:
+        port = sockets[0].getsockname()[1]
+        names = names_of(replace(listening, port=port), published)
+        is_local = is_loopback(listening.host)
+
+        def tell(code: str) -> None:
+            say(f"Sign in with the code {code} (good for one sign-in)")
+
+        sign_in = SignIn(settings.tokens.caller, tell, LOCAL if is_local else None, has_tokens=bool(settings.tokens))
+        say(f"The cockpit is at {names.cockpit}/ until Ctrl-C")
+        if is_local:
+            tell(sign_in.code)
+        log_to_terminal()
+        instruments = Instruments.of(Reach.of(settings.catalog, settings.shared))
+        app = assembled(settings, instruments, names, sign_in)
+        server = Server(server_config(app, listening, UnfinishedHeads()), instruments.live)
+        asyncio.run(server.serve(sockets=list(sockets)))
+
+
+def assembled(settings: ServiceSettings, instruments: Instruments, names: Names, sign_in: SignIn) -> ASGIApp:
+    """Return the cockpit with the JSON interface and the replay, all three of which share the crawls.
+
+    Without tokens the JSON interface lets nobody in: it would be a way around the code.
+    """
+    door = Door.new(names.cockpit)
+    tokens = settings.tokens or Tokens.bare(secrets.token_urlsafe(32))
+    api = create_app(replace(settings, tokens=tokens), instruments)
+    replay = replay_app(
+        ReachFolders(instruments.reach), [host_name(names.replay)], door=door, annotate=ReplayMarks(instruments)
+    )
+    return cockpit_app(Site.of(instruments, sign_in, names, door.tickets.issue), api, replay)
+
+
+def names_of(listening: Listening, published: Published) -> Names:
+    """Return the origins of cockpit and replay. Raise ``RefusedToServeError`` where they would share their cookies."""
+    if published.cockpit or published.replay:
+        origins = [_origin(text) for text in (published.cockpit, published.replay)]
+    elif is_loopback(listening.host) and listening.host != REPLAY_HOST:
+        host = f"[{listening.host}]" if ":" in listening.host.strip("[]") else listening.host
+        origins = [_with_port(host, listening.port), _with_port(REPLAY_HOST, listening.port)]
+    else:
+        raise RefusedToServeError(
+            f"{listening.host}: say with --name and --replay-name by which two host names browsers reach this machine, "
+            f"such as https://cockpit.example.org and https://replay.example.org; or listen on {HOST}"
+        )
+    try:
+        return Names(*origins)
+    except ValueError as error:
+        raise RefusedToServeError(f"--name and --replay-name: {error}") from None
+
+
+def _with_port(host: str, port: int) -> str:
+    return f"http://{host}" if port == 80 else f"http://{host}:{port}"
+
+
+def _origin(text: str) -> str:
+    parts = urlsplit(text)
+    is_safe = parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname or ""))
+    if not is_safe or not parts.hostname or parts.path.strip("/") or parts.query or parts.username:
+        raise RefusedToServeError(
+            f"{text!r}: --name and --replay-name are origins such as https://cockpit.example.org; without https, "
+            "whoever listens in could sign in as well"
+        )
+    return f"{parts.scheme}://{parts.netloc.lower()}"
+
+
+@contextmanager
+def _bound(listening: Listening) -> Iterator[Sequence[socket.socket]]:
+    """Lend the sockets to listen on. On loopback it is both families: browsers take either for ``localhost``."""
+    host = listening.host.strip("[]")
+    opened: list[socket.socket] = []
+    try:
+        opened.append(_listening(host, listening.port))
+        if is_loopback(host):
+            port = opened[0].getsockname()[1]
+            for other in {"127.0.0.1", "::1"} - {host}:
+                with suppress(_NoFamilyError):
+                    opened.append(_listening(other, port))
+        yield opened
+    finally:
+        for each in opened:
+            each.close()
+
+
+class _NoFamilyError(Exception):
+    """Raised where this machine has no addresses of a family."""
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        if family is socket.AF_INET6 and error.errno in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
+            raise _NoFamilyError from None
+        raise RefusedToServeError(
+            f"{host}:{port} cannot be listened on ({error.strerror}); choose another --port"
+        ) from None

@@ -1,0 +1,183 @@
+"""The first page of each seed, before anything is crawled: told as the crawl would, politely, and nothing is kept."""
+
+import json
+import time
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from aahcrawler.cli import app
+from aahcrawler.crawl.startup.dry_run import DryRun
+from aahcrawler.crawl.startup.dry_run_opening import open_dry_run
+from aahcrawler.crawl.startup.dry_run_tables import lines_of
+from aahcrawler.crawl.startup.tried_seed import TriedSeed
+from aahcrawler.seeds import Verdict
+from knowledge_base.file_selection import named_folders
+from tests.crawl.site import Answer, Reply, Site, html, links, serving
+
+TEXT = "<p>" + "Solar power is made by photovoltaics on the roofs of the village. " * 8 + "</p>"
+FRONT = html("Solar", TEXT + links("/a", "/b", "http://elsewhere.test/", "/print/c", "mailto:x@y.test"))
+NO_RULES = Reply(b"", 404)
+
+
+def pages(**hosts: Answer) -> dict[str, Answer]:
+    """Return a front page for each host, and no robots.txt anywhere."""
+    return {"/robots.txt": NO_RULES, **{f"//{host}.test/": answer for host, answer in hosts.items()}}
+
+
+def definition(folder: Path, site: Site, hosts: Mapping[str, str] | tuple[str, ...], more: str = "") -> Path:
+    """Write the definition of a crawl whose seeds are the front pages of hosts."""
+    names = "".join(f"\n  - http://{host}.test/" for host in hosts)
+    resolve = "".join(f"\n    {host}.test: 127.0.0.1:{site.port}" for host in hosts)
+    text = (
+        f"id: dry\ncontact: a@b.example\nseeds:{names}\ntopic: {{keywords: [solar power, photovoltaics]}}\n"
+        f"politeness: {{delay: 50 ms, timeout: 5 s}}\n"
+        f"network:\n  allow_private: [127.0.0.0/8]\n  resolve:{resolve}\n"
+        f"scope:\n  deny: [/print/]\noutput: {folder / 'crawl'}\n{more}"
+    )
+    path = folder / "dry.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def tried(path: Path, *seeds: str, **options: float) -> dict[str, TriedSeed]:
+    opened = open_dry_run(path, named_folders(""))
+    found: list[TriedSeed] = []
+    DryRun(opened.context, **options).run(seeds or opened.context.icd.seeds, found.append)
+    return {each.url.removeprefix("http://").removesuffix(".test/"): each for each in found}
+
+
+def test_a_seed_is_shown_with_its_score_and_its_best_links(tmp_path: Path) -> None:
+    with serving(Site(pages(a=FRONT))) as site:
+        seed = tried(definition(tmp_path, site, ("a",)))["a"]
+        assert [asked.path for asked in site.asked] == ["/robots.txt", "/"]
+        assert all(asked.agent.startswith("AAHCrawler/") and "+a@b.example" in asked.agent for asked in site.asked)
+    assert (seed.verdict, seed.status, seed.title, seed.language) == (Verdict.FETCHED, 200, "Solar", "en")
+    assert seed.is_relevant
+    assert seed.followed == 2
+    assert seed.avoided == {"denied": 1, "other_site": 1}
+    assert [link.url for link in seed.best] == sorted(link.url for link in seed.best)
+    assert seed.best[0].anchor == "/a"
+    assert seed.hints == ()
+    assert sorted(tmp_path.iterdir()) == [tmp_path / "dry.yaml"], "nothing is kept"
+
+
+def test_each_way_to_fail_has_its_verdict_and_advice(tmp_path: Path) -> None:
+    hosts: dict[str, Answer] = {
+        "gone": Reply(b"<h1>Not found</h1>", 404),
+        "forbidden": Reply(b"no", 403),
+        "broken": Reply(b"no", 500),
+        "moved": Reply(b"", 302, {"Location": "http://a.test/"}),
+        "away": Reply(b"", 302, {"Location": "http://nowhere.example/"}),
+        "loop": Reply(b"", 302, {"Location": "http://loop.test/"}),
+        "raw": Reply(raw=lambda: [b"nonsense of a server\r\n\r\n"]),
+        "a": FRONT,
+        "dull": html("Cakes", "<p>" + "Butter and sugar make a cake that is sweet. " * 10 + "</p>" + links("/x")),
+    }
+    with serving(Site(pages(**hosts))) as site:
+        site.pages["//denied.test/robots.txt"] = Reply(
+            b"User-agent: *\nDisallow: /\n", headers={"Content-Type": "text/plain"}
+        )
+        site.pages["//unknown.test/robots.txt"] = Reply(b"", 503)
+        found = tried(definition(tmp_path, site, (*hosts, "denied", "unknown")))
+        assert not [asked for asked in (*site.of("denied.test"), *site.of("unknown.test")) if asked.path == "/"]
+    verdicts = {name: seed.verdict for name, seed in found.items()}
+    assert verdicts == {
+        "gone": Verdict.NOT_FOUND,
+        "forbidden": Verdict.FORBIDDEN,
+        "broken": Verdict.SERVER_ERROR,
+        "moved": Verdict.FETCHED,
+        "away": Verdict.OUT_OF_SCOPE,
+        "loop": Verdict.REDIRECT_LOOP,
+        "raw": Verdict.NO_HTTP,
+        "a": Verdict.FETCHED,
+        "dull": Verdict.OFF_TOPIC,
+        "denied": Verdict.ROBOTS,
+        "unknown": Verdict.ROBOTS_UNREACHABLE,
+    }
+    assert found["moved"].ended_at == "http://a.test/"
+    assert found["away"].ended_at == ""
+    assert [name for name, seed in found.items() if not seed.gives and not seed.hints] == []
+    assert "subject" in found["dull"].hints[0]
+    assert "robots.txt" in found["denied"].detail
+
+
+def test_names_and_private_networks_are_judged_as_in_a_crawl(tmp_path: Path) -> None:
+    with serving(Site(pages(a=FRONT))) as site:
+        path = definition(tmp_path, site, ("a",))
+        path.write_text(
+            path.read_text().replace("[127.0.0.0/8]", "false").replace("seeds:", "seeds:\n  - http://no.invalid/"),
+            "utf-8",
+        )
+        found = tried(path)
+        assert site.asked == []
+    assert [seed.verdict for seed in found.values()] in (
+        [Verdict.NAME, Verdict.PRIVATE],
+        [Verdict.PRIVATE, Verdict.NAME],
+    )
+
+
+def test_links_that_are_all_avoided_are_explained(tmp_path: Path) -> None:
+    with serving(Site(pages(a=html("Solar", TEXT + links("http://x.example/", "http://y.example/"))))) as site:
+        seed = tried(definition(tmp_path, site, ("a",)))["a"]
+    assert seed.followed == 0
+    assert "scope.sites" in seed.hints[0]
+    assert any("scope.sites" in line for line in lines_of(seed))
+
+
+def test_slow_seeds_are_given_up_and_late_ones_not_begun(tmp_path: Path) -> None:
+    slow = {f"slow{n}": Reply(b"late", pause=3.0) for n in range(2)}
+    with serving(Site(pages(**slow, a=FRONT))) as site:
+        path = definition(tmp_path, site, (*slow, "a"), "")
+        begun = time.monotonic()
+        found = tried(path, seed_seconds=0.8)
+        assert time.monotonic() - begun < 2.9
+    assert found["a"].verdict is Verdict.FETCHED
+    assert found["slow0"].verdict is Verdict.TIMEOUT
+    assert "given up" in found["slow1"].detail
+    late = tried(path, all_seconds=-1.0)
+    assert {seed.verdict for seed in late.values()} == {Verdict.PENDING}
+
+
+def test_delays_are_kept_between_seeds_of_a_site_and_sites_do_not_wait_for_each_other(tmp_path: Path) -> None:
+    with serving(Site({"/robots.txt": NO_RULES, "/": FRONT, "/b": FRONT})) as site:
+        path = definition(tmp_path, site, ("a", "c"))
+        text = path.read_text().replace("  - http://a.test/", "  - http://a.test/\n  - http://a.test/b")
+        path.write_text(text.replace("delay: 50 ms", "delay: 400 ms"), "utf-8")
+        tried(path)
+        asked = [each.at for each in site.of("a.test")]
+        assert len(asked) == 3
+        assert all(later - earlier > 0.35 for earlier, later in pairwise(asked))
+        assert min(each.at for each in site.of("c.test")) < asked[1]
+
+
+def test_whatever_a_page_says_is_told_on_lines_of_their_own(tmp_path: Path) -> None:
+    evil = html("A\x1b[2Jtitle\nof lines", TEXT + '<a href="/a">x\x1b]0;owned\x07</a>')
+    with serving(Site(pages(a=evil))) as site:
+        seed = tried(definition(tmp_path, site, ("a",)))["a"]
+    said = "\n".join(lines_of(seed))
+    assert "\x1b" not in said
+    assert "\x07" not in said
+
+
+def test_the_command_writes_a_line_for_each_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with serving(Site(pages(a=FRONT, gone=Reply(b"", 404)))) as site:
+        path = str(definition(tmp_path, site, ("a", "gone"), "archive: {}\n"))
+        outcome = CliRunner().invoke(app, ["icd", "try", path, "--json"])
+        rows = [json.loads(line) for line in outcome.stdout.splitlines()]
+        assert outcome.exit_code == 1
+        assert [row["kind"] for row in rows] == ["seed", "seed", "end"]
+        assert rows[-1] == {"kind": "end", "seeds": 2, "giving": 1}
+        by_url = {row["url"]: row for row in rows[:-1]}
+        assert by_url["http://a.test/"]["best"][0]["score"] > 0
+        assert by_url["http://gone.test/"]["hints"]
+        alone = CliRunner().invoke(app, ["icd", "try", path, "--seed", "http://a.test/"])
+        assert alone.exit_code == 0
+        assert "1 of 1 seeds give pages" in alone.stdout
+        other = CliRunner().invoke(app, ["icd", "try", path, "--seed", "http://b.test/"])
+        assert other.exit_code == 2
+    assert CliRunner().invoke(app, ["icd", "try", str(tmp_path / "none.yaml")]).exit_code == 2
