@@ -19,7 +19,7 @@ from aahcrawler.service.views.score_histories import ScoreHistories, ScoreHistor
 from aahcrawler.service.views.site_pages import SiteOrder, SitePage, SiteQuery, SitesPage
 from aahcrawler.service.views.url_story import UrlStory, url_story
 from aahcrawler.service.web.problems import (
-    BAD_QUERY,
+    BAD_SEARCH,
     BAD_URL,
     DAMAGED,
     NO_CRAWL,
@@ -50,7 +50,7 @@ Score = Annotated[float | None, Query(ge=0, le=1e9)]
 Url = Annotated[str, Query(max_length=4 * MAX_LENGTH, examples=["https://forum.example.org/thread/17"])]
 ReasonName = Annotated[str, Query(max_length=500, examples=["too_deep"])]
 _FRONTIER = problem_responses(NO_CRAWL, NOT_RUNNING, UNAVAILABLE)
-_LOGS = problem_responses(NO_CRAWL, BAD_QUERY, DAMAGED, UNAVAILABLE)
+_LOGS = problem_responses(NO_CRAWL, BAD_SEARCH, DAMAGED, UNAVAILABLE)
 _LEVELS = {"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"}
 
 
@@ -94,7 +94,7 @@ def _add_state(router: APIRouter, reach: Reach, states: CrawlStates) -> None:
 
 
 def _add_queue(router: APIRouter, reach: Reach) -> None:
-    @router.get("/queue", responses={**_FRONTIER, **problem_responses(BAD_QUERY)})
+    @router.get("/queue", responses={**_FRONTIER, **problem_responses(BAD_SEARCH)})
     def list_queue(
         crawl: str,
         state: State = State.QUEUED,
@@ -180,7 +180,7 @@ def _add_url(router: APIRouter, reach: Reach, histories: ScoreHistories) -> None
 
 
 def _add_log(router: APIRouter, reach: Reach) -> None:
-    @router.get("/log", responses=problem_responses(NO_CRAWL, BAD_QUERY))
+    @router.get("/log", responses=problem_responses(NO_CRAWL, BAD_SEARCH))
     def search_log(
         crawl: str,
         text: Annotated[str, Query(max_length=_LONGEST_TEXT, description="Words, as for `aah events`.")] = "",
@@ -193,6 +193,6 @@ def _add_log(router: APIRouter, reach: Reach) -> None:
     ) -> EventsPage:
         """Search what the crawls of a folder logged, the newest first."""
         if unknown := sorted(set(level or ()) - _LEVELS):
-            raise ProblemError(BAD_QUERY, f"there is no severity {unknown[0]!r}; write {', '.join(sorted(_LEVELS))}")
+            raise ProblemError(BAD_SEARCH, f"there is no severity {unknown[0]!r}; write {', '.join(sorted(_LEVELS))}")
         query = EventQuery(text, tuple(level or ()), number, since, until)
         return logged_events.events_page(reach.crawl(crawl), query, after, limit)
