@@ -14,6 +14,7 @@ from aahcrawler.service.cockpit import (
     act_routes,
     captured_pages,
     crawl_list_page,
+    definition_pages,
     exclusion_page,
     finding_pages,
     live_page,
@@ -37,6 +38,7 @@ TOPICS: Final = (
     object_pages,
     finding_pages,
     exclusion_page,
+    definition_pages,
     act_routes,
 )
 _logger = logging.getLogger(__name__)

@@ -100,10 +100,14 @@ class _Search:
         self.matches = _matching(query.text)
         self.looked_at = 0
         self._ends = time.monotonic() + LOOKED_SECONDS
+        self._least: float | None = None
 
     def is_over(self) -> bool:
-        """Say whether the time is up."""
-        return time.monotonic() >= self._ends
+        """Say whether the time is up; a third of it is left in any case, from the first URL on."""
+        now = time.monotonic()
+        if self._least is None:
+            self._least = now + LOOKED_SECONDS / 3
+        return now >= max(self._ends, self._least)
 
     def wants(self, offer: Offer) -> bool:
         """Say whether an offer is wanted."""
