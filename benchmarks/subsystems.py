@@ -129,6 +129,7 @@ SUBSYSTEMS: Final[Mapping[str, str]] = {
     "aahcrawler.report": START,
     "aahcrawler.authoring": OUTSIDE,
     "aahcrawler.operating": OUTSIDE,
+    "aahcrawler.listening": OUTSIDE,
     "aahcrawler.replay": OUTSIDE,
     "aahcrawler.service": OUTSIDE,
     "aahcrawler.takedown": OUTSIDE,

@@ -16,6 +16,7 @@ from starlette.types import ASGIApp
 from aahcrawler.archive.folders import ArchiveError, ArchiveFolder
 from aahcrawler.definitions import DefinitionError, read_definition
 from aahcrawler.layout import DEFINITION
+from aahcrawler.listening import listener
 from aahcrawler.replay.replay_app import FixedFolders, replay_app
 
 HOST: Final = "127.0.0.1"
@@ -93,8 +94,8 @@ class _Server(uvicorn.Server):
 
 def _listener(name: str, port: int) -> socket.socket:
     try:
-        family, _, _, _, address = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)[0]
-        return socket.create_server(address[:2], family=family)
+        address = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)[0][4]
+        return listener(str(address[0]), port)
     except OSError as error:
         raise RefusedToReplayError(
             f"{name}:{port} cannot be listened on ({error.strerror}); choose another --host or --port"

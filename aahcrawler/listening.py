@@ -1,0 +1,24 @@
+"""Sockets that servers of this project listen on."""
+
+import socket
+
+_BACKLOG = 128
+
+
+def listener(address: str, port: int) -> socket.socket:
+    """Return a socket that listens on an IP address; port 0 takes a free one. Raise ``OSError`` where it cannot.
+
+    Its protocol is named: asyncio then sends what it has at once (TCP_NODELAY), where 40 ms would pass otherwise.
+    """
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family is socket.AF_INET6:
+            bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        bound.bind((address, port))
+        bound.listen(_BACKLOG)
+    except OSError:
+        bound.close()
+        raise
+    return bound
