@@ -25,10 +25,17 @@ local function take(key, best, m, left)
   return add(call('ZRANGEBYSCORE', key, '(' .. best, '+inf', 'WITHSCORES', 'LIMIT', 0, left), nil, left)
 end
 
+-- Of the record of a queue nothing but this: there may be thousands of queues to look at.
+local FLAGS = {p = 2, r = 16}
+
+local function is_chunked(name, kind)
+  local raw = call('HGET', QUEUES, name)
+  return raw and raw:byte(FLAGS[kind]) >= 2
+end
+
 local function walk(name, kind, best, m)
-  local q, left = queue(name, ''), most
-  local key = root(q, kind)
-  if not q[kind].chunked then return take(key, best, m, left) end
+  local key, left = OWN .. kind .. ':' .. name, most
+  if not is_chunked(name, kind) then return take(key, best, m, left) end
   local entry
   if best then
     local whole = m == '' and '' or '\255'
