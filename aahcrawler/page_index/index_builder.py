@@ -129,7 +129,7 @@ class IndexBuilder:
                     text = members.member()
                     try:
                         take(text, number, covered)
-                    except ValueError as error:
+                    except (ValueError, OverflowError) as error:
                         faults.append(f"at byte {covered}: {error}")
                     covered, count = members.end, count + 1
         except FileNotFoundError:

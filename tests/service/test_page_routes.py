@@ -411,7 +411,7 @@ def test_a_crawl_is_loaded_and_asked_in_sparql(made: Path, tmp_path: Path) -> No
             "SELECT",
         ):
             reply = service.get(f"/v1/crawls/{CRAWL}/sparql?query={quote(refused)}")
-            assert problem(reply) == (400, "invalid-query"), refused
+            assert problem(reply) == (400, "invalid-sparql"), refused
 
 
 def test_a_query_that_takes_too_much_is_ended(made: Path, tmp_path: Path) -> None:

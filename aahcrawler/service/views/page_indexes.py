@@ -110,8 +110,10 @@ class _Keeper:
         found = self._standing()
         if found is Standing.SOUND:
             return
+        is_building = self._is_building
         thread = self._started()
-        thread.join(_SHORT)
+        if not is_building:
+            thread.join(_SHORT)
         end = time.monotonic() + _LONG
         while found in (Standing.WRONG, None) and thread.is_alive() and time.monotonic() < end:
             found = self._standing()
@@ -121,19 +123,19 @@ class _Keeper:
 
     def progress(self, base: sqlite3.Connection) -> Progress:
         """Return how far the index reaches."""
+        is_building = self._is_building  # Asked first: what it takes in meanwhile is not in the base.
         found = coverage(base)
         about = round(found.captures * found.size / found.covered) if found.covered else None
+        is_complete = found.is_complete and not is_building and not self._fault
         notes = []
-        if not found.is_complete:
+        if not is_complete:
             of = "" if about is None else f" of about {about:,}"
             notes.append(f"{found.captures:,}{of} pages are indexed; the others are being read.")
         if found.damaged:
             notes.append(f"Not all can be read: {'; '.join(found.damaged[:3])}. Restore these files from a copy.")
         if self._fault:
             notes.append(f"The index does not go on: {self._fault}.")
-        return Progress(
-            indexed=found.captures, about=about, complete=found.is_complete and not self._fault, note=" ".join(notes)
-        )
+        return Progress(indexed=found.captures, about=about, complete=is_complete, note=" ".join(notes))
 
     def trouble(self, error: sqlite3.DatabaseError) -> ProblemError:
         """Return the problem of an index that cannot be asked; one that is damaged is made anew."""
@@ -160,10 +162,14 @@ class _Keeper:
         except sqlite3.Error:
             return None
 
+    @property
+    def _is_building(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
+
     def _started(self) -> threading.Thread:
         """Return the thread that builds; it is started where there is none."""
         with self._lock:
-            if self._thread is None or not self._thread.is_alive():
+            if self._thread is None or not self._is_building:
                 self._thread = threading.Thread(target=self._build, name="page index", daemon=True)
                 self._thread.start()
             return self._thread

@@ -11,7 +11,7 @@ from typing import BinaryIO, Final
 
 from pydantic import BaseModel, ConfigDict
 
-from aahcrawler.archive.gzip_members import members
+from aahcrawler.archive.gzip_members import MemberError, members
 from aahcrawler.archive.index import LINES, SORTED, Place, place_of
 from aahcrawler.archive.payload import beginning_of
 from aahcrawler.archive.record_access import Record, RecordError, open_place, record_at
@@ -30,7 +30,7 @@ _UNSEEN: Final = dict.fromkeys((*range(9), 11, 12, *range(14, 32), *range(127, 1
 class RecordShown(BaseModel):
     """A WARC record: its type, where its gzip member begins in which file, and how many bytes of it there are.
 
-    ``size`` is None where that is not known, as of a large one. ``fields`` are names and values of its header, ``http``
+    ``size`` is None where that is not known. ``fields`` are names and values of its header, ``http``
     the head of the HTTP message in it; both may hold anything that a server sent, control characters apart.
     """
 
@@ -100,8 +100,11 @@ def _beside(file: BinaryIO, place: Place, answer: str) -> Iterator[RecordShown]:
             record = Record(member)
             if count == _BESIDE or record.header.get("WARC-Concurrent-To").strip("<>") != answer:
                 return
-            yield _shown(record, place.file, None)
-    except (RecordError, OSError):
+            shown = _shown(record, place.file, None)
+            while member.read():
+                pass
+            yield shown.model_copy(update={"size": member.end - member.offset})
+    except (RecordError, MemberError, OSError):
         return
 
 
