@@ -84,9 +84,11 @@ class Cockpit:
             while not ended.is_set() and stream.readline():
                 pass
 
-        threading.Thread(target=read, daemon=True).start()
+        reader = threading.Thread(target=read, daemon=True)
+        reader.start()
         yield
         ended.set()
+        reader.join()
         connection.close()
 
 

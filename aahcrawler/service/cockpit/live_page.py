@@ -4,6 +4,7 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractContextManager
 from threading import Lock
 from typing import Final
 
@@ -20,6 +21,7 @@ from aahcrawler.service.views.crawl_course import CrawlCourse, crawl_course, pag
 from aahcrawler.service.views.crawl_findings import repairs_of, seeds_page, traps_of
 from aahcrawler.service.views.crawl_summary import read_summary
 from aahcrawler.service.views.object_list import object_counts
+from aahcrawler.service.views.page_indexes import Asked
 from aahcrawler.service.views.page_list import PageFilter, page_list
 from aahcrawler.service.views.site_pages import SiteQuery, sites_page
 from aahcrawler.service.views.worded_reasons import counted
@@ -131,19 +133,24 @@ def _sites(instruments: Instruments, crawl: Crawl) -> Mapping[str, object]:
     return {"listed": listed}
 
 
+def _watched(instruments: Instruments, crawl: Crawl) -> AbstractContextManager[Asked]:
+    """Lend the index of a crawl, which is in no hurry to catch up with one that runs: that would take from the crawl."""
+    return instruments.indexes.asked(crawl, hurried=crawl.own_server() is None)
+
+
 def _newest(instruments: Instruments, crawl: Crawl) -> Mapping[str, object]:
-    with instruments.indexes.asked(crawl) as index:
+    with _watched(instruments, crawl) as index:
         return {"listed": page_list(index, PageFilter(crawl=crawl.number), limit=_NEWEST)}
 
 
 def _course(instruments: Instruments, crawl: Crawl) -> Mapping[str, object]:
-    with instruments.indexes.asked(crawl) as index:
+    with _watched(instruments, crawl) as index:
         course = crawl_course(index, crawl.number)
     return {"course": course, "charts": [Markup(chart) for chart in charts(course)]}  # noqa: S704 (it is escaped there)
 
 
 def _found(instruments: Instruments, crawl: Crawl) -> Mapping[str, object]:
-    with instruments.indexes.asked(crawl) as index:
+    with _watched(instruments, crawl) as index:
         counts, objects = page_counts(index, crawl.number), object_counts(index)
     summary, states = read_summary(crawl.folder), instruments.states
     tallies = states.look(crawl, summary).tallies

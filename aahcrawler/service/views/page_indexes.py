@@ -28,6 +28,8 @@ _LONG: Final = 10.0
 """Seconds that a request waits for an index that does not hold what it must not show."""
 _BREATH: Final = 0.002
 """Seconds between two steps, in which others get on."""
+_RESTS: Final = 99
+"""How many times as long as a step takes an index rests after it where nobody is in a hurry."""
 _logger = logging.getLogger(__name__)
 
 
@@ -65,14 +67,18 @@ class PageIndexes:
         self._lock = threading.Lock()
 
     @contextmanager
-    def asked(self, crawl: Crawl) -> Iterator[Asked]:
-        """Lend the index of a crawl; it catches up meanwhile. Raise ``ProblemError`` where it cannot be asked."""
+    def asked(self, crawl: Crawl, *, hurried: bool = True) -> Iterator[Asked]:
+        """Lend the index of a crawl; it catches up meanwhile. Raise ``ProblemError`` where it cannot be asked.
+
+        It catches up as fast as it can. Where nobody is ``hurried``, as those who only watch a crawl that runs, it takes
+        a hundredth of the time at most, and so may fall behind a fast crawl until somebody is.
+        """
         if crawl.folder is None:
             raise ProblemError(
                 NO_FOLDER, "this machine has none of the crawl's folder; ask the service of one that has"
             )
         keeper = self._keeper(crawl.folder)
-        keeper.refresh()
+        keeper.refresh(hurried=hurried)
         try:
             with keeper.file.asked() as base:
                 yield Asked(crawl.folder, base, keeper.progress(base))
@@ -103,12 +109,20 @@ class _Keeper:
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
         self._closing = threading.Event()
+        self._hurried = threading.Event()
+        self._rests_until = 0.0
         self._fault = ""
 
-    def refresh(self) -> None:
+    def refresh(self, *, hurried: bool) -> None:
         """Have the index catch up where it is behind, and wait a moment for it: for long where it shows too much."""
         found = self._standing()
         if found is Standing.SOUND:
+            return
+        if hurried or found is not Standing.BEHIND:
+            self._hurried.set()
+        elif not self._hurried.is_set():
+            if time.monotonic() >= self._rests_until:
+                self._started()
             return
         is_building = self._is_building
         thread = self._started()
@@ -149,6 +163,7 @@ class _Keeper:
     def close(self) -> None:
         """End the building."""
         self._closing.set()
+        self._hurried.set()
         with self._lock:
             if self._thread is not None:
                 self._thread.join()
@@ -200,9 +215,16 @@ class _Keeper:
         while not self._closing.is_set():
             if builder.is_wrong():
                 return False
-            if not builder.step():
+            began = time.thread_time()
+            is_left = builder.step()
+            rest = (time.thread_time() - began) * _RESTS
+            self._rests_until = time.monotonic() + rest
+            if not is_left:
+                self._hurried.clear()
                 return True
             time.sleep(_BREATH)
+            if not self._closing.is_set():
+                self._hurried.wait(rest)
         return True
 
     @contextmanager
