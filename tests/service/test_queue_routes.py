@@ -10,18 +10,31 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from pydantic import BaseModel
 
 from aahcrawler.layout import LOG
 from aahcrawler.service.api.app import ServiceSettings
+from aahcrawler.service.api.queue_examples import EXAMPLES
 from aahcrawler.service.catalog.crawl_catalog import Catalog
 from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.instruments import Instruments
+from aahcrawler.service.views.crawl_findings import SeedsPage
 from aahcrawler.service.views.crawl_state import CrawlStates, CrawlStatus
 from aahcrawler.service.views.live_feed import LiveFeed, LogLines
+from aahcrawler.service.views.logged_events import EventsPage
+from aahcrawler.service.views.queue_pages import QueuePage
+from aahcrawler.service.views.refused_links import FailedPage, RefusedPage
+from aahcrawler.service.views.score_histories import ScoreHistory
+from aahcrawler.service.views.site_pages import SitePage, SitesPage
+from aahcrawler.service.views.url_story import UrlStory
 from tests.crawl.crawling import PATIENCE, until
 from tests.service.asking import Service, serving
 from tests.service.views.folders import QUEUED, serving_frontier, write_crawl
 
+MODELS = (
+    *(CrawlStatus, QueuePage, SitesPage, SitePage, RefusedPage, FailedPage, UrlStory, ScoreHistory, SeedsPage),
+    EventsPage,
+)
 LINE = "2026-11-26T13:00:00.000Z INFO crawl.core http://a.test/new 200 new\n"
 
 
@@ -62,19 +75,29 @@ def test_each_view_is_answered(service: Service, path: str) -> None:
     assert answer.json
 
 
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+def test_each_example_of_the_description_is_one(model: type[BaseModel]) -> None:
+    given = EXAMPLES[model.__name__]
+    shown = model.model_validate(given).model_dump(mode="json")
+    assert given.keys() <= shown.keys()
+    assert {name: shown[name] for name in given if not isinstance(given[name], dict | list)} == {
+        name: value for name, value in given.items() if not isinstance(value, dict | list)
+    }
+
+
 @pytest.mark.parametrize(
     ("path", "status", "detail"),
     [
         ("/queue?limit=201", 400, "limit"),
         ("/queue?state=gone", 400, "state"),
-        ("/queue?text=a%20b", 422, "holds a space"),
-        ("/queue?after=zzz", 422, "leave it out"),
+        ("/queue?text=a%20b", 400, "holds a space"),
+        ("/queue?after=zzz", 400, "leave it out"),
         ("/queue?lowest=nan", 400, "lowest"),
         ("/sites?after=-1", 400, "after"),
         ("/sites/never.test", 404, "never offered"),
-        ("/refused?after=x", 422, "leave it out"),
-        ("/log?level=LOUD", 422, "LOUD"),
-        ("/log?text=-x", 422, "no word"),
+        ("/refused?after=x", 400, "leave it out"),
+        ("/log?level=LOUD", 400, "LOUD"),
+        ("/log?text=-x", 400, "no word"),
         ("/story?url=mailto:x", 422, "whole http"),
         ("/story", 400, "url"),
     ],

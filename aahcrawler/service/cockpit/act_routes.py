@@ -11,7 +11,7 @@ from aahcrawler.service.cockpit.site import Form, Operating, Sent, Site, address
 from aahcrawler.service.steering import pausing, starting_crawls, url_scores
 from aahcrawler.service.steering.exclusion_rules import exclude, rule_of
 from aahcrawler.service.steering.helm import Helm
-from aahcrawler.service.web.problems import BAD_QUERY, ProblemError
+from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
 
 _Act = Callable[[Crawl, str, Form], Said]
 """Does something to a crawl on behalf of somebody, and says what came of it."""
@@ -25,7 +25,7 @@ def routes(site: Site) -> APIRouter:
     @router.post("/acts/{act}")
     def operate(session: Operating, crawl: str, act: str, form: Sent) -> Response:
         if act not in acts:
-            raise ProblemError(BAD_QUERY, "there is no such act")
+            raise ProblemError(BAD_SEARCH, "there is no such act")
         said = acts[act](site.crawl(crawl), session.caller.name, form)
         return then(session, form.get("back") or address("crawls", crawl), said)
 
@@ -84,7 +84,7 @@ def _score(form: Form) -> float:
     except ValueError:
         score = -1.0
     if not 0 <= score <= 1:
-        raise ProblemError(BAD_QUERY, "a score is a number from 0 to 1")
+        raise ProblemError(BAD_SEARCH, "a score is a number from 0 to 1")
     return score
 
 

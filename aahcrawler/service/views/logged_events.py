@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 from aahcrawler.event_index import EventIndex, EventQuery, EventSearchError
 from aahcrawler.service.catalog.crawl_catalog import Crawl
-from aahcrawler.service.web.problems import BAD_QUERY, ProblemError
+from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
 
 MOST: Final = 500
 """Events of one page at most."""
@@ -48,9 +48,9 @@ def events_page(crawl: Crawl, query: EventQuery, after: str = "", most: int = 10
             found, further = index.newest(query, most, int(after or 0))
             unread = index.left
     except EventSearchError as error:
-        raise ProblemError(BAD_QUERY, str(error)) from error
+        raise ProblemError(BAD_SEARCH, str(error)) from error
     except ValueError:
-        raise ProblemError(BAD_QUERY, "`after` is not where a page of this listing ended; leave it out") from None
+        raise ProblemError(BAD_SEARCH, "`after` is not where a page of this listing ended; leave it out") from None
     events = tuple(
         LoggedEvent(at=each.at, level=each.level, crawl=each.crawl, subsystem=each.subsystem, message=each.message)
         for each in found

@@ -16,7 +16,7 @@ from aahcrawler.segments import DamageError
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.views.refusals_index import FAILED, LINKS, RefusalsIndex, Row, Wanted, opened
 from aahcrawler.service.views.worded_reasons import CountedReason, Reason, counted, worded, worded_error
-from aahcrawler.service.web.problems import BAD_QUERY, DAMAGED, UNAVAILABLE, ProblemError
+from aahcrawler.service.web.problems import BAD_SEARCH, DAMAGED, UNAVAILABLE, ProblemError
 
 INDEXED_SECONDS: Final = 0.15
 """Seconds for which the log is read on for one request."""
@@ -146,7 +146,7 @@ def _wanted(query: RefusedQuery) -> Wanted:
     try:
         return Wanted(query.reason, query.site, query.text, int(query.after or 0), query.most)
     except ValueError:
-        raise ProblemError(BAD_QUERY, "`after` is not where a page of this listing ended; leave it out") from None
+        raise ProblemError(BAD_SEARCH, "`after` is not where a page of this listing ended; leave it out") from None
 
 
 def _refused(row: Row) -> RefusedUrl:
