@@ -43,8 +43,8 @@ class UrlDone(BaseModel):
 class Admission(BaseModel):
     """Whether the scope lets a URL in, and what would have to be changed where it does not.
 
-    ``reason`` is why not. ``changes`` are fields of the scope with the values that would let in this URL and nothing
-    else; none where no such change can do it, as ``detail`` says.
+    ``reason`` is why not. ``changes`` are fields of the definition with the values that would let in this URL and
+    nothing else; none where no change of the scope can do it, as ``detail`` says.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -178,14 +178,14 @@ def _admitting(crawl: Crawl, target: Target, reason: str) -> tuple[dict[str, Jso
     if len(only) > LONGEST:
         return {}, f"scope.allow takes patterns of up to {LONGEST:,} characters, and the URL is longer"
     if reason == "not_allowed":
-        return {"allow": [*scope.allow, only]}, "scope.allow gets this URL; then fetch it now"
+        return {"scope.allow": [*scope.allow, only]}, "scope.allow gets this URL; then fetch it now"
     if reason == "other_site" and scope.allow:
         wider = "what scope.allow lets in is then wanted on all sites, not on those of the seeds alone"
-        return {"sites": "anywhere", "allow": [*scope.allow, only]}, f"{wider}; then fetch it now"
+        return {"scope.sites": "anywhere", "scope.allow": [*scope.allow, only]}, f"{wider}; then fetch it now"
     if reason == "other_site":
         hosts = sorted({f"host:{urlsplit(f'//{queue_of(seed)}').hostname}" for seed in crawl.icd.seeds})
         told = "scope.allow gets the sites of the seeds and this URL, in the place of scope.sites; then fetch it now"
-        return {"sites": "anywhere", "allow": [*hosts, only]}, told
+        return {"scope.sites": "anywhere", "scope.allow": [*hosts, only]}, told
     if reason.startswith(RULE):
         return {}, f"the rule {reason.removeprefix(RULE)!r} of scope.rules refuses it; change that rule"
     return {}, _REMEDIES.get(reason, f"the reason is {reason}; no change of the scope lets it in")
