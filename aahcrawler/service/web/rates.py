@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from aahcrawler.service.web.problems import TOO_MANY, ProblemError
 
-
 _BURST = 4
 """Seconds after which a caller who rests may ask as often at once as in that time."""
 
