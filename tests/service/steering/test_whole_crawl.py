@@ -126,14 +126,14 @@ def test_a_crawl_is_created_started_redefined_stopped_and_started_again(tmp_path
         assert (summary["state"], summary["reason"]) == ("stopped", "shutdown")
         assert made.ask("POST", "/harbour/stop").status == 409
 
-        at_rest = made.job("POST", "/exclusions/preview", {"rules": [{"kind": "pattern", "text": "/ads/"}]})
-        assert at_rest["blocked"]["number"] > 0, "its server is started for as long as it is looked at"
         assert made.done("PUT", "/limits", {"pages": 4000})["detail"].startswith(
             "the crawl goes by it when it is started"
         )
         refused = made.ask("POST", "/harbour/start")
         assert (refused.status, "--accept-changes" in refused.json["detail"]) == (422, True), refused.body
         assert refused.json["lines"]
+        at_rest = made.job("POST", "/exclusions/preview", {"rules": [{"kind": "pattern", "text": "/ads/"}]})
+        assert at_rest["blocked"]["number"] > 0, "its server is started for as long as it is looked at"
         again = made.done("POST", "/start", {"accept_changes": True})
         assert (again["state"], again["pid"] != pid) == ("running", True)
         made.done("POST", "/stop")
