@@ -88,6 +88,11 @@ class LentServers:
             if lent is not None:
                 self._end(folder, lent)
 
+    def lend_again(self, folder: Path) -> None:
+        """Lend the server of a crawl again that was to be started, and was not."""
+        with self._changed:
+            self._kept_back.pop(folder, None)
+
     def close(self) -> None:
         """End all servers."""
         with self._starting:

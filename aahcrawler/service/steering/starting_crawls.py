@@ -258,6 +258,7 @@ def _launch(
     working_folder = held.started.working_folder if held.started is not None else crawl.folder
     launched = processes.launch(crawl.folder, ["crawl", str(held.file), *options], working_folder)
     if (problem := failure(launched)) is not None:
+        reach.gateway.lend_again(crawl)
         raise problem
     return _begun(launched)
 

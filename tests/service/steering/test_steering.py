@@ -217,7 +217,7 @@ def test_what_would_let_a_url_in_lets_it_in_and_no_other(
         told = service.get(f"/v1/crawls/test/admission?url={url}").json
         assert (told["admitted"], told["reason"]) == (False, reason)
     changed = begun(
-        tmp_path / "changed", scope={**scope, **{k.partition(".")[2]: v for k, v in told["changes"].items()}}
+        tmp_path / "changed", scope={**scope, **{k.removeprefix("scope."): v for k, v in told["changes"].items()}}
     )
     then = Admission(changed)
 
