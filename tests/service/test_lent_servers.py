@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,8 @@ from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.web.problems import ProblemError
 from online_analysis.icd import Icd
 from tests.crawl.crawling import until
+from tests.crawl.site import Site, html, serving
+from tests.crawl.world import crawl, network
 from tests.service.asking import begun, running
 
 IDLE = 0.6
@@ -102,6 +105,38 @@ def test_a_crawl_that_is_started_elsewhere_gets_its_folder(reach: Reach, folder:
         is_over.set()
         looking.join()
         opened.close()
+
+
+@contextmanager
+def looking(folder: Path) -> Iterator[None]:
+    """Look at the queue of a crawl again and again until the block ends, as somebody's browser does."""
+    reach, is_over = Reach(Catalog([folder]), Gateway(None)), threading.Event()
+
+    def look() -> None:
+        while not is_over.wait(0.02):
+            with suppress(ProblemError), reach.frontier(reach.crawl("test")) as frontier:
+                frontier.counts()
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        until(lambda: lent_at(folder / FRONTIER) is not None)
+        yield
+    finally:
+        is_over.set()
+        thread.join()
+        reach.close()
+
+
+def test_aah_crawl_runs_although_somebody_looks(tmp_path: Path) -> None:
+    with serving(Site({"//a.test/": html("A page", "<p>Nothing.</p>")})) as site:
+        sections = {"network": network(site, "a.test"), "limits": {"pages": 1}}
+        first = crawl(tmp_path, ["http://a.test/"], **sections)
+        assert first.ended.code == 0, first.ended.err
+        with looking(first.folder):
+            second = crawl(tmp_path, ["http://a.test/"], **sections)
+    assert second.ended.code == 0, second.ended.err
+    assert second.summary["crawl"] == 2
 
 
 def test_a_server_that_another_uses_stays(reach: Reach, folder: Path) -> None:
