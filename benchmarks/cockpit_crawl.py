@@ -364,7 +364,9 @@ def _counted(page: InventedPage, became: str) -> dict[str, float]:
     """Return what a page adds to the counts of a crawl."""
     application, _, role = page.described
     counts: dict[str, float] = {"requests": 1, "answers": 1, f"status:{page.status}": 1, "seconds": 0.1}
-    if page.status >= 300:
+    if page.trap:
+        counts[f"trap:{page.trap}"] = 1
+    if page.status >= 300 or page.trap == "soft_404":
         return counts
     counts |= {"pages": 1, "relevant": int(bool(page.is_relevant)), "bytes": len(page.body), "type:text/html": 1}
     counts |= {f"application:{application or 'unknown'}": 1, f"level:{role or 'none'}": 1}
@@ -373,7 +375,7 @@ def _counted(page: InventedPage, became: str) -> dict[str, float]:
         counts["objects"] = counts.get("objects", 0) + 1
         counts[f"object:{each.type}"] = counts.get(f"object:{each.type}", 0) + 1
     counts |= {f"refused:{reason}": len(places) for reason, places in page.refused.items()}
-    return counts | ({f"trap:{page.trap}": 1} if page.trap else {})
+    return counts
 
 
 def _counts(shape: Shape) -> Counts:

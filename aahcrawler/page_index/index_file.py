@@ -66,6 +66,7 @@ class IndexFile:
     def __init__(self, crawl: Path) -> None:
         self.path = crawl / INDEXES / PAGES
         self._spare: tempfile.TemporaryDirectory[str] | None = None
+        self._held: tuple[int, sqlite3.Connection] | None = None
 
     @property
     def is_temporary(self) -> bool:
@@ -101,8 +102,26 @@ class IndexFile:
             base.execute("BEGIN")
             yield base
 
+    def hold(self) -> None:
+        """Keep it open until it is closed, so that whoever builds need not put everything in its place each time.
+
+        Raise ``sqlite3.Error`` or ``OSError`` where that cannot be.
+        """
+        inode = self.path.stat().st_ino
+        if self._held is None or self._held[0] != inode:
+            self._let_go()
+            base = sqlite3.connect(self.path, timeout=_PATIENCE, check_same_thread=False)
+            self._held = inode, base
+            base.execute("SELECT count(*) FROM segment").fetchone()
+
+    def _let_go(self) -> None:
+        if self._held is not None:
+            self._held[1].close()
+            self._held = None
+
     def close(self) -> None:
-        """Remove it where it is temporary."""
+        """Let go of it, and remove it where it is temporary."""
+        self._let_go()
         if self._spare is not None:
             self._spare.cleanup()
 

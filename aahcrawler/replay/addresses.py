@@ -11,6 +11,7 @@ from aahcrawler.urls import canonicalize
 
 _PATH: Final = re.compile(r"/([^/]+)/([0-9]{4,14})([a-z]{2}_)/(.*)", re.DOTALL)
 _ONE_SLASH: Final = re.compile(r"(?i)(https?):/+")
+_UNSAFE: Final = re.compile(r"[^!-~]")
 _PADDING: Final = "00000101000000"
 
 
@@ -52,8 +53,9 @@ class Address:
 
     @property
     def path(self) -> str:
-        """The path and query under which the replay shows it."""
-        return f"/{quote(self.crawl, safe='')}/{self.moment}{self.modifier}/{self.url}"
+        """The path and query under which the replay shows it, in ASCII."""
+        url = _UNSAFE.sub(lambda sign: quote(sign[0], errors="replace"), self.url)
+        return f"/{quote(self.crawl, safe='')}/{self.moment}{self.modifier}/{url}"
 
     @classmethod
     def parse(cls, path: str, query: str) -> "Address | None":

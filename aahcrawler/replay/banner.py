@@ -13,6 +13,8 @@ from aahcrawler.replay.link_colours import LEGEND
 from aahcrawler.replay.recorded_answers import RecordedAnswer
 from aahcrawler.replay.shown_text import markup_of
 
+# The negative margin does nothing where blocks stand one above the other. Where a page sets its parts side by side, it
+# keeps the banner from taking their room.
 _HOST: Final = ";".join(
     f"{each}!important"
     for each in (
@@ -21,11 +23,14 @@ _HOST: Final = ";".join(
         "position:relative",
         "z-index:2147483647",
         "flex:none",
-        "align-self:stretch",
+        "align-self:start",
+        "justify-self:start",
+        "width:100%",
         "grid-column:1/-1",
         "order:-2147483648",
         "clear:both",
         "margin:0 0 8px",
+        "margin-inline-end:-100%",
         "contain:content",
     )
 )

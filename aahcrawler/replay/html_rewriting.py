@@ -25,6 +25,9 @@ _DEEPEST: Final = 3
 """Documents within attributes of documents that are shown."""
 _LONGEST_INNER: Final = 1_000_000
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9:_.-]*")
+_SEEN: Final = "visibility:visible!important;opacity:1!important"
+_UNTIL_SCRIPTED: Final = "anticlickjack"
+"""The id of a style sheet that hides a page until a script takes it away."""
 _UNSETTABLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _DOCTYPE: Final = re.compile(
     r"\A(?:\s|<!--.{0,5000}?-->|<\?[^>]{0,500}>)*+<!doctype\s+html\b([^>]{0,300})>", re.IGNORECASE | re.DOTALL
@@ -156,6 +159,8 @@ def _is_unwanted(element: Element) -> bool:
     if tag == "link":
         relations = set((element.get("rel") or "").lower().split())
         return _KEPT_RELATIONS.isdisjoint(relations) or not relations.isdisjoint({"preload", "prefetch", "preconnect"})
+    if tag == "style":
+        return (element.get("id") or "").lower() == _UNTIL_SCRIPTED
     if tag.lower() in _ANIMATIONS:
         return "href" in (element.get("attributename") or element.get("attributeName") or "").lower()
     return False
@@ -286,6 +291,12 @@ def _style(element: Element, around: Surroundings) -> None:
     element.text = _settable(rewrite_css(text, around.link))
 
 
+def _body(element: Element, _: Surroundings) -> None:
+    """Show a page that hides itself until its scripts have run."""
+    style = (element.get("style") or "").strip().rstrip(";")
+    element.set("style", f"{style};{_SEEN}" if style else _SEEN)
+
+
 def _stylesheet(element: Element, _: Surroundings) -> None:
     relations = (element.get("rel") or "").lower().split()
     kept = [each for each in relations if each in _KEPT_RELATIONS or each == "alternate"]
@@ -311,6 +322,7 @@ _PREPARED: Final[dict[str, Callable[[Element, Surroundings], None]]] = {
     "frame": _frame,
     "object": _plugin,
     "embed": _plugin,
+    "body": _body,
     "style": _style,
     "link": _stylesheet,
     "form": _form,

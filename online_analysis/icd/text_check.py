@@ -1,7 +1,7 @@
 """Checks the text of an ICD while somebody writes it: what ``aah icd check`` says, by field, without reading files."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Final
@@ -51,7 +51,7 @@ def checked(text: str, folder: Path | None = None, name: str = "icd.yaml") -> Ch
     try:
         icd = Icd.parse(content, (folder or Path()) / name, _analysers(), place)
     except IcdError as error:
-        return _sorted(error.mistakes)
+        return _sorted(_without_folder(mistake, folder) for mistake in error.mistakes)
     return Checked(icd=icd, unread=icd.unread_files)
 
 
@@ -75,6 +75,13 @@ def _is_inside(path: Path, folder: Path) -> bool:
         return path.resolve().is_relative_to(folder.resolve())
     except (OSError, RuntimeError, ValueError):
         return False
+
+
+def _without_folder(mistake: Mistake, folder: Path | None) -> Mistake:
+    """Return a mistake that does not tell where on this machine its file is."""
+    if folder is None or not Path(mistake.file).is_relative_to(folder):
+        return mistake
+    return replace(mistake, file=str(Path(mistake.file).relative_to(folder)))
 
 
 def _nowhere(_: str) -> Path:

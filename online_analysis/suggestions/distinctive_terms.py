@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
@@ -27,37 +27,53 @@ class Term:
     distinction: float
 
 
+class _Counts:
+    """Counts of words by their stems, of pairs of them, and how each is written."""
+
+    def __init__(self, lines: Iterable[str], language: Language) -> None:
+        self.words: Counter[str] = Counter()
+        self.pairs: Counter[tuple[str, str]] = Counter()
+        self.written: defaultdict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
+        self.number = 0
+        for line in lines:
+            for clause in _CLAUSE.split(line):
+                self._add([word for word in _WORD.findall(clause) if not is_unspaced(word)], language)
+
+    def _add(self, words: Sequence[str], language: Language) -> None:
+        told = [(word, _term(word, language)) for word in words]
+        self.number += len(told)
+        for word, term in told:
+            if term:
+                self.words[term] += 1
+                self.written[(term,)][word] += 1
+        for (one, first), (other, second) in pairwise(told):
+            if first and second and first != second:
+                self.pairs[first, second] += 1
+                self.written[first, second][f"{one} {other}"] += 1
+
+    def found(self) -> Mapping[tuple[str, ...], int]:
+        """Return what may be distinctive: pairs that repeat, and words that do not mostly stand in one of them."""
+        pairs: dict[tuple[str, ...], int] = {pair: times for pair, times in self.pairs.items() if times >= 2}
+        covered = {term for pair, times in pairs.items() for term in pair if times >= _COVERED * self.words[term]}
+        least = 1 if self.number <= _SHORT else 2
+        words = {term: times for term, times in self.words.items() if times >= least and term not in covered}
+        return {**{(term,): times for term, times in words.items()}, **pairs}
+
+
 def distinctive_terms(lines: Iterable[str], language: Language, most: int) -> list[Term]:
     """Return the most distinctive terms, the most distinctive first.
 
     Words are counted by their stems, and written as most of the text writes them. Of scripts that write no spaces there
     are none: what a word is cannot be told by its characters alone.
     """
-    counts: Counter[str] = Counter()
-    pairs: Counter[tuple[str, str]] = Counter()
-    written: defaultdict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
-    number = 0
-    for clause in (clause for line in lines for clause in _CLAUSE.split(line)):
-        words = [word for word in _WORD.findall(clause) if not is_unspaced(word)]
-        terms = [_term(word, language) for word in words]
-        number += len(terms)
-        for word, term in zip(words, terms, strict=True):
-            if term:
-                counts[term] += 1
-                written[(term,)][word] += 1
-        for (one, first), (other, second) in pairwise(zip(words, terms, strict=True)):
-            if first and second and first != second:
-                pairs[first, second] += 1
-                written[first, second][f"{one} {other}"] += 1
-    least = 1 if number <= _SHORT else 2
-    repeated = {pair: times for pair, times in pairs.items() if times >= 2}
-    covered = _covered(repeated, counts)
-    found = {(term,): times for term, times in counts.items() if times >= least and term not in covered} | repeated
-    terms_found = [
-        Term(_spelling(written[key]), times, (1 + math.log(times)) * math.fsum(language.idf[each] for each in key))
-        for key, times in found.items()
+    counts = _Counts(lines, language)
+    terms = [
+        Term(
+            _spelling(counts.written[key]), times, (1 + math.log(times)) * math.fsum(language.idf[each] for each in key)
+        )
+        for key, times in counts.found().items()
     ]
-    return sorted(terms_found, key=lambda term: (-term.distinction, term.words))[:most]
+    return sorted(terms, key=lambda term: (-term.distinction, term.words))[:most]
 
 
 def _term(word: str, language: Language) -> str:
@@ -67,11 +83,6 @@ def _term(word: str, language: Language) -> str:
     if not tokens or not all(stems) or all(token.isdigit() for token in tokens) or max(map(len, tokens)) < 3:
         return ""
     return "-".join(stems)
-
-
-def _covered(pairs: Mapping[tuple[str, str], int], counts: Mapping[str, int]) -> set[str]:
-    """Return the words that mostly stand in one pair."""
-    return {term for pair, times in pairs.items() for term in pair if times >= _COVERED * counts[term]}
 
 
 def _spelling(written: Counter[str]) -> str:

@@ -198,6 +198,7 @@ def test_files_beside_the_definition_are_read_where_there_is_a_folder_for_them(t
     found = checked(text, tmp_path)
     assert [mistake.field for mistake in found.by_field["topic.documents"]] == ["topic.documents[1]"]
     assert "does not exist" in found.mistakes[0].problem
+    assert {mistake.file for mistake in found.mistakes} == {"icd.yaml"}
     assert checked(text.replace(", moon.txt", ""), tmp_path).unread == ()
 
 

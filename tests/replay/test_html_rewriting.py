@@ -103,6 +103,12 @@ def test_what_would_act_is_left_out(html: str) -> None:
     assert "Behind" in rewritten(f"<p>Before</p>{html}<p>Behind</p>")
 
 
+def test_a_page_that_scripts_would_make_visible_is_seen() -> None:
+    html = rewritten("<style id=antiClickjack>body{display:none!important}</style><body style='opacity:0'><p>x")
+    assert "display:none" not in html
+    assert '<body style="opacity:0;visibility:visible!important;opacity:1!important">' in html
+
+
 def test_links_within_frames_stay_in_the_frame() -> None:
     assert f'href="{PLACE}if_/' in rewritten("<a href=x target=_top>", Modifier.FRAME)
     assert f'href="{PLACE}ol_/' in rewritten("<a href=x>", Modifier.BOTH)

@@ -8,7 +8,7 @@ import asyncio
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -23,7 +23,7 @@ from aahcrawler.crawl.startup.seeding import SEED_SCORE
 from aahcrawler.crawl.startup.tried_seed import BestLink, TriedSeed
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.documents import DocumentReader, is_document
-from aahcrawler.frontier.protocol import Lease, State
+from aahcrawler.frontier.protocol import Lease, Offer, State
 from aahcrawler.page import Page
 from aahcrawler.pipeline import analysis
 from aahcrawler.pipeline.analysis import PageAnalysis
@@ -173,10 +173,6 @@ class DryRun:
             return TriedSeed(result.url, result.verdict, result.advice, detail, result.ended_at)
         said = found.metadata
         pages = [offer for offer in looked.links.offers if offer.kind == "page" and offer.url != looked.links.redirect]
-        anchors = {link.url: link.anchor or "" for link in looked.links.pages}
-        best = sorted(pages, key=lambda offer: (-offer.score, offer.url))[:BEST_LINKS]
-        avoided = Counter(str(refused.reason) for refused in found.refused)
-        avoided.update({reason: len(places) for reason, places in looked.links.refused.items()})
         return TriedSeed(
             result.url,
             result.verdict,
@@ -193,9 +189,22 @@ class DryRun:
             score=said.score,
             is_relevant=said.relevant,
             followed=len(pages),
-            avoided=dict(avoided.most_common()),
-            best=tuple(BestLink(offer.url, anchors.get(offer.url, ""), offer.score) for offer in best),
+            avoided=_avoided(found, looked.links),
+            best=tuple(_best(pages, looked.links)),
         )
+
+
+def _avoided(found: PageAnalysis, links: DiscoveredLinks) -> Mapping[str, int]:
+    """Count the links that would not be queued: junk that the knowledge base knows, and what the scope refuses."""
+    counts = Counter(str(refused.reason) for refused in found.refused)
+    counts.update({reason: len(places) for reason, places in links.refused.items()})
+    return dict(counts.most_common())
+
+
+def _best(pages: Iterable[Offer], links: DiscoveredLinks) -> Iterator[BestLink]:
+    anchors = {link.url: link.anchor or "" for link in links.pages}
+    for offer in sorted(pages, key=lambda each: (-each.score, each.url))[:BEST_LINKS]:
+        yield BestLink(offer.url, anchors.get(offer.url, ""), offer.score)
 
 
 def _lease(url: str) -> Lease:

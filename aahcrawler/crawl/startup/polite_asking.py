@@ -1,11 +1,17 @@
-"""Asks for single pages with the manners of a crawl, outside of one: robots.txt, delays, user agent, address policy."""
+"""Asks for single pages with the manners of a crawl, outside of one: robots.txt, delays, user agent, address policy.
+
+Delays are kept between the fetches of one ``PoliteAsking``; of crawls that run at the same time it knows nothing.
+"""
 
 import asyncio
 from contextlib import closing
+from dataclasses import dataclass
+from time import monotonic
 from typing import Final
 
 from aahcrawler import urls
 from aahcrawler.crawl.fetch.client_settings import request_headers
+from aahcrawler.crawl.fetch.ip_claims import machine
 from aahcrawler.crawl.fetch.politeness import PolitenessTracker
 from aahcrawler.crawl.fetch.robots_txt import LARGEST, Rules
 from aahcrawler.page import Headers, Page
@@ -28,6 +34,53 @@ class NotAnsweredError(Exception):
         self.reason = reason
 
 
+class _Machines:
+    """Keeps the same delay between two fetches from one IP address, whatever the domains that lead to it."""
+
+    def __init__(self) -> None:
+        self._next: dict[str, float] = {}
+
+    def reserve(self, name: str, delay: float) -> float:
+        """Reserve the next fetch; return how many seconds from now it may begin."""
+        now = monotonic()
+        at = max(now, self._next.get(name, now))
+        self._next[name] = at + delay
+        return at - now
+
+    def ended(self, name: str, delay: float) -> None:
+        """Let the delay begin anew: a fetch has just ended."""
+        self._next[name] = max(self._next.get(name, 0.0), monotonic() + delay)
+
+
+@dataclass(slots=True)
+class _Turn:
+    """The turn of one request at the machines that its host's name leads to (``wire.admission.Admission``)."""
+
+    machines: _Machines
+    delay: float
+    name: str = ""
+
+    async def enter(self, address: str, port: int) -> None:
+        """Return when the machine may be asked; raise ``NotAnsweredError`` where nobody waits so long."""
+        name = machine(address, port)
+        if self.delay and name != self.name:
+            self.leave()
+            await _patiently(self.machines.reserve(name, self.delay))
+            self.name = name
+
+    def leave(self) -> None:
+        """Let the delay of the machine begin anew."""
+        if self.name:
+            self.machines.ended(self.name, self.delay)
+            self.name = ""
+
+
+async def _patiently(seconds: float) -> None:
+    if seconds > LONGEST_DELAY:
+        raise NotAnsweredError("timeout", f"the next fetch from there may begin in {seconds:.0f} s only")
+    await asyncio.sleep(seconds)
+
+
 class PoliteAsking:
     """Fetches pages as a definition says. The robots.txt of each origin is asked for once, before anything else."""
 
@@ -35,6 +88,7 @@ class PoliteAsking:
         self._icd = icd
         self._client = client
         self._politeness = PolitenessTracker(icd.politeness)
+        self._machines = _Machines()
         self._rules: dict[str, Rules | NotAnsweredError] = {}
 
     async def page(self, url: str) -> Page:
@@ -80,18 +134,17 @@ class PoliteAsking:
         return Rules(None, 0.0)
 
     async def _fetch(self, url: str, most: int) -> Page:
-        delay = self._politeness.reserve(url)
-        if delay > LONGEST_DELAY:
-            raise NotAnsweredError("timeout", f"the site asks for a delay of {delay:.0f} s between two fetches")
-        await asyncio.sleep(delay)
+        await _patiently(self._politeness.reserve(url))
+        turn = _Turn(self._machines, self._politeness.delay_of(url))
         headers = tuple(request_headers(self._icd).items())
         try:
-            answer = await self._client.fetch(WireRequest(url, headers, keep=most, max_bytes=most))
+            answer = await self._client.fetch(WireRequest(url, headers, keep=most, max_bytes=most, admission=turn))
         except WireError as error:
             if error.exchange is not None:
                 error.exchange.close()
             raise
         finally:
+            turn.leave()
             self._politeness.fetch_ended(url)
         self._politeness.on_response(url, answer.status, answer.latency)
         with closing(answer.exchange):

@@ -94,7 +94,11 @@ class LimitsAsked(BaseModel):
     requisites_per_style_sheet: int | None = None
 
 
-class WeightsAsked(RootModel[dict[str, float | None]]):
+Analyser = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_-]{0,99}$")]
+Weight = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
+
+
+class WeightsAsked(RootModel[dict[Analyser, Weight | None]]):
     """Weights to be changed, by analyser; null puts one back to its default."""
 
     model_config = ConfigDict(frozen=True, json_schema_extra={"examples": [{"text": 1, "url": 0.5}]})

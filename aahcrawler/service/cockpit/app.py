@@ -14,12 +14,14 @@ from aahcrawler.service.cockpit import (
     act_routes,
     captured_pages,
     crawl_list_page,
+    definition_pages,
     exclusion_page,
     finding_pages,
     live_page,
     object_pages,
     queue_page,
     sign_in_page,
+    steer_page,
     url_page,
 )
 from aahcrawler.service.cockpit.origins import Hosts
@@ -37,6 +39,8 @@ TOPICS: Final = (
     object_pages,
     finding_pages,
     exclusion_page,
+    definition_pages,
+    steer_page,
     act_routes,
 )
 _logger = logging.getLogger(__name__)

@@ -10,9 +10,12 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+LARGEST_BODY: Final = 16 << 20
+"""Bytes of a form with all that comes with it."""
 _API: Final = ("/v1", "/health", "/metrics", "/openapi.json")
 _UNSAFE: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
@@ -109,4 +112,19 @@ class _Guarded:
                 added.setdefault("Cache-Control", "no-store")
             await send(message)
 
-        await app(scope, receive, guarded)
+        await app(scope, _bounded(receive), guarded)
+
+
+def _bounded(receive: Receive) -> Receive:
+    """Return what gives out a body as it comes, up to the size that a form may have."""
+    size = 0
+
+    async def bounded() -> Message:
+        nonlocal size
+        message = await receive()
+        size += len(message.get("body", b""))
+        if size > LARGEST_BODY:
+            raise HTTPException(413, f"A form has at most {LARGEST_BODY:,} bytes; send a shorter text or document.")
+        return message
+
+    return bounded

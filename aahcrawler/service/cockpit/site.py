@@ -8,10 +8,11 @@ from urllib.parse import quote, urlencode
 
 from fastapi import Depends, Request
 from markupsafe import Markup
+from starlette.datastructures import UploadFile
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from aahcrawler.service.catalog.crawl_catalog import Crawl
-from aahcrawler.service.cockpit.origins import Names
+from aahcrawler.service.cockpit.origins import LARGEST_BODY, Names
 from aahcrawler.service.cockpit.rendering import Pages
 from aahcrawler.service.cockpit.sign_in import Said, Session, SignIn
 from aahcrawler.service.instruments import Instruments
@@ -46,9 +47,10 @@ class NotSignedInError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The fields of a form that a signed-in browser sent."""
+    """The fields of a form that a signed-in browser sent, and the content of the document that came with it."""
 
     fields: Mapping[str, str]
+    document: bytes = b""
 
     def get(self, name: str) -> str:
         """Return a field without white space around it, empty where it was not sent."""
@@ -125,11 +127,13 @@ def who_may(role: Role) -> Callable[[Request], Session]:
 async def sent_form(request: Request) -> Form:
     """Return the form of a request. Raise ``ProblemError`` where it was not made for the session that sends it."""
     session = visitor(request)
-    async with request.form(max_files=0, max_fields=_MOST_FIELDS, max_part_size=LARGEST_FIELD) as sent:
+    async with request.form(max_files=1, max_fields=_MOST_FIELDS, max_part_size=LARGEST_FIELD) as sent:
         fields = {name: value for name, value in sent.items() if isinstance(value, str)}
+        files = [value for value in sent.values() if isinstance(value, UploadFile)]
+        document = await files[0].read(LARGEST_BODY) if files else b""
     if not session.accepts(fields.pop("secret", "")):
         raise ProblemError(STALE_FORM, "the form is of an earlier sign-in; load the page again, and send it once more")
-    return Form(fields)
+    return Form(fields, document)
 
 
 Reading = Annotated[Session, Depends(who_may(Role.READ))]

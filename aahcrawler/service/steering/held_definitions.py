@@ -97,7 +97,10 @@ class HeldDefinitions:
         """
         held = self.read(crawl)
         with _mistakes_told(f"{crawl.id} would have mistakes"):
-            text = edited(held.text, changes)
+            try:
+                text = edited(held.text, changes)
+            except (TypeError, ValueError) as error:
+                raise ProblemError(BAD_DEFINITION, f"{', '.join(changes)[:500]}: {error}") from None
             return Rewriting(held, text, _meaning(held, text))
 
     def rewrite(self, crawl: Crawl, changes: Mapping[str, JsonValue]) -> Rewriting:

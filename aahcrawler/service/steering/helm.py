@@ -6,6 +6,7 @@ from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.steering.crawl_process import Processes
 from aahcrawler.service.steering.held_definitions import HeldDefinitions
 from aahcrawler.service.steering.jobs import Jobs
+from aahcrawler.service.steering.seed_trials import SeedTrials
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,12 +17,14 @@ class Helm:
     definitions: HeldDefinitions
     processes: Processes
     jobs: Jobs
+    trials: SeedTrials
 
     @classmethod
     def of(cls, reach: Reach) -> "Helm":
         """Return the helm of a service."""
-        return cls(reach, HeldDefinitions(reach), Processes(), Jobs())
+        return cls(reach, HeldDefinitions(reach), Processes(), Jobs(), SeedTrials())
 
     def close(self) -> None:
         """Give up the jobs that are under way. Crawls that were started go on."""
+        self.trials.close()
         self.jobs.close()

@@ -16,7 +16,7 @@ from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.catalog.url_admission import Fault, Target
 from aahcrawler.service.steering.steering_log import note
-from aahcrawler.service.web.problems import BAD_URL, CONFLICT, NO_URL, ProblemError
+from aahcrawler.service.web.problems import BAD_URL, CONFLICT, NO_URL, OVER, ProblemError
 from aahcrawler.urls import queue_of
 from online_analysis.url_patterns import LONGEST
 
@@ -95,7 +95,9 @@ def _posted_score(frontier: RedisControl, crawl: Crawl, target: Target, score: f
 def fetch_now(reach: Reach, crawl: Crawl, by: str, url: str) -> UrlDone:
     """Have a URL fetched before everything that is not immediate; a new one is queued where the scope lets it in."""
     target = target_of(crawl, url)
-    with reach.gateway.frontier(crawl, to_post=True) as frontier:
+    if ending := crawl.ending():
+        raise ProblemError(OVER, f"{crawl.id} is over ({ending}), and the next crawl has a queue of its own: start it")
+    with reach.frontier(crawl) as frontier:
         status = frontier.status(target.url)
         refusal = crawl.admission.refusal(target) if status is None else None
         if refusal is not None:

@@ -101,15 +101,15 @@ class ObjectFilter:
 def object_list(asked: Asked, wanted: ObjectFilter, after: str = "", limit: int = 50) -> ObjectList:
     """Return at most so many objects, those behind a cursor. Raise ``ProblemError``."""
     conditions = list(wanted.conditions())
-    behind = place_of(after)[1] if after else None
-    found = _numbers(asked.base, wanted, conditions, COUNTED + 1)
-    total, more = min(len(found), COUNTED), len(found) > COUNTED
+    number = "words.rowid" if wanted.words else "object.id"
+    behind: list[Condition] = [(f"{number} < ?", place_of(after)[1:])] if after else []
     if not wanted.words and wanted.lacking is None and wanted.deleted is None:
         total, more = _all(asked.base, wanted.type), False
-    shown = found if behind is None else [number for number in found if number < behind]
-    if behind is not None and len(shown) <= limit and len(found) > COUNTED:
-        column = "words.rowid" if wanted.words else "object.id"
-        shown = _numbers(asked.base, wanted, [*conditions, (f"{column} < ?", (behind,))], limit + 1)
+        shown = _numbers(asked.base, wanted, [*conditions, *behind], limit + 1)
+    else:
+        found = _numbers(asked.base, wanted, conditions, COUNTED + 1)
+        total, more = min(len(found), COUNTED), len(found) > COUNTED
+        shown = _numbers(asked.base, wanted, [*conditions, *behind], limit + 1) if behind else found
     return ObjectList(
         objects=_objects(asked.base, shown[:limit]),
         next=f"0.{shown[limit - 1]}" if len(shown) > limit else None,

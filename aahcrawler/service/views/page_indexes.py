@@ -14,7 +14,7 @@ from typing import Final
 from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict
 
-from aahcrawler.page_index import IndexBuilder, IndexFile, coverage, is_behind, is_rewritten
+from aahcrawler.page_index import IndexBuilder, IndexFile, Standing, coverage, standing
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.web.problems import Kind, ProblemError
 
@@ -107,16 +107,16 @@ class _Keeper:
 
     def refresh(self) -> None:
         """Have the index catch up where it is behind, and wait a moment for it: for long where it shows too much."""
-        state = self._state()
-        if state == _SOUND:
+        found = self._standing()
+        if found is Standing.SOUND:
             return
         thread = self._started()
         thread.join(_SHORT)
         end = time.monotonic() + _LONG
-        while state in (_WRONG, _NONE) and thread.is_alive() and time.monotonic() < end:
-            state = self._state()
+        while found in (Standing.WRONG, None) and thread.is_alive() and time.monotonic() < end:
+            found = self._standing()
             thread.join(_SHORT / 10)
-        if self._state() == _WRONG:
+        if found is not Standing.BEHIND and self._standing() is Standing.WRONG:
             raise ProblemError(NOT_READY, "something was removed from the crawl; ask again in a moment", headers=_AGAIN)
 
     def progress(self, base: sqlite3.Connection) -> Progress:
@@ -152,14 +152,13 @@ class _Keeper:
                 self._thread.join()
         self.file.close()
 
-    def _state(self) -> str:
+    def _standing(self) -> Standing | None:
+        """Return how the index stands to the folder, None where it cannot be asked."""
         try:
             with self.file.asked() as base:
-                if is_rewritten(base, self._folder):
-                    return _WRONG
-                return _BEHIND if is_behind(base, self._folder) else _SOUND
+                return standing(base, self._folder)
         except sqlite3.Error:
-            return _NONE
+            return None
 
     def _started(self) -> threading.Thread:
         """Return the thread that builds; it is started where there is none."""
@@ -186,13 +185,14 @@ class _Keeper:
                 if not alone:
                     return
                 with IndexBuilder(self._folder, self.file) as builder:
+                    self.file.hold()
                     if self._goes_on(builder):
                         return
 
     def _goes_on(self, builder: IndexBuilder) -> bool:
         """Take in what there is; return whether nothing is left to do."""
         while not self._closing.is_set():
-            if builder.is_rewritten():
+            if builder.is_wrong():
                 return False
             if not builder.step():
                 return True
@@ -217,6 +217,3 @@ class _Keeper:
             yield True
         finally:
             lock.release()
-
-
-_SOUND, _BEHIND, _WRONG, _NONE = "sound", "behind", "wrong", "none"

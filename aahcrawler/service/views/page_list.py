@@ -103,14 +103,14 @@ class PageFilter:
 def page_list(asked: Asked, wanted: PageFilter, after: str = "", limit: int = 50) -> PageList:
     """Return at most so many pages, those behind a cursor. Raise ``ProblemError`` for a cursor that is none."""
     conditions: list[Condition] = [("NOT is_requisite", ()), *wanted.conditions()]
-    behind = place_of(after) if after else None
-    found = _places(asked.base, conditions, COUNTED + 1)
-    total, more = min(len(found), COUNTED), len(found) > COUNTED
+    behind: list[Condition] = [("(at, id) < (?, ?)", place_of(after))] if after else []
     if len(conditions) == 1:
         total, more = _all(asked.base), False
-    shown = found if behind is None else [place for place in found if place < behind]
-    if behind is not None and len(shown) <= limit and len(found) > COUNTED:
-        shown = _places(asked.base, [*conditions, ("(at, id) < (?, ?)", behind)], limit + 1)
+        shown = _places(asked.base, [*conditions, *behind], limit + 1)
+    else:
+        found = _places(asked.base, conditions, COUNTED + 1)
+        total, more = min(len(found), COUNTED), len(found) > COUNTED
+        shown = _places(asked.base, [*conditions, *behind], limit + 1) if behind else found
     pages = _pages(asked.base, shown[:limit])
     following = "{}.{}".format(*shown[limit - 1]) if len(shown) > limit else None
     return PageList(pages=pages, next=following, total=total, more=more, progress=asked.progress)

@@ -30,6 +30,8 @@ MEDIA_TYPE: Final = "application/sparql-results+json"
 SECONDS: Final = 20.0
 ROWS: Final = 10_000
 BYTES: Final = 16 << 20
+WAITING: Final = 4
+"""Those who ask at once: each keeps a thread of the service."""
 LONGEST: Final = 20_000
 """Characters of a query."""
 _KINDS: Final = {"query": BAD_QUERY, "store": STORE_BUSY, "memory": TOO_MUCH, "large": TOO_MUCH}
@@ -73,6 +75,7 @@ class SparqlAnswers:
     size: int = BYTES
     _process: subprocess.Popen[bytes] | None = None
     _turn: threading.Lock = field(default_factory=threading.Lock)
+    _asking: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(WAITING))
     _loadings: dict[Path, _Loading] = field(default_factory=dict)
     _loading: threading.Lock = field(default_factory=threading.Lock)
 
@@ -87,12 +90,13 @@ class SparqlAnswers:
             raise ProblemError(
                 NOT_LOADED, f"post to /v1/crawls/{crawl.id}/sparql/load, or run `aah load` on the crawl's folder"
             )
-        if not self._turn.acquire(timeout=self.seconds):
+        if not self._asking.acquire(blocking=False):
             raise ProblemError(STORE_BUSY, "others are asking; ask again in a moment", headers=_AGAIN)
         try:
-            fault, body = self._answer(store, query)
+            with self._turn:
+                fault, body = self._answer(store, query)
         finally:
-            self._turn.release()
+            self._asking.release()
         if fault:
             raise ProblemError(_KINDS[fault], body.decode("utf-8", "replace"))
         return body

@@ -61,7 +61,7 @@ def capture_difference(asked: Asked, before: str, after: str) -> CaptureDifferen
     old, new = _lines(asked, first), _lines(asked, second)
     if old is None or new is None:
         lacking = first if old is None else second
-        note = f"The archive does not have the page of {lacking.record}, or it is no HTML."
+        note = f"The archive does not have the page of {lacking.record}, or it is no HTML, or larger than 8 MiB."
         return CaptureDifference(before=first, after=second, difference=None, note=note)
     return CaptureDifference(before=first, after=second, difference=text_difference(old, new))
 

@@ -2,6 +2,7 @@
 
 import mmap
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import BytesIO
@@ -126,19 +127,16 @@ def plain(text: str) -> str:
     return text.translate(_UNSEEN)
 
 
-class _opened:  # noqa: N801 (used as a function)
-    """Opens a WARC file for a ``with`` statement; None where it cannot be."""
-
-    def __init__(self, crawl: Path, name: str) -> None:
-        # The name is what an index says: it must not lead out of the folder.
-        self._file = None if "/" in name or name.startswith(".") else open_place(crawl / ARCHIVE, name)
-
-    def __enter__(self) -> BinaryIO | None:
-        return self._file
-
-    def __exit__(self, *_: object) -> None:
-        if self._file is not None:
-            self._file.close()
+@contextmanager
+def _opened(crawl: Path, name: str) -> Iterator[BinaryIO | None]:
+    """Open a WARC file, open or closed; None where it cannot be."""
+    # The name is what an index says: it must not lead out of the folder.
+    file = None if "/" in name or name.startswith(".") else open_place(crawl / ARCHIVE, name)
+    if file is None:
+        yield None
+        return
+    with file:
+        yield file
 
 
 def _places(indexes: Path, wanted: CapturePlace) -> Iterator[Place]:

@@ -226,6 +226,8 @@ def test_a_crawl_that_was_created_is_there_before_it_starts(tmp_path: Path) -> N
         assert made.ask("PUT", "/harbour/limits", {"pages": -1}).json["mistakes"][0]["field"] == "limits.pages"
         assert made.ask("PUT", "/harbour/limits", {}).status == 422
         assert made.ask("PUT", "/harbour/weights", {"nonsense": 1}).status == 422
+        assert made.ask("PUT", "/harbour/weights", {"": 1}).status == 400
+        assert made.ask("PUT", "/harbour/scope", {"rules": [{"name": [None]}]}).status == 422
         assert made.done("GET", "/definition")["digest"] == now["digest"]
 
 

@@ -24,16 +24,28 @@
     follow();
   };
 
-  // <form data-check="URL" data-into="ID">: what is typed is sent there, and the answer shown.
+  // <form data-check="URL" data-into="ID">: what is typed is sent there. The answer says what is wrong, and what text and
+  // fields say now that each has taken over what was written into the other.
   const check = (form) => {
     let timer = 0;
     let asked = 0;
+    const put = (element, value) => {
+      if (element && element !== document.activeElement && element.value !== value) element.value = value;
+    };
     const ask = async () => {
       const number = ++asked;
-      const answer = await fetch(form.dataset.check, { method: "POST", body: new FormData(form) });
-      if (number === asked && answer.ok) document.getElementById(form.dataset.into).innerHTML = await answer.text();
+      const sent = new FormData(form);
+      sent.delete("document");
+      const answer = await fetch(form.dataset.check, { method: "POST", body: sent });
+      if (number !== asked || !answer.ok) return;
+      const told = await answer.json();
+      document.getElementById(form.dataset.into).innerHTML = told.html;
+      put(form.elements.yaml, told.yaml);
+      if (form.elements.yaml.value === told.yaml) form.elements.base.value = told.yaml;
+      for (const [name, value] of Object.entries(told.fields)) put(form.elements[name], value);
     };
-    form.addEventListener("input", () => {
+    form.addEventListener("input", (event) => {
+      if (event.target.closest("[data-apart]")) return;
       clearTimeout(timer);
       timer = setTimeout(() => ask().catch(() => {}), 350);
     });

@@ -1,0 +1,171 @@
+"""Pages on which a definition is begun, written as a form beside its text, tried, saved, and started."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Response
+from starlette.responses import JSONResponse
+
+from aahcrawler.service.catalog.crawl_catalog import Crawl
+from aahcrawler.service.cockpit.definition_drafts import Draft
+from aahcrawler.service.cockpit.sign_in import Said, Session
+from aahcrawler.service.cockpit.site import Form, Operating, Reading, Sent, Site, address, said_of, then
+from aahcrawler.service.cockpit.suggestion_sources import suggested
+from aahcrawler.service.steering import redefining, starting_crawls
+from aahcrawler.service.steering.jobs import JobShown, Progress, Task
+from aahcrawler.service.views.reference_suggestions import MOST_PAGES, ReferenceSuggestions, reference_suggestions
+from aahcrawler.service.web.problems import BAD_DEFINITION, ProblemError
+from online_analysis.icd import IcdError
+from online_analysis.icd.new_definition import Wish, new_definition
+from online_analysis.icd.seed_list import SeedList, read_seed_list
+
+
+def routes(site: Site) -> APIRouter:
+    """Return the routes of definitions."""
+    router = APIRouter()
+    desk = _Desk(site)
+
+    @router.get("/new")
+    def begin(session: Operating) -> Response:
+        return site.page(session, "new.html", form=Form({}), seeds=SeedList(), mistakes=())
+
+    @router.post("/new")
+    def write_first(session: Operating, form: Sent) -> Response:
+        return desk.first_draft(session, form)
+
+    @router.post("/draft")
+    def write_draft(session: Operating, form: Sent) -> Response:
+        return desk.draft(session, form, None)
+
+    @router.post("/draft/check")
+    def check(session: Operating, form: Sent) -> Response:
+        draft = Draft.sent(form)
+        html = site.pages.text("mistakes.html", {"session": session, "view": draft.view()})
+        return JSONResponse({"html": html, "yaml": draft.text, "fields": dict(draft.values())})
+
+    @router.get("/draft/trial/{trial}")
+    def follow_trial(session: Operating, trial: Annotated[str, Path(max_length=100)]) -> Response:
+        return site.part(session, "seed_trial.html", trial=site.instruments.helm.trials.trial(trial))
+
+    @router.get("/draft/reference/{crawl}/{job}")
+    def follow_reference(session: Operating, crawl: str, job: Annotated[str, Path(max_length=100)]) -> Response:
+        shown = site.instruments.helm.jobs.wait(crawl, job, _PATIENCE)
+        return site.part(session, "reference_job.html", job=shown)
+
+    @router.get("/crawls/{crawl}/definition")
+    def show(session: Reading, crawl: str) -> Response:
+        return desk.of_crawl(session, site.crawl(crawl))
+
+    @router.post("/crawls/{crawl}/definition")
+    def change(session: Operating, crawl: str, form: Sent) -> Response:
+        return desk.draft(session, form, site.crawl(crawl))
+
+    return router
+
+
+class _Desk:
+    """Writes definitions: drafts where there is no crawl yet, and those of crawls."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._helm = site.instruments.helm
+
+    def first_draft(self, session: Session, form: Form) -> Response:
+        seeds = read_seed_list(form.raw("seeds"))
+        wish = Wish(
+            seeds=seeds.seeds,
+            contact=form.get("contact"),
+            keywords=_lines(form, "keywords"),
+            title=form.get("title"),
+            operator=form.get("operator"),
+            languages=tuple(form.get("languages").replace(",", " ").split()),
+            anywhere=form.get("anywhere") == "true",
+            pages=int(form.get("pages")) if form.get("pages").isdecimal() and len(form.get("pages")) < 12 else None,
+        )
+        try:
+            if not seeds.seeds:
+                raise ProblemError(
+                    BAD_DEFINITION, "no seed was found in what was pasted; give whole addresses, a line each"
+                )
+            text = new_definition(wish)
+        except ProblemError as problem:
+            return self._site.page(session, "new.html", form=form, seeds=seeds, mistakes=(problem.detail,))
+        except IcdError as error:
+            told = tuple(f"{each.field}: {each.problem}; {each.advice}" for each in error.mistakes)
+            return self._site.page(session, "new.html", form=form, seeds=seeds, mistakes=told)
+        return self._shown(session, Draft(text, text), None, seeds=seeds)
+
+    def of_crawl(self, session: Session, crawl: Crawl) -> Response:
+        try:
+            held = self._helm.definitions.read(crawl)
+        except ProblemError as problem:
+            known = crawl.icd.model_dump_json(indent=1, exclude_defaults=True)
+            return self._site.crawl_page(
+                session, crawl, "definition", "definition_unknown.html", why=problem.detail, known=known
+            )
+        return self._shown(session, Draft(held.text, held.text), crawl, digest=held.digest)
+
+    def draft(self, session: Session, form: Form, crawl: Crawl | None) -> Response:
+        draft, digest = Draft.sent(form), form.get("digest")
+        try:
+            match form.get("action"):
+                case "try":
+                    icd = draft.view().checked.icd
+                    if icd is None:
+                        raise ProblemError(BAD_DEFINITION, "the mistakes have to be mended before the seeds are tried")
+                    trials = self._helm.trials
+                    trial = trials.trial(trials.begin(icd, draft.text))
+                    return self._shown(session, draft, crawl, digest=digest, trial=trial)
+                case "suggest" if form.get("reference"):
+                    job = self._reference(session, draft, form.get("reference"))
+                    return self._shown(session, draft, crawl, digest=digest, job=job)
+                case "suggest":
+                    found = suggested(form, draft.view().checked.icd)
+                    return self._shown(session, draft, crawl, digest=digest, suggestions=found)
+                case "add":
+                    return self._shown(session, draft.with_suggestions(form), crawl, digest=digest)
+                case "save" | "start" as action:
+                    return self._saved(session, draft, crawl, digest, begin=action == "start")
+        except ProblemError as problem:
+            session.said = said_of(problem)
+        return self._shown(session, draft, crawl, digest=digest)
+
+    def _references(self) -> list[str]:
+        """Return the crawls that have something to suggest."""
+        return [crawl.id for crawl in self._helm.reach.crawls() if crawl.folder is not None]
+
+    def _reference(self, session: Session, draft: Draft, name: str) -> JobShown:
+        """Begin to read a crawl that is a reference for a draft."""
+        icd, reference = draft.view().checked.icd, self._site.crawl(name)
+        if icd is None:
+            raise ProblemError(BAD_DEFINITION, "the mistakes have to be mended before a crawl is read for suggestions")
+
+        def work(progress: Progress) -> ReferenceSuggestions:
+            progress.total = MOST_PAGES
+            return reference_suggestions(reference, icd, progress.advance)
+
+        return self._helm.jobs.begin(Task("reference-suggestions", reference.id, session.caller.name), work)
+
+    def _saved(self, session: Session, draft: Draft, crawl: Crawl | None, digest: str, *, begin: bool) -> Response:
+        helm, by = self._helm, session.caller.name
+        if crawl is not None:
+            done = redefining.replace(helm.reach, helm.definitions, crawl, by, draft.text, digest)
+            changed = tuple(f"{each.field}: {each.before} → {each.after}" for each in done.fields)
+            said = Said(done.detail if done.applied else "Nothing was changed.", "good", changed)
+            return then(session, address("crawls", crawl.id, "definition"), said)
+        made = starting_crawls.create(helm.reach, helm.definitions, helm.processes, by, draft.text, begin=begin)
+        return then(session, address("crawls", made.id), Said(f"{made.title or made.id}: {made.detail}"))
+
+    def _shown(self, session: Session, draft: Draft, crawl: Crawl | None, **values: object) -> Response:
+        shown = {"digest": "", "trial": None, "suggestions": None, "seeds": None, "job": None, **values}
+        shown |= {"draft": draft, "view": draft.view(), "references": self._references()}
+        if crawl is not None:
+            return self._site.crawl_page(session, crawl, "definition", "definition.html", **shown)
+        return self._site.page(session, "definition.html", crawl=None, **shown)
+
+
+_PATIENCE = 0.2
+"""Seconds that a part of a page waits for a job."""
+
+
+def _lines(form: Form, name: str) -> tuple[str, ...]:
+    return tuple(line.strip() for line in form.raw(name).replace(",", "\n").splitlines() if line.strip())

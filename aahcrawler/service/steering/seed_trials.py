@@ -1,0 +1,179 @@
+"""Dry runs of definitions that nobody has saved yet: the first page of each seed, tried in a process of its own."""
+
+import json
+import secrets
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from aahcrawler.service.steering.machine_fields import refuse_machine_fields
+from aahcrawler.service.web.problems import NO_JOB, TOO_MANY, ProblemError
+from online_analysis.icd import Icd
+
+AT_ONCE: Final = 2
+"""Dry runs at once: each imports the crawler, and loads the knowledge base."""
+KEPT_SECONDS: Final = 900.0
+LONGEST_SECONDS: Final = 900.0
+_KEPT: Final = 20
+_COMMAND: Final = (sys.executable, "-m", "aahcrawler.cli", "icd", "try", "--json")
+_MOST_LINES: Final = 5_000
+_LONGEST_ERROR: Final = 4_000
+
+
+class LinkTried(BaseModel):
+    """A link that the crawl would queue, with its score."""
+
+    model_config = ConfigDict(frozen=True)
+
+    url: str
+    anchor: str = ""
+    score: float
+
+
+class SeedTried(BaseModel):
+    """What the first page of a seed is for the crawl, as ``aah icd try`` tells it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    url: str
+    verdict: str
+    gives: bool
+    detail: str = ""
+    ended_at: str = ""
+    status: int | None = None
+    title: str = ""
+    language: str = ""
+    application: str = ""
+    level: str = ""
+    objects: Mapping[str, int] = {}
+    score: float | None = None
+    followed: int = 0
+    hints: tuple[str, ...] = ()
+    best: tuple[LinkTried, ...] = ()
+
+
+class TrialShown(BaseModel):
+    """How far a dry run is: the seeds that were tried, of all; ``is_over`` once there is nothing more to come."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    seeds: tuple[SeedTried, ...]
+    of: int
+    notes: tuple[str, ...]
+    is_over: bool
+    problem: str = ""
+
+
+@dataclass(slots=True)
+class _Trial:
+    of: int
+    process: subprocess.Popen[bytes]
+    begun_at: float
+    seeds: list[SeedTried] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    problem: str = ""
+    is_over: bool = False
+
+
+class SeedTrials:
+    """Runs dry runs, two at once and a quarter of an hour each at most. It may be used by several threads."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._trials: OrderedDict[str, _Trial] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def begin(self, icd: Icd, text: str) -> str:
+        """Begin the dry run of a definition; return its id. Raise ``ProblemError`` where it must not be tried here."""
+        refuse_machine_fields(icd)
+        with self._lock:
+            self._forget_old()
+            if sum(not trial.is_over for trial in self._trials.values()) >= AT_ONCE:
+                raise ProblemError(TOO_MANY, "two definitions are being tried; wait until one of them is done")
+            folder = tempfile.TemporaryDirectory(prefix="aah-try-")
+            file = Path(folder.name) / f"{icd.id}.yaml"
+            file.write_text(text, "utf-8")
+            trial = _Trial(len(icd.seeds), _started(file), self._clock())
+            name = secrets.token_urlsafe(12)
+            self._trials[name] = trial
+        threading.Thread(target=self._follow, args=(trial, folder), name="seed trial", daemon=True).start()
+        return name
+
+    def trial(self, name: str) -> TrialShown:
+        """Return how far a dry run is. Raise ``ProblemError`` for one that is not known, or not any more."""
+        with self._lock:
+            trial = self._trials.get(name)
+            if trial is None:
+                raise ProblemError(NO_JOB, "no such dry run is known any more; begin another one")
+            return TrialShown(
+                id=name,
+                seeds=tuple(trial.seeds),
+                of=trial.of,
+                notes=tuple(trial.notes),
+                is_over=trial.is_over,
+                problem=trial.problem,
+            )
+
+    def close(self) -> None:
+        """End all dry runs."""
+        with self._lock:
+            for trial in self._trials.values():
+                trial.process.kill()
+
+    def _follow(self, trial: _Trial, folder: "tempfile.TemporaryDirectory[str]") -> None:
+        guard = threading.Timer(LONGEST_SECONDS, trial.process.kill)
+        guard.daemon = True
+        guard.start()
+        assert trial.process.stdout is not None  # noqa: S101 (it was asked for)
+        try:
+            with folder, trial.process:
+                for _ in range(_MOST_LINES):
+                    line = trial.process.stdout.readline()
+                    if not line:
+                        break
+                    self._take(trial, line)
+        finally:
+            guard.cancel()
+            with self._lock:
+                trial.is_over = True
+                if len(trial.seeds) < trial.of and not trial.problem:
+                    trial.problem = f"it ended early, with the exit code {trial.process.returncode}"
+
+    def _take(self, trial: _Trial, line: bytes) -> None:
+        """Take a line of the command over; what is no JSON is what it says of an error."""
+        try:
+            told = json.loads(line)
+            with self._lock:
+                if told.get("kind") == "seed":
+                    trial.seeds.append(SeedTried.model_validate(told))
+                elif told.get("kind") == "note":
+                    trial.notes.append(str(told.get("text", "")))
+        except (ValueError, AttributeError, ValidationError):
+            with self._lock:
+                trial.problem = f"{trial.problem} {line.decode('utf-8', 'replace').strip()}"[:_LONGEST_ERROR].strip()
+
+    def _forget_old(self) -> None:
+        for name, trial in list(self._trials.items()):
+            is_old = self._clock() - trial.begun_at > KEPT_SECONDS or len(self._trials) > _KEPT
+            if trial.is_over and is_old:
+                del self._trials[name]
+
+
+def _started(file: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [*_COMMAND, str(file)],
+        cwd=file.parent,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
