@@ -130,11 +130,11 @@ def looking(folder: Path) -> Iterator[None]:
 
 def test_aah_crawl_runs_although_somebody_looks(tmp_path: Path) -> None:
     with serving(Site({"//a.test/": html("A page", "<p>Nothing.</p>")})) as site:
-        sections = {"network": network(site, "a.test"), "limits": {"pages": 1}}
-        first = crawl(tmp_path, ["http://a.test/"], **sections)
+        reached = network(site, "a.test")
+        first = crawl(tmp_path, ["http://a.test/"], network=reached)
         assert first.ended.code == 0, first.ended.err
         with looking(first.folder):
-            second = crawl(tmp_path, ["http://a.test/"], **sections)
+            second = crawl(tmp_path, ["http://a.test/"], network=reached)
     assert second.ended.code == 0, second.ended.err
     assert second.summary["crawl"] == 2
 

@@ -6,7 +6,7 @@ from contextlib import closing
 from aahcrawler.documents.given_text import given_text
 from aahcrawler.documents.reader import DocumentReader
 from aahcrawler.service.cockpit.site import Form
-from aahcrawler.service.web.problems import BAD_QUERY, ProblemError
+from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
 from online_analysis.icd import Icd
 from online_analysis.suggestions import Suggestions, suggest
 
@@ -22,12 +22,12 @@ def suggested(form: Form, icd: Icd | None) -> Suggestions:
         with closing(DocumentReader(_SECONDS)) as reader:
             given = given_text(form.document, "", reader)
         if given.problem and not given.text.strip():
-            raise ProblemError(BAD_QUERY, given.problem)
+            raise ProblemError(BAD_SEARCH, given.problem)
         texts.append(given.text)
         links = given.links
     text = "\n\n".join(part for part in texts if part)
     if not text:
-        raise ProblemError(BAD_QUERY, "paste a text, choose a document, or name a crawl")
+        raise ProblemError(BAD_SEARCH, "paste a text, choose a document, or name a crawl")
     return suggest(text, links, given=_given(icd))
 
 
