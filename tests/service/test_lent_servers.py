@@ -18,7 +18,7 @@ from aahcrawler.service.catalog.gateway import Gateway
 from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.web.problems import ProblemError
 from online_analysis.icd import Icd
-from tests.crawl.crawling import until
+from tests.crawl.crawling import aah, until
 from tests.crawl.site import Site, html, serving
 from tests.crawl.world import crawl, network
 from tests.service.asking import begun, running
@@ -128,15 +128,18 @@ def looking(folder: Path) -> Iterator[None]:
         reach.close()
 
 
-def test_aah_crawl_runs_although_somebody_looks(tmp_path: Path) -> None:
+def test_commands_that_need_the_folder_get_it_although_somebody_looks(tmp_path: Path) -> None:
     with serving(Site({"//a.test/": html("A page", "<p>Nothing.</p>")})) as site:
         reached = network(site, "a.test")
         first = crawl(tmp_path, ["http://a.test/"], network=reached)
         assert first.ended.code == 0, first.ended.err
         with looking(first.folder):
             second = crawl(tmp_path, ["http://a.test/"], network=reached)
+            until(lambda: lent_at(first.folder / FRONTIER) is not None)
+            checked = aah("archive", "repair", first.folder)
     assert second.ended.code == 0, second.ended.err
     assert second.summary["crawl"] == 2
+    assert checked.code == 0, checked.err
 
 
 def test_a_server_that_another_uses_stays(reach: Reach, folder: Path) -> None:

@@ -13,9 +13,10 @@ from typing import Final
 from aahcrawler.frontier.protocol import FrontierAwayError, FrontierUnavailableError
 from aahcrawler.frontier.redis.redis_client import connect, unavailable
 from aahcrawler.frontier.server.embedded import EmbeddedServer
-from aahcrawler.frontier.server.server_process import is_wanted, lent_at
+from aahcrawler.frontier.server.server_process import lent_at
 from aahcrawler.frontiers import started_server
 from aahcrawler.layout import FRONTIER
+from aahcrawler.lending import is_wanted
 
 IDLE_SECONDS: Final = 5.0
 """Seconds after the last look for which a server is kept at least."""
@@ -47,8 +48,8 @@ class _Lent:
 class LentServers:
     """Lends the servers of crawls at rest, by their folders. It may be used by several threads at once.
 
-    A server ends ``idle`` seconds after it was used last, later where it takes long to start, and at once where somebody is about to start the crawl: by
-    ``release``, or in another process (``server_process.ask_back``). ``forget`` is called with its URL before.
+    A server ends ``idle`` seconds after it was used last, later where it takes long to start, and at once where the folder
+    is needed: by ``release``, or in another process (``lending``). ``forget`` is called with its URL before.
     """
 
     def __init__(self, forget: Callable[[str], None], idle: float = IDLE_SECONDS) -> None:
