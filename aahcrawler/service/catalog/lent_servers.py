@@ -48,8 +48,8 @@ class _Lent:
 class LentServers:
     """Lends the servers of crawls at rest, by their folders. It may be used by several threads at once.
 
-    A server ends ``idle`` seconds after it was used last, later where it takes long to start, and at once where the folder
-    is needed: by ``release``, or in another process (``lending``). ``forget`` is called with its URL before.
+    A server ends ``idle`` seconds after it was used last, later where it takes long to start, and at once where the
+    folder is needed: by ``release``, or in another process (``lending``). ``forget`` is called with its URL before.
     """
 
     def __init__(self, forget: Callable[[str], None], idle: float = IDLE_SECONDS) -> None:
