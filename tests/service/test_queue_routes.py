@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,8 +28,9 @@ from aahcrawler.service.views.refused_links import FailedPage, RefusedPage
 from aahcrawler.service.views.score_histories import ScoreHistory
 from aahcrawler.service.views.site_pages import SitePage, SitesPage
 from aahcrawler.service.views.url_story import UrlStory
+from aahcrawler.service.web.problems import ProblemError
 from tests.crawl.crawling import PATIENCE, until
-from tests.service.asking import Service, serving
+from tests.service.asking import Service, begun, serving
 from tests.service.views.folders import QUEUED, serving_frontier, write_crawl
 
 MODELS = (
@@ -199,6 +201,25 @@ def test_there_are_no_more_streams_than_allowed_and_they_end_when_told(feed: Liv
             assert [event async for event in stream] == []
 
     asyncio.run(follow())
+
+
+def test_streams_of_a_crawl_that_is_gone_end(tmp_path: Path) -> None:
+    begun(tmp_path / "crawl")
+    reach = Reach.of(Catalog([tmp_path]), None)
+    feed = LiveFeed(reach, CrawlStates(reach))
+
+    async def follow() -> None:
+        stream = feed.events("test")
+        assert await anext(stream) is not None
+        shutil.rmtree(tmp_path / "crawl")
+        assert [event async for event in stream] == []
+        assert feed.followed == frozenset()
+        with pytest.raises(ProblemError, match="no crawl"):
+            await feed.check("test")
+
+    asyncio.run(follow())
+    feed.close()
+    reach.close()
 
 
 def test_a_client_that_goes_away_frees_everything(folder: Path) -> None:

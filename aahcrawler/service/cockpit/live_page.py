@@ -134,7 +134,7 @@ def _sites(instruments: Instruments, crawl: Crawl) -> Mapping[str, object]:
 
 
 def _watched(instruments: Instruments, crawl: Crawl) -> AbstractContextManager[Asked]:
-    """Lend the index of a crawl, which is in no hurry to catch up with one that runs: that would take from the crawl."""
+    """Lend the index of a crawl; to catch up with one that runs it takes its time, or it would take the crawl's."""
     return instruments.indexes.asked(crawl, hurried=crawl.own_server() is None)
 
 

@@ -1,10 +1,12 @@
 """What a crawl logged, found by full text, the newest first."""
 
+from pathlib import Path
 from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
 from aahcrawler.event_index import EventIndex, EventQuery, EventSearchError
+from aahcrawler.layout import FORMER, LOG
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
 
@@ -41,7 +43,7 @@ class EventsPage(BaseModel):
 
 def events_page(crawl: Crawl, query: EventQuery, after: str = "", most: int = 100) -> EventsPage:
     """Return some events of a crawl's folder. Raise ``ProblemError`` for what cannot be looked for."""
-    if crawl.folder is None:
+    if crawl.folder is None or not _has_logged(crawl.folder):
         return EventsPage(events=(), unread=0)
     try:
         with EventIndex(crawl.folder, INDEXED_SECONDS) as index:
@@ -56,3 +58,7 @@ def events_page(crawl: Crawl, query: EventQuery, after: str = "", most: int = 10
         for each in found
     )
     return EventsPage(events=events, unread=unread, next=str(further) if further else "")
+
+
+def _has_logged(folder: Path) -> bool:
+    return (folder / LOG).is_file() or any((folder / FORMER).glob(f"*/{LOG}"))

@@ -70,8 +70,8 @@ class PageIndexes:
     def asked(self, crawl: Crawl, *, hurried: bool = True) -> Iterator[Asked]:
         """Lend the index of a crawl; it catches up meanwhile. Raise ``ProblemError`` where it cannot be asked.
 
-        It catches up as fast as it can. Where nobody is ``hurried``, as those who only watch a crawl that runs, it takes
-        a hundredth of the time at most, and so may fall behind a fast crawl until somebody is.
+        It catches up as fast as it can. Where nobody is ``hurried``, as those who only watch a crawl that runs, it
+        takes a hundredth of the time at most, and so may fall behind a fast crawl until somebody is.
         """
         if crawl.folder is None:
             raise ProblemError(

@@ -138,7 +138,8 @@ class RefusedLinks:
             try:
                 index.catch_up(self._seconds)
             except DamageError as error:
-                raise ProblemError(DAMAGED, f"the log of refused links cannot be read on: {error}") from error
+                told = str(error).replace(f"{folder}/", "")
+                raise ProblemError(DAMAGED, f"the log of refused links cannot be read on: {told}") from error
             yield index
 
 
