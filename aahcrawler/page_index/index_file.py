@@ -9,7 +9,7 @@ from typing import Final
 
 from aahcrawler.layout import INDEXES, PAGES
 
-VERSION: Final = 1
+VERSION: Final = 2
 _PATIENCE: Final = 10.0
 _SUFFIXES: Final = ("", "-wal", "-shm", "-journal")
 _SCHEMA: Final = """
