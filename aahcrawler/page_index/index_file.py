@@ -95,10 +95,15 @@ class IndexFile:
 
     @contextmanager
     def asked(self) -> Iterator[sqlite3.Connection]:
-        """Open it for questions, which change nothing, as it is at one moment. Raise ``sqlite3.Error``."""
+        """Open it for questions, which change nothing, as it is at one moment.
+
+        Raise ``sqlite3.Error``, also for one of another version.
+        """
         with closing(sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro", uri=True, timeout=_PATIENCE)) as base:
             base.row_factory = sqlite3.Row
             base.execute("PRAGMA query_only = 1")
+            if base.execute("PRAGMA user_version").fetchone()[0] != VERSION:
+                raise sqlite3.OperationalError("the index is of another version, or has only just been begun")
             base.execute("BEGIN")
             yield base
 

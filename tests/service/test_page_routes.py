@@ -3,6 +3,7 @@
 import gzip
 import json
 import shutil
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -353,6 +354,16 @@ def test_an_index_that_is_damaged_meanwhile_is_made_anew(made: Path, tmp_path: P
         with (folder / INDEXES / PAGES).open("r+b") as file:
             file.write(b"\xff" * 100_000)
         until(lambda: service.get(f"/v1/crawls/{CRAWL}/pages").status == 200)
+        wait_for_index(service)
+
+
+def test_an_index_that_another_version_made_is_made_anew(made: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(made, tmp_path / "crawl")
+    (folder / INDEXES / PAGES).unlink(missing_ok=True)
+    with sqlite3.connect(folder / INDEXES / PAGES) as base:
+        base.executescript("CREATE TABLE segment (id INTEGER); PRAGMA user_version = 1;")
+    base.close()
+    with serving(unhurried(folder)) as service:
         wait_for_index(service)
 
 
