@@ -152,8 +152,12 @@ def _course(instruments: Instruments, crawl: Crawl) -> Mapping[str, object]:
 
 
 def _found(instruments: Instruments, crawl: Crawl) -> Mapping[str, object]:
-    with _watched(instruments, crawl) as index:
-        counts, objects = page_counts(index, crawl.number), object_counts(index)
+    counts, objects, elsewhere = None, None, ""
+    try:
+        with _watched(instruments, crawl) as index:
+            counts, objects = page_counts(index, crawl.number), object_counts(index)
+    except ProblemError as problem:
+        elsewhere = problem.detail
     summary, states = read_summary(crawl.folder), instruments.states
     tallies = states.look(crawl, summary).tallies
     groups = {
@@ -165,6 +169,7 @@ def _found(instruments: Instruments, crawl: Crawl) -> Mapping[str, object]:
     return {
         "counts": counts,
         "objects": objects,
+        "elsewhere": elsewhere,
         "seeds": seeds_page(crawl, most=1),
         "traps": traps_of(states, crawl),
         "repairs": repairs_of(states, crawl),
