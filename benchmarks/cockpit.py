@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from http.client import HTTPConnection
 from multiprocessing import get_context
 from pathlib import Path
@@ -109,27 +109,31 @@ def measure(folder: Path, shape: Shape, times: int) -> list[Row]:
     with serving(folder) as connection:
         told = names(connection, shape)
         rows += [asked(connection, name, path.format(**told), times) for name, path in VIEWS.items()]
-    with running(folder), cockpit(folder) as browser:
-        connection = HTTPConnection("127.0.0.1", browser.port, timeout=120)
+    with running(folder), cockpit(folder) as browser, closing(connected(browser.port)) as connection:
         ask = browser.fetched
         rows += [asked(connection, name, path.format(**told), times, ask) for name, path in PAGES.items()]
         rows.append(replayed(browser, told["record"], times))
     return rows
 
 
+def connected(port: int) -> HTTPConnection:
+    """Return a connection to a port of this machine."""
+    return HTTPConnection("127.0.0.1", port, timeout=120)
+
+
 def replayed(browser: Cockpit, record: str, times: int) -> Row:
     """Return the row of a capture as the frame of its page shows it."""
-    connection = HTTPConnection("127.0.0.1", browser.port, timeout=120)
-    _, page = browser.fetched(connection, f"/crawls/{CRAWL}/captures/{record}")
-    path, cookie = browser.let_into_replay(page)
-    headers = {"Host": f"localhost:{browser.port}", "Cookie": cookie}
 
     def ask(asked: HTTPConnection, path: str) -> tuple[int, bytes]:
         asked.request("GET", path, headers=headers)
         answer = asked.getresponse()
         return answer.status, answer.read()
 
-    return asked(connection, "cockpit: replay of a capture, marked", path, times, ask)
+    with closing(connected(browser.port)) as connection:
+        _, page = browser.fetched(connection, f"/crawls/{CRAWL}/captures/{record}")
+        path, cookie = browser.let_into_replay(page)
+        headers = {"Host": f"localhost:{browser.port}", "Cookie": cookie}
+        return asked(connection, "cockpit: replay of a capture, marked", path, times, ask)
 
 
 def live(pages: int) -> Row:

@@ -8,7 +8,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from html import unescape
 from http.client import HTTPConnection
@@ -135,10 +135,10 @@ def _wait(port: int) -> None:
     """Wait until it answers: the address is told before."""
     for _ in range(600):
         try:
-            connection = HTTPConnection("127.0.0.1", port, timeout=60)
-            connection.request("GET", "/sign-in")
-            connection.getresponse().read()
-            return
+            with closing(HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
+                connection.request("GET", "/sign-in")
+                connection.getresponse().read()
+                return
         except OSError:
             time.sleep(0.05)
     raise AssertionError("the cockpit does not answer")
