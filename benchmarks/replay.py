@@ -103,7 +103,7 @@ def shown(folder: Path, instruments: Instruments) -> Marked:
         answer = captures.show(address)
         marked.seconds.append(time.perf_counter() - began)
         assert isinstance(answer.body, bytes), path
-        count(marked, said, answer.found, html.fromstring(answer.body))
+        count(marked, said, answer.found, html.fromstring(answer.body.decode()))
     return marked
 
 

@@ -27,7 +27,7 @@ from aahcrawler.service.views.site_pages import SiteQuery, sites_page
 from aahcrawler.service.views.worded_reasons import counted
 from aahcrawler.service.web.problems import TOO_MANY, ProblemError
 
-PARTS: Final[Mapping[str, float]] = {"now": 2.0, "sites": 6.0, "newest": 6.0, "course": 10.0, "found": 10.0}
+PARTS: Final[Mapping[str, float]] = {"now": 2.0, "newest": 6.0, "sites": 10.0, "course": 20.0, "found": 20.0}
 """The parts of the page, and after how many seconds each is made anew."""
 MOST_STREAMS: Final = 50
 """Pages that are kept up at once; others show what was there when they were loaded."""

@@ -28,7 +28,7 @@ _LONG: Final = 10.0
 """Seconds that a request waits for an index that does not hold what it must not show."""
 _BREATH: Final = 0.002
 """Seconds between two steps, in which others get on."""
-_RESTS: Final = 99
+_RESTS: Final = 199
 """How many times as long as a step takes an index rests after it where nobody is in a hurry."""
 _logger = logging.getLogger(__name__)
 
@@ -71,7 +71,7 @@ class PageIndexes:
         """Lend the index of a crawl; it catches up meanwhile. Raise ``ProblemError`` where it cannot be asked.
 
         It catches up as fast as it can. Where nobody is ``hurried``, as those who only watch a crawl that runs, it
-        takes a hundredth of the time at most, and so may fall behind a fast crawl until somebody is.
+        takes half a hundredth of the time at most, and so may fall behind a fast crawl until somebody is.
         """
         if crawl.folder is None:
             raise ProblemError(
