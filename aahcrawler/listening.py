@@ -1,6 +1,7 @@
-"""Sockets that servers of this project listen on."""
+"""Where servers of this project listen."""
 
 import socket
+from ipaddress import ip_address
 
 _BACKLOG = 128
 
@@ -22,3 +23,14 @@ def listener(address: str, port: int) -> socket.socket:
         bound.close()
         raise
     return bound
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine can reach a host, by its spelling: names but localhost may lead anywhere."""
+    name = host.removeprefix("[").removesuffix("]")
+    if name.lower() == "localhost":
+        return True
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return False

@@ -6,7 +6,6 @@ import socket
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import closing, contextmanager
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +15,7 @@ from starlette.types import ASGIApp
 from aahcrawler.archive.folders import ArchiveError, ArchiveFolder
 from aahcrawler.definitions import DefinitionError, read_definition
 from aahcrawler.layout import DEFINITION
-from aahcrawler.listening import listener
+from aahcrawler.listening import is_loopback, listener
 from aahcrawler.replay.replay_app import FixedFolders, replay_app
 
 HOST: Final = "127.0.0.1"
@@ -54,7 +53,7 @@ def serve(places: Sequence[Path], host: str, port: int, tell: Callable[[str], No
     Raise ``RefusedToReplayError`` where that cannot be.
     """
     name = host.removeprefix("[").removesuffix("]")
-    if not _is_loopback(name):
+    if not is_loopback(name):
         raise RefusedToReplayError(
             f"{host} can be reached by others, and the replay asks nobody who they are: use {HOST}"
         )
@@ -112,10 +111,3 @@ def _id_of(folder: Path) -> str:
         return read_definition(folder / DEFINITION).id
     except (ArchiveError, DefinitionError, OSError) as error:
         raise RefusedToReplayError(str(error)) from None
-
-
-def _is_loopback(name: str) -> bool:
-    try:
-        return name.lower() == "localhost" or ip_address(name).is_loopback
-    except ValueError:
-        return False

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from starlette.types import ASGIApp
 
 from aahcrawler.frontier.server.environment import REDIS_URL
-from aahcrawler.listening import listener
+from aahcrawler.listening import is_loopback, listener
 from aahcrawler.replay.door import Door
 from aahcrawler.replay.replay_app import replay_app
 from aahcrawler.service.api.app import ServiceSettings, create_app
@@ -36,7 +36,6 @@ from aahcrawler.service.server import (
     prepare,
     server_config,
 )
-from aahcrawler.service.web.access import is_loopback
 from aahcrawler.service.web.roles import LOCAL
 from aahcrawler.service.web.tokens import Tokens
 from aahcrawler.service.web.unfinished_heads import UnfinishedHeads

@@ -1,24 +1,12 @@
-"""Says who can reach a host, and logs a line for each request."""
+"""Logs a line for each request."""
 
 import logging
 import time
-from ipaddress import ip_address
 
 from fastapi.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 access_log = logging.getLogger("aahcrawler.service.web.access")
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether only this machine can reach a host, by its spelling: names but localhost may lead anywhere."""
-    name = host.removeprefix("[").removesuffix("]")
-    if name.lower() == "localhost":
-        return True
-    try:
-        return ip_address(name).is_loopback
-    except ValueError:
-        return False
 
 
 class AccessLog:
