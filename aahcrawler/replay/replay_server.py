@@ -94,7 +94,10 @@ class _Server(uvicorn.Server):
 def _listener(name: str, port: int) -> socket.socket:
     try:
         family, _, _, _, address = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)[0]
-        return socket.create_server(address[:2], family=family)
+        listener = socket.create_server(address[:2], family=family)
+        # Connections have this from it: an answer's second piece would wait 40 ms for the first one to be confirmed.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return listener
     except OSError as error:
         raise RefusedToReplayError(
             f"{name}:{port} cannot be listened on ({error.strerror}); choose another --host or --port"
