@@ -24,7 +24,7 @@ from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.views.live_feed import LiveFeed
 from aahcrawler.service.web.rates import Rates
 from aahcrawler.service.web.tokens import TokenError, read_tokens
-from aahcrawler.service.web.unfinished_heads import HttpProtocol, UnfinishedHeads
+from aahcrawler.service.web.unfinished_heads import HEAD_BYTES, HttpProtocol, UnfinishedHeads
 
 TOKEN = "AAH_SERVICE_TOKEN"  # noqa: S105 (the name of a variable)
 HOST, PORT, RATE = "127.0.0.1", 8380, 50.0
@@ -87,6 +87,7 @@ def server_config(app: ASGIApp, listening: Listening, heads: UnfinishedHeads) ->
         log_config=None,
         access_log=False,
         server_header=False,
+        h11_max_incomplete_event_size=HEAD_BYTES,
         limit_concurrency=2 * heads.most,
         timeout_graceful_shutdown=_GRACE,
     )

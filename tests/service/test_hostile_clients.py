@@ -1,16 +1,18 @@
 """Clients that send half of what they should, or say that they are others."""
 
+import json
 import logging
 import socket
 import time
 from contextlib import ExitStack
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
 
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
-from aahcrawler.service.web.unfinished_heads import UnfinishedHeads, most_connections
+from aahcrawler.service.web.unfinished_heads import HEAD_BYTES, UnfinishedHeads, most_connections
 from tests.crawl.crawling import until
 from tests.service.asking import Service, serving
 
@@ -28,6 +30,16 @@ def half_sent(service: Service, opening: ExitStack, head: bytes = HALF) -> socke
     client = opening.enter_context(socket.create_connection(("127.0.0.1", service.port), timeout=60))
     client.sendall(head)
     return client
+
+
+def exchanged(service: Service, sent: bytes) -> bytes:
+    """Return all that is answered until the service closes the connection."""
+    came = bytearray()
+    with socket.create_connection(("127.0.0.1", service.port), timeout=60) as client:
+        client.sendall(sent)
+        while piece := client.recv(1 << 16):
+            came += piece
+    return bytes(came)
 
 
 def answered(client: socket.socket) -> bool:
@@ -86,6 +98,28 @@ def test_a_quarter_of_the_files_that_may_be_open_can_be_such_connections(monkeyp
     for soft, most in ((256, 64), (1 << 20, 1000), (-1, 1000), (2, 1)):
         monkeypatch.setattr("resource.getrlimit", lambda _, soft=soft: (soft, soft))
         assert most_connections() == most
+
+
+def test_what_is_no_http_is_a_problem(settings: ServiceSettings) -> None:
+    with serving(settings) as service:
+        for sent in (b"GET /health\r\nHost", b"GET /" + b"x" * HEAD_BYTES, b"GET /a b HTTP/1.1\r\nHost: a\r\n\r\n"):
+            head, _, body = exchanged(service, sent + b"\r\n\r\n").partition(b"\r\n\r\n")
+            assert head.startswith(b"HTTP/1.1 400"), head
+            assert b"application/problem+json" in head
+            assert json.loads(body)["status"] == 400
+
+
+def test_answers_do_not_wait_for_one_another_s_confirmation(settings: ServiceSettings) -> None:
+    with serving(settings) as service:
+        client = HTTPConnection("127.0.0.1", service.port, timeout=60)
+        spent = []
+        for _ in range(20):
+            began = time.monotonic()
+            client.request("GET", "/health")
+            client.getresponse().read()
+            spent.append(time.monotonic() - began)
+        client.close()
+    assert min(spent[1:]) < 0.035
 
 
 def test_nobody_can_say_to_be_somebody_else(settings: ServiceSettings, caplog: pytest.LogCaptureFixture) -> None:

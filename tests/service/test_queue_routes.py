@@ -98,7 +98,7 @@ def test_each_example_of_the_description_is_one(model: type[BaseModel]) -> None:
         ("/sites?after=-1", 400, "after"),
         ("/sites/never.test", 404, "never offered"),
         ("/refused?after=x", 400, "leave it out"),
-        ("/log?level=LOUD", 400, "LOUD"),
+        ("/log?level=LOUD", 400, "level"),
         ("/log?text=-x", 400, "no word"),
         ("/story?url=mailto:x", 422, "whole http"),
         ("/story", 400, "url"),

@@ -20,7 +20,7 @@ from aahcrawler.service.api.live_routes import live_routes, metric_routes
 from aahcrawler.service.api.overview import CrawlShown, Overview, UrlShown
 from aahcrawler.service.api.page_routes import page_routes
 from aahcrawler.service.api.posted_items import Answer, Item, Outcome, Result, read_line
-from aahcrawler.service.api.problem_responses import problem_responses
+from aahcrawler.service.api.problem_responses import DescribedApp, problem_responses
 from aahcrawler.service.api.queue_routes import queue_routes
 from aahcrawler.service.api.request_bodies import Limits, parse_whole, read_stream, read_whole
 from aahcrawler.service.api.sparql_routes import sparql_routes
@@ -76,7 +76,7 @@ def create_app(settings: ServiceSettings, instruments: Instruments | None = None
         desk.close()
         shown_by.close()
 
-    app = FastAPI(
+    app = DescribedApp(
         title="AAHCrawler",
         summary="Scored URLs for crawls.",
         version=__version__,

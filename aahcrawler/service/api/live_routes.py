@@ -23,7 +23,16 @@ _AGAIN = 3000
 _UNBUFFERED = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 _STREAM: dict[str, Any] = {
     EVENT_STREAM: {
-        "schema": {"type": "string"},
+        "schema": {
+            "description": "One event of the stream.",
+            "type": "object",
+            "properties": {
+                "id": {"type": "string", "description": "Where the log goes on after these lines."},
+                "event": {"enum": ["status", "log"]},
+                "data": {"type": "string", "contentMediaType": "application/json"},
+                "retry": {"type": "integer"},
+            },
+        },
         "example": 'event: status\ndata: {"id": "flood", "state": "running"}\n\nid: 1-2048\nevent: log\n'
         'data: {"lines": [{"at": "2026-11-26T10:00:00.123Z", "level": "INFO", "crawl": 1, '
         '"subsystem": "crawl.response.handler", "message": "https://forum.example.org/ 200 new"}], "skipped": 0}\n\n',

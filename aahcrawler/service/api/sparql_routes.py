@@ -35,12 +35,16 @@ def sparql_routes(reach: Reach, answers: SparqlAnswers) -> APIRouter:
     router = APIRouter(prefix="/crawls/{crawl}/sparql", tags=["pages"])
 
     @router.get("", response_class=Response, responses=_ANSWERS)
-    def ask(crawl: str, query: Annotated[str, Query(max_length=LONGEST, examples=[_EXAMPLE])]) -> Response:
+    def ask(
+        crawl: str, query: Annotated[str, Query(min_length=1, max_length=LONGEST, examples=[_EXAMPLE])]
+    ) -> Response:
         """Answer SELECT or ASK over what was loaded of a crawl, in 20 seconds, 10,000 rows and 16 MiB at most."""
         return Response(answers.ask(reach.crawl(crawl), query), media_type=MEDIA_TYPE)
 
     @router.post("", response_class=Response, responses=_ANSWERS, dependencies=[Depends(needs(Role.READ))])
-    def ask_posted(crawl: str, query: Annotated[bytes, Body(media_type=_QUERY, max_length=4 * LONGEST)]) -> Response:
+    def ask_posted(
+        crawl: str, query: Annotated[bytes, Body(media_type=_QUERY, min_length=1, max_length=4 * LONGEST)]
+    ) -> Response:
         """Answer a query that is the body itself, in UTF-8, like GET."""
         try:
             text = query.decode()

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, RootModel
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, RootModel, StrictBool
 
 from aahcrawler.frontier.blocking_rules import RuleKind
 from aahcrawler.service.steering.exclusion_rules import MOST_RULES
@@ -13,7 +13,10 @@ from aahcrawler.urls import MAX_LENGTH
 _STRICT = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 LONGEST_DEFINITION = 2 * 2**20
 Url = Annotated[str, Field(min_length=1, max_length=4 * MAX_LENGTH, examples=["https://forum.example.org/thread/17"])]
-Size = Annotated[int | str | None, Field(examples=["20 GB"])]
+Number = Annotated[int, Field(strict=True)]
+Size = Annotated[Number | str | None, Field(examples=["20 GB"])]
+Score = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, strict=True)]
+_SOME: dict[str, JsonValue] = {"minProperties": 1}
 
 
 class Site(BaseModel):
@@ -29,8 +32,8 @@ class Start(BaseModel):
 
     model_config = _STRICT
 
-    accept_changes: bool = False
-    workers: Annotated[int | None, Field(ge=1, le=MOST_WORKERS)] = None
+    accept_changes: StrictBool = False
+    workers: Annotated[int, Field(ge=1, le=MOST_WORKERS, strict=True)] | None = None
 
 
 class RuleAsked(BaseModel):
@@ -58,7 +61,7 @@ class Scored(BaseModel):
     model_config = _STRICT
 
     url: Url
-    score: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+    score: Score
 
 
 class Named(BaseModel):
@@ -75,23 +78,23 @@ class Revisited(BaseModel):
     model_config = _STRICT
 
     url: Url
-    seconds: Annotated[float, Field(ge=0, le=LONGEST_WAIT, allow_inf_nan=False)] = 0.0
-    score: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 1.0
+    seconds: Annotated[float, Field(ge=0, le=LONGEST_WAIT, allow_inf_nan=False, strict=True)] = 0.0
+    score: Score = 1.0
 
 
 class LimitsAsked(BaseModel):
     """Limits to be changed, as a definition writes them; null puts one back to its default."""
 
-    model_config = _STRICT
+    model_config = ConfigDict(**_STRICT, json_schema_extra=_SOME)
 
-    pages: int | None = None
+    pages: Number | None = None
     bytes: Size = None
     time: Annotated[str | None, Field(examples=["3 hours"])] = None
-    pages_per_domain: int | None = None
+    pages_per_domain: Number | None = None
     requisite_bytes: Size = None
     requisite_file_bytes: Size = None
-    requisites_per_page: int | None = None
-    requisites_per_style_sheet: int | None = None
+    requisites_per_page: Number | None = None
+    requisites_per_style_sheet: Number | None = None
 
 
 Analyser = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_-]{0,99}$")]
@@ -101,19 +104,21 @@ Weight = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 class WeightsAsked(RootModel[dict[Analyser, Weight | None]]):
     """Weights to be changed, by analyser; null puts one back to its default."""
 
-    model_config = ConfigDict(frozen=True, json_schema_extra={"examples": [{"text": 1, "url": 0.5}]})
+    model_config = ConfigDict(
+        frozen=True, json_schema_extra={**_SOME, "additionalProperties": False, "examples": [{"text": 1, "url": 0.5}]}
+    )
 
 
 class ScopeAsked(BaseModel):
     """Fields of the scope to be changed, as a definition writes them; null puts one back to its default."""
 
-    model_config = _STRICT
+    model_config = ConfigDict(**_STRICT, json_schema_extra=_SOME)
 
     sites: Literal["seeds", "anywhere"] | None = None
     allow: tuple[str, ...] | None = None
     deny: tuple[str, ...] | None = None
     languages: tuple[str, ...] | None = None
-    depth: int | None = None
+    depth: Number | None = None
     canonical: dict[str, JsonValue] | None = None
     rules: tuple[dict[str, JsonValue], ...] | None = None
 
@@ -124,7 +129,7 @@ class DefinitionAsked(BaseModel):
     model_config = _STRICT
 
     definition: Annotated[str, Field(min_length=1, max_length=LONGEST_DEFINITION)] | dict[str, JsonValue]
-    start: bool = False
+    start: StrictBool = False
 
 
 class TextAsked(BaseModel):

@@ -106,7 +106,10 @@ class _Job:
 
 
 class Jobs:
-    """Does jobs, two at a time; up to 50 wait or are kept. It may be used by several threads at once."""
+    """Does jobs, two at a time; up to 50 wait or are kept, and those that ended first give way to others.
+
+    It may be used by several threads at once.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="job")
@@ -119,6 +122,7 @@ class Jobs:
         progress = Progress()
         with self._lock:
             self._forget_old()
+            self._make_room()
             if len(self._jobs) >= MOST_JOBS:
                 raise ProblemError(
                     BUSY, f"{MOST_JOBS} jobs are under way; cancel some, or wait", headers={"Retry-After": "10"}
@@ -173,6 +177,11 @@ class Jobs:
         for job in list(self._jobs.values()):
             if job.ended_at is not None and now - job.ended_at > KEPT_SECONDS:
                 del self._jobs[job.id]
+
+    def _make_room(self) -> None:
+        ended = [(job.ended_at, job.id) for job in self._jobs.values() if job.ended_at is not None]
+        for _, name in sorted(ended)[: max(0, len(self._jobs) + 1 - MOST_JOBS)]:
+            del self._jobs[name]
 
 
 def _done(work: Work, progress: Progress) -> BaseModel:

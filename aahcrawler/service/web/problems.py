@@ -10,8 +10,10 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 MEDIA_TYPE = "application/problem+json"
+_METHODS = "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"
 _logger = logging.getLogger(__name__)
 
 
@@ -115,6 +117,15 @@ def answer(problem: ProblemError) -> JSONResponse:
     return JSONResponse(content, kind.status, headers=dict(problem.headers), media_type=MEDIA_TYPE)
 
 
+def _allowed(request: Request) -> list[str]:
+    """Return the methods that a path may be asked with. Each of them may be of another route."""
+    return [
+        method
+        for method in _METHODS
+        if any(route.matches({**request.scope, "method": method})[0] is Match.FULL for route in request.app.routes)
+    ]
+
+
 def install(app: FastAPI) -> None:
     """Have the application answer with problem details whatever goes wrong."""
 
@@ -124,13 +135,15 @@ def install(app: FastAPI) -> None:
         _logger.error("a request failed", exc_info=error)
         return answer(ProblemError(INTERNAL, "the service's log says more; the same request may be made again"))
 
-    def refused(_request: Request, error: Exception) -> JSONResponse:
+    def refused(request: Request, error: Exception) -> JSONResponse:
         if isinstance(error, RequestValidationError):
             first = error.errors()[0]
             detail = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
             return answer(ProblemError(BAD_REQUEST, detail))
         status = HTTPStatus(error.status_code) if isinstance(error, HTTPException) else INTERNAL.status
-        headers = (error.headers or {}) if isinstance(error, HTTPException) else {}
+        headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
+        if status is HTTPStatus.METHOD_NOT_ALLOWED:
+            headers["Allow"] = ", ".join(_allowed(request))
         kind = Kind(status.phrase.lower().replace(" ", "-"), status, status.phrase)
         return answer(ProblemError(kind, "see /docs for the possible requests", headers=headers))
 

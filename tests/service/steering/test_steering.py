@@ -320,16 +320,31 @@ def test_jobs_wait_are_cancelled_and_are_forgotten(caplog: pytest.LogCaptureFixt
     ended = jobs.job("crawl", waiting.id)
     assert (ended.state, ended.detail) == (JobState.FAILED, "a defect; the service's log says more")
     assert "a defect" in caplog.text
-    for _ in range(MOST_JOBS - 3):
-        jobs.begin(task, endless)
-    with pytest.raises(ProblemError, match="under way"):
-        jobs.begin(task, endless)
     now[0] = KEPT_SECONDS + 1
     with pytest.raises(ProblemError, match="10 minutes"):
         jobs.job("crawl", waiting.id)
+    for _ in range(MOST_JOBS - 1):
+        jobs.begin(task, endless)
+    with pytest.raises(ProblemError, match="under way"):
+        jobs.begin(task, endless)
     began = time.monotonic()
     jobs.close()
     assert time.monotonic() - began < 30
+
+
+def test_jobs_that_ended_first_give_way_to_others() -> None:
+    now, task = [0.0], Task("test", "crawl", "anna")
+    jobs = Jobs(lambda: now[0])
+    begun = []
+    for _ in range(MOST_JOBS + 2):
+        now[0] += 1.0
+        begun.append(jobs.begin(task, lambda _: JobShown.model_construct()).id)
+        jobs.wait("crawl", begun[-1], 60)
+    for name in begun[:2]:
+        with pytest.raises(ProblemError, match="no such job"):
+            jobs.job("crawl", name)
+    assert all(jobs.job("crawl", name).state is JobState.DONE for name in begun[2:])
+    jobs.close()
 
 
 def test_two_operators_at_once_do_not_undo_one_another(steered: Steered) -> None:

@@ -235,6 +235,9 @@ def test_a_crawl_that_was_created_is_there_before_it_starts(tmp_path: Path) -> N
         assert made.ask("PUT", "/harbour/weights", {"nonsense": 1}).status == 422
         assert made.ask("PUT", "/harbour/weights", {"": 1}).status == 400
         assert made.ask("PUT", "/harbour/scope", {"rules": [{"name": [None]}]}).status == 422
+        elsewhere = json.dumps({**json.loads(now["text"]), "output": "/somewhere/else"})
+        reply = made.ask("PUT", "/harbour/definition", {"text": elsewhere, "digest": now["digest"]})
+        assert (reply.status, "output" in reply.json["detail"]) == (409, True)
         assert made.done("GET", "/definition")["digest"] == now["digest"]
 
 

@@ -1,0 +1,243 @@
+"""The OpenAPI document: valid, and true of a service that shows and steers a crawl that runs and one at rest.
+
+schemathesis asks what the document promises. What it makes up is found nowhere, so it asks twice: with real values, all
+of which must be taken, and with anything, which must be answered as the document says, and never by a defect.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+from schemathesis.specs.openapi.definitions import OPENAPI_31
+
+from aahcrawler.service.api.app import ServiceSettings
+from aahcrawler.service.catalog.crawl_catalog import Catalog
+from aahcrawler.service.web.rates import UNLIMITED
+from aahcrawler.service.web.tokens import Tokens
+from benchmarks import cockpit_crawl
+from benchmarks.cockpit_pages import Shape
+from tests.crawl.crawling import PROJECT, until
+from tests.crawl.crawling import running as command
+from tests.crawl.site import Reply, Site, html, links
+from tests.crawl.site import serving as site_serving
+from tests.crawl.world import define
+from tests.service.asking import JSON, Service, serving
+
+TOKEN = "a-token-that-nobody-guesses"  # noqa: S105
+RUNS, RESTS = "test", cockpit_crawl.CRAWL
+PAGES = 60
+LISTS = ("pages", "objects", "refused", "failures", "log")
+RULES = [
+    {"kind": "pattern", "text": "/ads/"},
+    {"kind": "host", "text": "ads.example.org"},
+    {"kind": "prefix", "text": "http://thread0.varhaven0.example/archive/"},
+    {"kind": "url", "text": "http://thread0.varhaven0.example/archive/1"},
+]
+BODIES = {
+    "RuleAsked": RULES,
+    "LimitsAsked": [{"pages": 5000}, {"pages": None, "time": "3 hours"}, {"bytes": "20 GB", "pages_per_domain": 4000}],
+    "WeightsAsked": [{"text": 1}, {"url": 0.5, "text": None}],
+    "ScopeAsked": [{"deny": ["/never/"]}, {"deny": None}, {"sites": "anywhere", "depth": 90, "languages": ["en"]}],
+    "Start": [{"workers": 1}, {"accept_changes": True}, {}],
+    "DefinitionAsked": [
+        {"definition": "id: made\ncontact: a@b.example\nseeds: [http://b.example/]\ntopic: {keywords: [flood]}\n"},
+        {
+            "definition": {
+                "id": "made",
+                "contact": "a@b.example",
+                "seeds": ["http://b.example/"],
+                "topic": {"keywords": ["flood"]},
+            }
+        },
+    ],
+}
+"""Bodies that are taken, by schema."""
+CONFIGURATION = f"""
+hooks = "tests.service.openapi_bodies"
+continue-on-failure = true
+max-stream-events = 1
+request-timeout = 20.0
+cache.enabled = false
+auth.openapi.HTTPBearer.bearer = "{TOKEN}"
+generation = {{ deterministic = true, database = "none", no-shrink = true }}
+phases.stateful.enabled = false
+
+[[operations]]
+# Scores are posted to crawls that run.
+include-path-regex = "/urls$"
+checks.not_a_server_error.expected-statuses = ["2xx", "3xx", "4xx", 503]
+
+[[operations]]
+# GET is answered below /sites/ by the path of a site, whatever its name; `Allow` tells so.
+include-path-regex = "/sites/(pause|resume)$"
+checks.allow_header_conformance.enabled = false
+"""
+PROCESSES = "/(start|stop)$"
+UNTRAPPED = {"pages": 0, "duplicates": "follow", "soft_404": "ignore"}
+"""The pages of the site look alike."""
+BY_MEANING = """
+[[operations]]
+# A faulty item has a result of its own, and any text is one: nothing of a body of lines is rejected.
+include-path-regex = "/urls$"
+include-method = "POST"
+checks.negative_data_rejection.enabled = false
+
+[[operations]]
+# URLs, searches, rules, queries and definitions are judged by what they mean, which no schema says.
+include-path-regex = "/v1/.*"
+checks.positive_data_acceptance.enabled = false
+"""
+pytestmark = pytest.mark.slow
+Real = Mapping[str, Sequence[str]]
+
+
+def endless(path: str) -> Reply:
+    number = int(path[1:]) if path[1:].isdecimal() else 0
+    more = links(f"/{number + 1}", f"/ads/{number}")
+    return Reply(html(f"Page {number}", f"<p>The flood at the harbour.</p>{more}").body, pause=0.2)
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """A service, its OpenAPI document, and what there is in its crawls, by parameter."""
+
+    service: Service
+    document: Any
+    real: Real
+
+
+@contextmanager
+def opened(place: Path) -> Iterator[World]:
+    """Serve a crawl that runs and one at rest."""
+    cockpit_crawl.make(place / RESTS, Shape(pages=PAGES, queued=300))
+    with ExitStack() as stack:
+        site = stack.enter_context(site_serving(Site({"/robots.txt": Reply(b"", 404)}, other=endless)))
+        icd = define(place, [site.url], output=str(place / RUNS), traps=UNTRAPPED)
+        process = stack.enter_context(command("crawl", icd))
+        process.until(lambda: len(site.paths()) > 3)
+        settings = ServiceSettings(Catalog([place]), tokens=Tokens.bare(TOKEN), rates=UNLIMITED)
+        service = Service(
+            stack.enter_context(serving(settings)).port, {"Authorization": f"Bearer {TOKEN}", "Content-Type": JSON}
+        )
+        yield World(service, service.get("/openapi.json").json, found_in(service, site))
+        service.ask("POST", f"/v1/crawls/{RUNS}/stop")
+        until(lambda: service.get(f"/v1/crawls/{RUNS}").json["state"] == "stopped")
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with opened(tmp_path_factory.mktemp("crawls")) as world:
+        yield world
+
+
+def found_in(service: Service, site: Site) -> Real:
+    """Return real values of parameters; those of one path alone by the last part of it, too."""
+
+    def ask(path: str, crawl: str = RESTS) -> Any:
+        reply = service.get(f"/v1/crawls/{crawl}/{path}")
+        assert reply.status == 200, reply.body
+        return reply.json
+
+    def job(crawl: str) -> str:
+        said = json.dumps({"rules": RULES})
+        return str(service.ask("POST", f"/v1/crawls/{crawl}/exclusions/preview", said).json["id"])
+
+    service.ask("POST", f"/v1/crawls/{RESTS}/sparql/load")
+    until(lambda: ask("pages")["total"] >= PAGES and ask("sparql/store")["loaded"])
+    pages, objects, refused = ask("pages?limit=4")["pages"], ask("objects?limit=3")["objects"], ask("refused?limit=3")
+    urls = [each["url"] for each in (*ask("queue?limit=4")["urls"], *refused["urls"], *pages)]
+    records = [each["record"] for each in pages]
+    return {
+        "crawl": [RUNS, RESTS],
+        "url": [*urls, f"{site.url}1", f"{site.url}ads/0"],
+        "record": records,
+        "before": records,
+        "difference/after": records,
+        "iri": [each["iri"] for each in objects],
+        "site": [pages[0]["site"], "127.0.0.1"],
+        "job": [job(RUNS), job(RESTS)],
+        "query": ["SELECT * { ?s ?p ?o } LIMIT 3", "ASK { ?s ?p ?o }"],
+        "reason": [each["name"] for each in refused["reasons"]],
+        "words": ["flood", '"storm surge" -mayor', "flood OR dyke"],
+        "since": ["2026-03-01T06:00"],
+        "until": ["2026-03-02"],
+        "text": ["", "archive", "*/archive/*", "host:varhaven0.example"],
+        "queue/after": [""],
+        "exclusions/kind": ["pattern"],
+        "exclusions/text": ["/ads/"],
+        **{f"{name}/after": ["", ask(f"{name}?limit=1")["next"]] for name in LISTS},
+        "definition": [json.dumps(ask("definition", RUNS))],
+    }
+
+
+def narrowed(document: Any, real: Real) -> Any:
+    """Return a document that allows real values alone, where something is looked up by them."""
+    document = json.loads(json.dumps(document))
+    for path, operations in document["paths"].items():
+        for parameter in (each for operation in operations.values() for each in operation.get("parameters", ())):
+            name = parameter["name"]
+            values = real.get(f"{path.rpartition('/')[2]}/{name}") or real.get(name)
+            if values and parameter["schema"].get("type") != "integer":
+                parameter["schema"] = {"type": "string", "enum": values}
+                parameter.pop("examples", None)
+    return document
+
+
+def with_bodies(document: Any, real: Real) -> Any:
+    """Return a document that allows real bodies alone."""
+    schemas = document["components"]["schemas"]
+    for name in ("Named", "Scored", "Revisited", "Site"):
+        for field in schemas[name]["properties"].keys() & real.keys():
+            schemas[name]["properties"][field] = {"type": "string", "enum": real[field]}
+    schemas |= {name: {"enum": bodies} for name, bodies in BODIES.items()}
+    asked = document["paths"]["/v1/crawls/{crawl}/sparql"]["post"]["requestBody"]["content"]
+    asked["application/sparql-query"]["schema"] = {"type": "string", "enum": real["query"]}
+    schemas["TextAsked"] = {"enum": [json.loads(text) for text in real["definition"]]}
+    return document
+
+
+def ask(folder: Path, world: World, document: Any, configuration: str, *options: str) -> None:
+    """Have schemathesis ask. Fail with what it found."""
+    (folder / "openapi.json").write_text(json.dumps(document), "utf-8")
+    (folder / "schemathesis.toml").write_text(configuration, "utf-8")
+    program = [str(Path(sys.executable).with_name("schemathesis")), "--config-file", "schemathesis.toml"]
+    url = f"http://127.0.0.1:{world.service.port}"
+    ended = subprocess.run(
+        [*program, "run", "openapi.json", "--url", url, "--no-color", *options],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(PROJECT)},
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+def test_the_document_is_valid(world: World) -> None:
+    jsonschema_rs.validator_for(OPENAPI_31).validate(world.document)
+
+
+def test_what_there_is_is_found_as_the_document_says(world: World, tmp_path: Path) -> None:
+    real = with_bodies(narrowed(world.document, world.real), world.real)
+    ask(
+        tmp_path, world, real, CONFIGURATION, "--mode=positive", "--max-examples=2", f"--exclude-path-regex={PROCESSES}"
+    )
+
+
+def test_crawls_are_stopped_and_started_as_the_document_says(world: World, tmp_path: Path) -> None:
+    real = with_bodies(narrowed(world.document, world.real), world.real)
+    once = ("--mode=positive", "--max-examples=2", "--phases=fuzzing")
+    ask(tmp_path, world, real, CONFIGURATION, *once, f"--include-path-regex={PROCESSES}")
+
+
+def test_whatever_is_asked_is_answered_as_the_document_says(world: World, tmp_path: Path) -> None:
+    some = narrowed(world.document, {"crawl": world.real["crawl"]})
+    ask(tmp_path, world, some, CONFIGURATION + BY_MEANING, "--max-examples=2", f"--exclude-path-regex={PROCESSES}")
