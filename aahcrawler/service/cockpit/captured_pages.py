@@ -1,7 +1,7 @@
 """Pages of what was captured: the list of pages, one capture, and two captures side by side."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query, Response
 
@@ -36,7 +36,7 @@ def routes(site: Site) -> APIRouter:
         crawl: str,
         text: Text = "",
         application: Word = "",
-        role: Level | None = None,
+        role: Level | Literal[""] = "",
         status: Annotated[str, Query(pattern="^[1-5]?$")] = "",
         relevant: Annotated[str, Query(pattern="^(yes|no)?$")] = "",
         of_site: Annotated[str, Query(max_length=255, alias="site")] = "",
@@ -47,7 +47,7 @@ def routes(site: Site) -> APIRouter:
         wanted = PageFilter(
             text=text,
             application=None if not application else "" if application == "-" else application,
-            role=role,
+            role=role or None,
             status=int(status) if status else None,
             relevant=None if not relevant else relevant == "yes",
             site=of_site,

@@ -3,6 +3,12 @@
 (() => {
   const main = () => document.getElementById("main");
 
+  const replace = (part, html) => {
+    const opened = [...part.querySelectorAll("details")].map((each) => each.open);
+    part.innerHTML = html;
+    part.querySelectorAll("details").forEach((each, at) => (each.open ||= opened[at] ?? false));
+  };
+
   // <section data-live="URL"> with parts that have ids: each event names a part and brings its new content.
   const live = (element) => {
     let source = null;
@@ -11,7 +17,7 @@
       source.addEventListener("part", (event) => {
         const told = JSON.parse(event.data);
         const part = document.getElementById(told.id);
-        if (part && !part.contains(document.activeElement)) part.innerHTML = told.html;
+        if (part && !part.contains(document.activeElement)) replace(part, told.html);
       });
       source.addEventListener("end", () => source.close());
     };
@@ -29,8 +35,13 @@
   const check = (form) => {
     let timer = 0;
     let asked = 0;
-    const put = (element, value) => {
-      if (element && element !== document.activeElement && element.value !== value) element.value = value;
+    // What was written since it was sent stays, and so does the field that is being written in.
+    const put = (element, was, value) => {
+      const isOpen = element === document.activeElement;
+      if (!element || element.value !== was || value === was || (isOpen && element !== form.elements.yaml)) return;
+      const { selectionStart, selectionEnd } = element;
+      element.value = value;
+      if (isOpen) element.setSelectionRange(selectionStart, selectionEnd);
     };
     const ask = async () => {
       const number = ++asked;
@@ -40,9 +51,9 @@
       if (number !== asked || !answer.ok) return;
       const told = await answer.json();
       document.getElementById(form.dataset.into).innerHTML = told.html;
-      put(form.elements.yaml, told.yaml);
+      put(form.elements.yaml, sent.get("yaml"), told.yaml);
       if (form.elements.yaml.value === told.yaml) form.elements.base.value = told.yaml;
-      for (const [name, value] of Object.entries(told.fields)) put(form.elements[name], value);
+      for (const [name, value] of Object.entries(told.fields)) put(form.elements[name], sent.get(name), value);
     };
     form.addEventListener("input", (event) => {
       if (event.target.closest("[data-apart]")) return;

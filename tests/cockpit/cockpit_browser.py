@@ -1,0 +1,218 @@
+"""A cockpit on a loopback socket, and browsers that are signed in to it and watched."""
+
+import json
+import os
+import re
+import socket
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import uvicorn
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
+from starlette.routing import Route
+
+from aahcrawler.service.api.app import ServiceSettings
+from aahcrawler.service.catalog.crawl_catalog import Catalog
+from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.cockpit.app import TOPICS
+from aahcrawler.service.cockpit.origins import Names, host_of
+from aahcrawler.service.cockpit.sign_in import SignIn
+from aahcrawler.service.cockpit.site import COOKIE, Site
+from aahcrawler.service.cockpit_server import Published, assembled, names_of
+from aahcrawler.service.instruments import Instruments
+from aahcrawler.service.server import Listening, Server, server_config
+from aahcrawler.service.web.rates import UNLIMITED
+from aahcrawler.service.web.roles import LOCAL, Caller, Role
+from aahcrawler.service.web.tokens import Named, Tokens
+from aahcrawler.service.web.unfinished_heads import UnfinishedHeads
+from tests.crawl.crawling import PATIENCE
+from tests.service.asking import Reply
+
+READER, OPERATOR = "the token of a reader", "the token of an operator"
+CALLERS = (
+    Named(READER, Caller("reader", frozenset({Role.READ}))),
+    Named(OPERATOR, Caller("operator", frozenset({Role.READ, Role.OPERATE}))),
+)
+SHOTS = "AAH_SCREENSHOTS"
+_SHOTS = Path(__file__).parents[2] / ".cache" / "tests" / "screenshots"
+_AXE = Path(__file__).parent / "axe" / "axe.min.js"
+FORM = "application/x-www-form-urlencoded"
+
+
+@dataclass(frozen=True, slots=True)
+class Cockpit:
+    """A cockpit that is served: its origins, who may sign in, the routes of its pages, and where its crawls lie."""
+
+    names: Names
+    port: int
+    sign_in: SignIn
+    routes: Sequence[Route]
+    place: Path
+
+    def ask(self, method: str, path: str, body: str | None = None, **headers: str) -> Reply:
+        """Send a request as it is, for the cockpit's own host unless another is given."""
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        try:
+            connection.request(method, path, body, {"Host": host_of(self.names.cockpit), **named})
+            answer = connection.getresponse()
+            return Reply(answer.status, dict(answer.getheaders()), answer.read())
+        finally:
+            connection.close()
+
+    def post(self, path: str, fields: Mapping[str, str], cookie: str = "", origin: str | None = None) -> Reply:
+        """Post a form as the cockpit's own page does, or one of another origin."""
+        headers = {"Content_Type": FORM, "Origin": self.names.cockpit if origin is None else origin}
+        if cookie:
+            headers["Cookie"] = f"{COOKIE}={cookie}"
+        return self.ask("POST", path, urlencode(fields), **headers)
+
+    def entered(self, token: str = "") -> str:
+        """Return the cookie of a new session, by the code that is good now unless a token is given."""
+        answer = self.post("/sign-in", {"code": token or self.sign_in.code})
+        assert answer.status == 303, answer
+        found = re.match(rf"{COOKIE}=([^;]+)", answer.headers["set-cookie"])
+        assert found is not None
+        return found[1]
+
+    def form_secret(self, cookie: str) -> str:
+        """Return the secret that forms of a session carry."""
+        session = self.sign_in.session(cookie)
+        assert session is not None
+        return session.form_secret
+
+
+@contextmanager
+def serving(place: Path) -> Iterator[Cockpit]:
+    """Serve a cockpit of the crawls in a folder, in a thread, until the block ends."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
+    listening = Listening(port=port)
+    settings = ServiceSettings(Catalog([place]), tokens=Tokens(CALLERS), rates=UNLIMITED)
+    names = names_of(listening, Published())
+    sign_in = SignIn(settings.tokens.caller, None, LOCAL, has_tokens=True)
+    instruments = Instruments.of(Reach.of(settings.catalog, settings.shared))
+    app = assembled(settings, instruments, names, sign_in)
+    pages = Site.of(instruments, sign_in, names, str)
+    routes = [route for topic in TOPICS for route in topic.routes(pages).routes if isinstance(route, Route)]
+    server = Server(server_config(app, listening, UnfinishedHeads()), instruments.live)
+    thread = threading.Thread(target=uvicorn.Server.run, args=(server,), kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.005)
+        assert thread.is_alive()
+    try:
+        yield Cockpit(names, port, sign_in, routes, place)
+    finally:
+        server.should_exit = True
+        thread.join(PATIENCE)
+        listener.close()
+
+
+@dataclass
+class Visit:
+    """A browser that is signed in: its page, all URLs that it asked for, and what its console said was wrong."""
+
+    cockpit: Cockpit
+    context: BrowserContext
+    page: Page
+    asked: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+
+    def goto(self, path: str) -> Page:
+        """Go to a page of the cockpit."""
+        self.page.goto(f"{self.cockpit.names.cockpit}{path}")
+        return self.page
+
+    def listen(self, said: ConsoleMessage) -> None:
+        """Note what the console says is wrong, but for what archived pages bring about in their frame."""
+        url = str(said.location.get("url"))
+        if said.type in ("error", "warning") and not url.startswith(f"{self.cockpit.names.replay}/"):
+            self.wrong.append(f"{url}: {said.text}")
+
+    def strange(self) -> list[str]:
+        """Return the requests that went anywhere but to the cockpit and the replay."""
+        known = tuple(f"{origin}/" for origin in (self.cockpit.names.cockpit, self.cockpit.names.replay))
+        return [url for url in self.asked if not url.startswith((*known, "data:", "about:", "blob:"))]
+
+
+@contextmanager
+def visiting(browser: Browser, cockpit: Cockpit, token: str = OPERATOR, **options: Any) -> Iterator[Visit]:
+    """Open a browser of its own that is signed in with a token, or with the code where that is empty."""
+    with watching(browser, cockpit, **options) as visit:
+        cookie = {"name": COOKIE, "value": cockpit.entered(token), "url": cockpit.names.cockpit}
+        visit.context.add_cookies([{**cookie, "httpOnly": True, "sameSite": "Strict"}])  # type: ignore[typeddict-item]
+        yield visit
+
+
+@contextmanager
+def watching(browser: Browser, cockpit: Cockpit, **options: Any) -> Iterator[Visit]:
+    """Open a browser that nobody has signed in."""
+    context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
+    context.set_default_timeout(20_000)
+    visit = Visit(cockpit, context, context.new_page())
+    context.on("request", lambda request: visit.asked.append(request.url))
+    context.on("console", visit.listen)
+    context.on("weberror", lambda error: visit.wrong.append(str(error.error)))
+    try:
+        yield visit
+    finally:
+        context.close()
+
+
+@cache
+def _axe() -> str:
+    return _AXE.read_text("utf-8")
+
+
+_RUN_AXE = """async () => {
+  const found = await axe.run(document, { iframes: false, resultTypes: ["violations"] });
+  return found.violations.map(each => [each.id, each.help, each.nodes.map(node => node.html.slice(0, 300))]);
+}"""
+
+
+def violations(page: Page) -> Sequence[Any]:
+    """Return what axe-core finds wrong with the page as it is shown now. Its policy stays."""
+    if not page.evaluate("typeof axe === 'object'"):
+        page.evaluate(_axe())
+    found: Sequence[Any] = page.evaluate(_RUN_AXE)
+    return found
+
+
+_SPILT = """() => {
+  const width = document.scrollingElement.clientWidth;
+  if (document.scrollingElement.scrollWidth <= width) return [];
+  return [...document.querySelectorAll("body *")].filter(each => each.getBoundingClientRect().right > width + 1)
+    .map(each => each.outerHTML.slice(0, 120)).slice(0, 8);
+}"""
+
+
+def spilt(page: Page) -> Sequence[str]:
+    """Return the elements for which a page would have to be scrolled sideways; none where nothing has to be."""
+    found: Sequence[str] = page.evaluate(_SPILT)
+    return found
+
+
+def shoot(page: Page, name: str) -> None:
+    """Keep a picture of a page in ``.cache/tests/screenshots`` where ``AAH_SCREENSHOTS`` asks for that."""
+    if os.environ.get(SHOTS):
+        _SHOTS.mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=_SHOTS / f"{name}.png", full_page=True)
+
+
+def told(page: Page) -> str:
+    """Return what a page says came of the last act."""
+    return page.locator(".note[role=status]").first.inner_text()
+
+
+def dumped(value: object) -> str:
+    """Return a value as JSON, for messages of tests that fail."""
+    return json.dumps(value, indent=1, ensure_ascii=False)

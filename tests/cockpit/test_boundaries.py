@@ -1,0 +1,154 @@
+"""What keeps others out of the cockpit, by HTTP as it is: host names, origins, secrets of forms, and roles."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from aahcrawler.layout import STEERING
+from aahcrawler.service.cockpit.origins import host_of
+from aahcrawler.service.cockpit.site import COOKIE
+from tests.cockpit.cockpit_browser import OPERATOR, READER, Cockpit
+from tests.cockpit.shown_crawl import CRAWL, HOSTILE
+
+HERE = f"/crawls/{CRAWL}"
+ACTS = (
+    "pause",
+    "resume",
+    "stop",
+    "start",
+    "pause-site",
+    "resume-site",
+    "fetch",
+    "revisit",
+    "unblock",
+    "block",
+    "rescore",
+)
+FIELDS = {
+    "url": f"http://{HOSTILE}/",
+    "site": HOSTILE,
+    "score": "0.5",
+    "kind": "host",
+    "text": HOSTILE,
+    "yaml": "id: other\ncontact: a@example.org\nseeds: [http://a.test/]\n",
+    "action": "save",
+    "seeds": "http://a.test/",
+    "contact": "a@example.org",
+    "limits.pages": "7",
+}
+"""Fields that any of the forms would make something of."""
+ENTERING = {"/sign-in", "/sign-out"}
+
+
+def _posted(cockpit: Cockpit) -> Iterator[str]:
+    """Yield the path of every route that is posted to, and of every act."""
+    for route in cockpit.routes:
+        if "POST" in (route.methods or ()):
+            path = route.path.replace("{crawl}", CRAWL).replace("{section}", "limits")
+            yield from (path.replace("{act}", act) for act in (ACTS if "{act}" in path else ("",)))
+
+
+def _state(place: Path) -> Mapping[str, bytes]:
+    """Return what steering would change: definitions, what was done, and which crawls there are."""
+    return {
+        str(path): path.read_bytes() if path.is_file() else b""
+        for path in (
+            *place.iterdir(),
+            *place.parent.glob("*.yaml"),
+            place / CRAWL / STEERING,
+            place / CRAWL / "icd.json",
+        )
+        if path.exists()
+    }
+
+
+def test_the_cookie_is_for_this_host_alone_and_no_script_sees_it(shown: Cockpit) -> None:
+    told = shown.post("/sign-in", {"code": READER}).headers["set-cookie"]
+    attributes = {part.strip().lower().partition("=")[0] for part in told.split(";")[1:]}
+    assert {"httponly", "samesite", "path", "max-age"} <= attributes
+    assert "samesite=strict" in told.lower()
+    assert "domain" not in attributes
+    assert len(told.partition("=")[2].partition(";")[0]) >= 40
+
+
+def test_signing_out_ends_the_session(shown: Cockpit) -> None:
+    cookie = shown.entered(READER)
+    secret = shown.form_secret(cookie)
+    assert shown.ask("GET", "/", Cookie=f"{COOKIE}={cookie}").status == 200
+    assert shown.post("/sign-out", {"secret": "another"}, cookie).status == 403
+    assert shown.ask("GET", "/", Cookie=f"{COOKIE}={cookie}").status == 200
+    assert shown.post("/sign-out", {"secret": secret}, cookie).status == 303
+    gone = shown.ask("GET", HERE, Cookie=f"{COOKIE}={cookie}")
+    assert (gone.status, gone.headers["location"]) == (303, "/sign-in")
+    assert shown.ask("GET", f"{HERE}/live", Cookie=f"{COOKIE}={cookie}").status == 303
+
+
+@pytest.mark.parametrize("host", ["rebound.test", "rebound.test:{port}", "127.0.0.1", "localhost.evil.test:{port}", ""])
+def test_no_page_is_reached_under_another_name(shown: Cockpit, host: str) -> None:
+    cookie = shown.entered(OPERATOR)
+    named = host.format(port=shown.port)
+    for path in ("/", HERE, "/v1/crawls", "/static/cockpit.js", "/enter"):
+        answer = shown.ask("GET", path, Host=named, Cookie=f"{COOKIE}={cookie}", Authorization=f"Bearer {OPERATOR}")
+        assert answer.status == 421, path
+        assert CRAWL.encode() not in answer.body
+
+
+def test_the_host_of_archived_pages_has_neither_the_cockpit_nor_the_interface(shown: Cockpit) -> None:
+    cookie, host = shown.entered(OPERATOR), host_of(shown.names.replay)
+    for path in (HERE, f"{HERE}/queue", "/v1/crawls", "/sign-in", "/static/cockpit.js", "/metrics", "/openapi.json"):
+        for method in ("GET", "POST"):
+            told = {"Host": host, "Cookie": f"{COOKIE}={cookie}", "Authorization": f"Bearer {OPERATOR}"}
+            answer = shown.ask(method, path, **told, Origin=shown.names.cockpit)
+            assert answer.status in (403, 404, 405), (method, path)
+            assert b"cockpit.css" not in answer.body
+            assert "set-cookie" not in answer.headers
+    assert shown.ask("GET", "/", Host=host).headers["location"] == shown.names.cockpit
+
+
+def test_the_interface_is_not_opened_by_the_cookie_of_the_pages(shown: Cockpit) -> None:
+    cookie = shown.entered(OPERATOR)
+    assert shown.ask("GET", "/v1/crawls", Cookie=f"{COOKIE}={cookie}").status == 401
+    answer = shown.post(f"/v1{HERE}/stop", {"secret": shown.form_secret(cookie)}, cookie)
+    assert answer.status in (401, 403)
+    assert shown.ask("GET", "/v1/crawls", Authorization=f"Bearer {READER}").status == 200
+
+
+def test_nothing_is_changed_by_forms_of_others(shown: Cockpit) -> None:
+    cookie, before = shown.entered(OPERATOR), _state(shown.place)
+    own = {**FIELDS, "secret": shown.form_secret(cookie)}
+    origins = ("http://evil.test", "null", shown.names.replay, f"{shown.names.cockpit}.evil.test", "")
+    paths = list(_posted(shown))
+    assert len(paths) > len(ACTS) + len(ENTERING) + 5
+    for path in paths:
+        for origin in origins:
+            assert shown.post(path, own, cookie, origin).status == 403, (path, origin)
+        headers = {"Content_Type": "application/x-www-form-urlencoded", "Cookie": f"{COOKIE}={cookie}"}
+        assert shown.ask("POST", path, "secret=x", **headers).status == 403, f"{path} without an origin"
+        if path != "/sign-in":
+            for secret in ("", "wrong", shown.form_secret(shown.entered(OPERATOR))):
+                assert shown.post(path, {**FIELDS, "secret": secret}, cookie).status == 403, (path, secret)
+            signed_out = shown.post(path, own)
+            assert (signed_out.status, signed_out.headers["location"]) == (303, "/sign-in"), path
+    assert _state(shown.place) == before
+    assert shown.ask("GET", "/", Cookie=f"{COOKIE}={cookie}").status == 200
+
+
+def test_a_reader_changes_nothing_and_sees_no_button_that_would(shown: Cockpit) -> None:
+    cookie, before = shown.entered(READER), _state(shown.place)
+    fields = {**FIELDS, "secret": shown.form_secret(cookie)}
+    for path in _posted(shown):
+        if path in ENTERING:
+            continue
+        answer = shown.post(path, fields, cookie)
+        assert answer.status == 403, path
+        assert b"his needs the role `operate`" in answer.body, path
+    assert _state(shown.place) == before
+    tabs = ("", "/queue", "/sites", f"/sites/{HOSTILE}", "/pages", "/objects", "/seeds", "/failures", "/exclusions")
+    for path in ("/", *(f"{HERE}{tab}" for tab in (*tabs, "/definition", "/log", f"/url?url=http://{HOSTILE}/"))):
+        answer = shown.ask("GET", path, Cookie=f"{COOKIE}={cookie}")
+        assert answer.status == 200, path
+        posted = re.findall(r'<form[^>]*method="post"[^>]*action="([^"]*)"', answer.body.decode())
+        assert posted == ["/sign-out"], path
+        assert b'href="/new"' not in answer.body, path

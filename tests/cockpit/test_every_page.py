@@ -1,0 +1,216 @@
+"""Every page of the cockpit in a browser: accessible, within its window, without errors, and of no other host."""
+
+import re
+from collections.abc import Iterator, Sequence
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from starlette.routing import Match, Route
+
+from aahcrawler.service.cockpit.site import address
+from tests.cockpit.cockpit_browser import Cockpit, Visit, dumped, shoot, spilt, told, violations, visiting, watching
+from tests.cockpit.shown_crawl import CRAWL, HOSTILE, THREAD
+
+pytestmark = pytest.mark.slow
+
+HERE = f"/crawls/{CRAWL}"
+PARTS = frozenset(
+    {
+        "/crawls/{crawl}/live",
+        "/crawls/{crawl}/url/scores",
+        "/crawls/{crawl}/exclusions/preview/{job}",
+        "/crawls/{crawl}/steer/{section}/preview/{job}",
+        "/draft/reference/{crawl}/{job}",
+        "/draft/trial/{trial}",
+    }
+)
+"""What pages ask for, and what is no page itself."""
+WIDE, MIDDLE, NARROW = 1280, 800, 390
+_MOST = 2
+"""Pages of one route that are looked at."""
+_LINKS = """() => [...document.querySelectorAll("a[href]")].map(each => each.href)"""
+_FORMS = """() => [...document.forms].filter(each => each.method === "get" && each.checkValidity()).map(each =>
+  `${each.action.split("?")[0]}?${new URLSearchParams(new FormData(each))}`)"""
+
+
+_SIGNS = r"""() => {
+  const sign = /[\u0000-\u0008\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/;
+  return [document.title, document.body.innerText].filter(each => sign.test(each) || each === "ran");
+}"""
+"""Signs that would change how a page is read, and the title that scripts of the archive would give it."""
+
+
+class Walk:
+    """Goes from link to link and from search to search, and looks at some pages of each route."""
+
+    def __init__(self, visit: Visit) -> None:
+        self.visit, self.wrong = visit, list[object]()
+        self._taken: dict[str, set[str]] = {}
+        self._ahead: list[str] = []
+
+    @property
+    def looked_at(self) -> frozenset[str]:
+        """The routes of which a page was looked at."""
+        return frozenset(self._taken)
+
+    def from_page(self, path: str) -> None:
+        """Look at a page and all that it leads to."""
+        self._ahead.append(path)
+        while self._ahead:
+            path = self._ahead.pop(0)
+            if self._is_new(path):
+                self.look(self.visit.goto(path), path)
+
+    def look(self, page: Page, name: str) -> None:
+        """Note what is wrong with the page that is open, wide and light, and narrow and dark; take up its links."""
+        route = self.route_of(page.url.removeprefix(self.visit.cockpit.names.cockpit))
+        self._taken.setdefault(str(route), set())
+        self.wrong += [(name, *each) for each in _faults(page, name)]
+        self.wrong += [(name, each) for each in self.visit.wrong]
+        self.visit.wrong.clear()
+        origin = self.visit.cockpit.names.cockpit
+        found: list[str] = [*page.evaluate(_LINKS), *page.evaluate(_FORMS)]
+        self._ahead += [url.removeprefix(origin).partition("#")[0] for url in found if url.startswith(f"{origin}/")]
+
+    def _is_new(self, path: str) -> bool:
+        route = self.route_of(path)
+        if route is None:
+            self.wrong.append((path, "is linked, and no page"))
+            return False
+        asked = parse_qs(urlsplit(path).query)
+        variant = " ".join(sorted(name if name in _FREE else f"{name}={value[0]}" for name, value in asked.items()))
+        taken = self._taken.setdefault(route, set())
+        if route in PARTS or variant in taken or len(taken) >= _MOST:
+            return False
+        taken.add(variant)
+        return True
+
+    def route_of(self, path: str) -> str | None:
+        """Return the path of the route of a page, None where there is none."""
+        scope = {"type": "http", "method": "GET", "path": unquote(urlsplit(path).path), "headers": []}
+        return next((route.path for route in _got(self.visit.cockpit) if route.matches(scope)[0] is Match.FULL), None)
+
+
+_FREE = frozenset(
+    {"url", "iri", "text", "before", "after", "site", "words", "application", "type", "reason", "verdict"}
+)
+
+
+def _got(cockpit: Cockpit) -> Iterator[Route]:
+    """Yield the routes that are got."""
+    return (route for route in cockpit.routes if "GET" in (route.methods or ()))
+
+
+def _faults(page: Page, name: str) -> Iterator[Sequence[object]]:
+    for width, colours in ((WIDE, "light"), (MIDDLE, "light"), (NARROW, "dark")):
+        page.emulate_media(color_scheme="dark" if colours == "dark" else "light")
+        page.set_viewport_size({"width": width, "height": 800})
+        yield from ((width, "wider than the window", each) for each in spilt(page))
+        if width != MIDDLE:
+            yield from ((width, *each) for each in violations(page))
+            yield from ((width, "shown as it is", each) for each in page.evaluate(_SIGNS))
+        shoot(page, f"{re.sub('[^a-z0-9]+', '-', unquote(name).lower())[:80].strip('-') or 'first'}-{width}-{colours}")
+    page.set_viewport_size({"width": WIDE, "height": 800})
+
+
+def test_pages_that_links_and_searches_lead_to(chromium: Browser, shown: Cockpit) -> None:
+    with visiting(chromium, shown) as visit:
+        walk = Walk(visit)
+        walk.from_page("/")
+        for url in (f"http://{HOSTILE}/never/1", f"http://{HOSTILE}/", f"http://{HOSTILE}/down"):
+            walk.look(visit.goto(address("crawls", CRAWL, "url", url=url)), f"url {url}")
+        for text in (f"{HOSTILE}/", THREAD):
+            visit.goto(address("crawls", CRAWL, "pages", text=text))
+            visit.page.locator("td.when a").last.click()
+            walk.look(visit.page, f"capture {text}")
+            visit.page.get_by_role("link", name="Differences").first.click()
+            walk.look(visit.page, f"compare {text}")
+        assert not walk.wrong, dumped(walk.wrong)
+        assert not visit.strange()
+        every = {route.path for route in _got(shown)}
+        assert every - walk.looked_at - PARTS == {"/sign-in"}
+
+
+def test_pages_that_acts_lead_to(chromium: Browser, shown: Cockpit) -> None:
+    with visiting(chromium, shown) as visit:
+        walk = Walk(visit)
+        page = visit.goto("/new")
+        page.get_by_label("Seeds").fill("no address\n\u202e<b>")
+        page.get_by_label("Contact").fill("a@example.org")
+        page.get_by_label("Keywords").fill("the")
+        page.get_by_role("button", name="Write the definition").click()
+        walk.look(page, "new with a mistake")
+        page.get_by_label("Seeds").fill("http://127.0.0.1:1/\nno address")
+        page.get_by_label("Keywords").fill("flood")
+        page.get_by_role("button", name="Write the definition").click()
+        walk.look(page, "draft")
+        page.get_by_label("A text").fill(
+            "The flood of 2024 hit Lower Saxony, said Angela Merkel; see https://www.ndr.de/ " * 9
+        )
+        page.get_by_role("button", name="Suggest").click()
+        walk.look(page, "draft with suggestions")
+        page.get_by_role("button", name="Try the seeds").click()
+        expect(page.get_by_text("1 of 1 seed tried.")).to_be_visible(timeout=30_000)
+        walk.look(page, "draft with a trial")
+
+        page = visit.goto(f"{HERE}/definition")
+        page.locator("#yaml").fill(f"id: {CRAWL}\nseeds: [nowhere]\nlimits: {{pages: -1}}\nunknown: \u202e\n")
+        expect(page.locator("#mistakes")).to_contain_text("mistakes")
+        page.get_by_role("button", name="Save").click()
+        assert "mistakes" in told(page)
+        walk.look(page, "definition with mistakes")
+        assert not walk.wrong, dumped(walk.wrong)
+
+
+def test_pages_that_steering_leads_to(chromium: Browser, shown: Cockpit) -> None:
+    with visiting(chromium, shown) as visit:
+        walk = Walk(visit)
+        for section, label, text in (("limits", "Pages", "80"), ("scope", "No addresses like", "/cal/")):
+            page = visit.goto(f"{HERE}/steer/{section}")
+            page.get_by_label(label, exact=True).fill(text)
+            page.get_by_role("button", name="Show what it would do").click()
+            expect(page.get_by_role("button", name="Change it")).to_be_visible()
+            walk.look(page, f"steer {section}")
+        page = visit.goto(address("crawls", CRAWL, "url", url="http://elsewhere.test/flood"))
+        page.get_by_role("link", name="Change the scope").click()
+        expect(page.get_by_label("Only addresses like")).to_have_value(re.compile("elsewhere"))
+        page.get_by_role("button", name="Show what it would do").click()
+        expect(page.get_by_role("button", name="Change it")).to_be_visible()
+        walk.look(page, "steer scope to admit a URL")
+        page = visit.goto(f"{HERE}/steer/weights")
+        page.locator("input[name*=text]").fill("0.25")
+        page.get_by_role("button", name="Show what it would do").click()
+        expect(page.get_by_text("The order of the queue then")).to_be_visible()
+        walk.look(page, "steer weights")
+        page.locator("input[name*=text]").fill("much")
+        page.get_by_role("button", name="Show what it would do").click()
+        walk.look(page, "steer weights with a mistake")
+        page = visit.goto(f"{HERE}/exclusions")
+        page.get_by_label("URL, host or pattern").fill(f"http://{HOSTILE}/")
+        page.get_by_role("button", name="Show what it would hit").click()
+        expect(page.get_by_role("button", name="Exclude these")).to_be_visible()
+        walk.look(page, "exclusions with a preview")
+        assert not walk.wrong, dumped(walk.wrong)
+
+
+def test_pages_of_those_who_are_not_signed_in_and_of_problems(chromium: Browser, shown: Cockpit) -> None:
+    with watching(chromium, shown) as visit:
+        walk = Walk(visit)
+        walk.look(visit.goto("/"), "sign in")
+        visit.page.get_by_label("Code or token").fill("wrong")
+        visit.page.keyboard.press("Enter")
+        expect(visit.page.get_by_role("alert")).to_be_visible()
+        assert [said for said in visit.wrong if "403" not in said] == []
+        visit.wrong.clear()
+        walk.look(visit.page, "sign in after a wrong code")
+        assert not walk.wrong, dumped(walk.wrong)
+    with visiting(chromium, shown) as visit:
+        walk = Walk(visit)
+        for path in ("/nowhere", "/crawls/unknown", f"{HERE}/captures/none", f"{HERE}/queue?state=%E2%80%AE"):
+            page = visit.goto(path)
+            expect(page.get_by_role("heading", level=1)).to_be_visible()
+            assert all("Failed to load resource" in said for said in visit.wrong), visit.wrong
+            visit.wrong.clear()
+            walk.look(page, f"problem {path}")
+        assert not walk.wrong, dumped(walk.wrong)
