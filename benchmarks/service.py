@@ -75,7 +75,7 @@ def serving(folder: Path) -> Iterator[tuple[int, int]]:
 @contextmanager
 def served(folder: Path) -> Iterator[tuple[int, int]]:
     """Serve the crawl in a folder, whose frontier somebody keeps; yield the port and the process."""
-    command = [sys.executable, "-m", "aahcrawler.cli", "serve", str(folder), "--port", "0"]
+    command = [sys.executable, "-m", "aahcrawler.cli", "serve", str(folder), "--port", "0", "--rate", "0"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("AAH_")}
     with ExitStack() as stack:
         place = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "service.log"

@@ -1,6 +1,7 @@
 """What happens in crawls as it happens: one reader a crawl, whoever looks, and none while nobody does."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -28,6 +29,8 @@ _MOST_BYTES = 1 << 16
 _WAITING = 100
 """Events that wait for a slow client; of more, the oldest are dropped."""
 
+
+_logger = logging.getLogger(__name__)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -121,7 +124,7 @@ class LiveFeed:
         channel = self._channels.setdefault(name, _Channel(name))
         listener: asyncio.Queue[LiveEvent | None] = asyncio.Queue(_WAITING)
         channel.listeners.add(listener)
-        if channel.reader is None:
+        if channel.reader is None or channel.reader.done():
             channel.reader = asyncio.create_task(self._follow(channel))
         try:
             if channel.status is not None:
@@ -169,6 +172,10 @@ class LiveFeed:
                 events, channel.place = await self._run(self._look, channel.name, channel.place)
             except ProblemError:
                 channel.tell(None)  # It is gone; who asks again is told why.
+                return
+            except Exception:
+                _logger.exception("%s cannot be followed any more; those who look may ask again", channel.name)
+                channel.tell(None)
                 return
             has_changed = False
             for event in events:
