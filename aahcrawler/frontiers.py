@@ -4,9 +4,10 @@ import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from filelock import FileLock
 
 from aahcrawler.crawls import number
 from aahcrawler.definitions import read_id
@@ -15,6 +16,7 @@ from aahcrawler.frontier.server.embedded import EmbeddedServer
 from aahcrawler.frontier.server.environment import REDIS_URL
 from aahcrawler.frontier.server.server_process import lender_of, lent_at, served_at
 from aahcrawler.layout import DEFINITION, FRONTIER, LOCK
+from aahcrawler.lending import acquired, taken_back
 
 
 class NoCrawlError(Exception):
@@ -52,25 +54,25 @@ def server_of(folder: Path, *, alone: bool = False) -> Iterator[str]:
         raise FrontierUnavailableError(f"{folder}: its crawl is running; stop it first")
     found = shared or own or (None if alone else lent_at(folder / FRONTIER))
     if found:
-        with _kept_out(folder) if alone else nullcontext():
+        with _kept_out(folder, alone=True) if alone else nullcontext():
             yield found
         return
-    with started_server(folder) as server:
+    with started_server(folder, alone=alone) as server:
         yield server.url
 
 
 @contextmanager
-def started_server(folder: Path) -> Iterator[EmbeddedServer]:
+def started_server(folder: Path, *, alone: bool = False) -> Iterator[EmbeddedServer]:
     """Run the server of a crawl that does not run, which is kept from being started meanwhile.
 
-    It may be left by another thread than the one that entered. Raise ``FrontierUnavailableError`` where there is none,
-    or where the crawl runs; the message says why.
+    With ``alone``, others who look at it let go of it first. It may be left by another thread than the one that
+    entered. Raise ``FrontierUnavailableError`` where there is none, or where the crawl runs; the message says why.
     """
     if not (folder / FRONTIER).is_dir():
         raise FrontierUnavailableError(
             f"{folder / FRONTIER} is gone; if the crawl has a shared server, set {REDIS_URL}"
         )
-    with _kept_out(folder), ExitStack() as started:
+    with _kept_out(folder, alone=alone), ExitStack() as started:
         try:
             server = started.enter_context(EmbeddedServer(folder / FRONTIER, lent=True))
         except OSError as error:
@@ -81,19 +83,19 @@ def started_server(folder: Path) -> Iterator[EmbeddedServer]:
 
 
 @contextmanager
-def _kept_out(folder: Path) -> Iterator[None]:
-    """Keep crawls out of a folder."""
+def _kept_out(folder: Path, *, alone: bool) -> Iterator[None]:
+    """Keep crawls out of a folder; with ``alone`` those who look at its crawl have to let go of it."""
     lock = FileLock(folder / LOCK, timeout=0, thread_local=False)
     try:
-        lock.acquire()
-    except Timeout:
-        lender = lender_of(folder / FRONTIER)
-        looked_at = f"process {lender} looks at it; end that one first" if lender else ""
-        busy = "the crawl is just starting or ending; ask again in a moment"
-        raise FrontierUnavailableError(looked_at or busy) from None
+        attempt = partial(acquired, lock)
+        is_had = taken_back(folder / FRONTIER, attempt) if alone else attempt()
     except OSError as error:
         raise FrontierUnavailableError(
             f"its server cannot be started in {folder / FRONTIER}: {error.strerror}"
         ) from error
+    if not is_had:
+        lender = lender_of(folder / FRONTIER)
+        looked_at = f"process {lender} looks at it; end that one first" if lender else ""
+        raise FrontierUnavailableError(looked_at or "the crawl is just starting or ending; ask again in a moment")
     with lock:
         yield

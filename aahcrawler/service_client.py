@@ -13,7 +13,7 @@ them.
 import json
 import ssl
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
@@ -93,12 +93,9 @@ class ServiceClient:
             for each in self.get("/v1/crawls")
         ]
 
-    def crawl(self, crawl: str) -> CrawlSeen:
-        """Return one crawl. Raise ``ServiceError`` where there is none of this id."""
-        found = next((each for each in self.crawls() if each.id == crawl), None)
-        if found is None:
-            raise ServiceError(404, f"the service knows no crawl {crawl!r}", {"type": "no-such-crawl"})
-        return found
+    def status(self, crawl: str) -> JsonObject:
+        """Return what a crawl is doing: state, counts, rates, limits. Raise ``ServiceError`` where there is none."""
+        return self._object("GET", _path(crawl))
 
     def url_state(self, crawl: str, url: str) -> JsonObject:
         """Return the state of a URL, and while it waits its score. Raise ``ServiceError`` for an unknown one."""
@@ -106,18 +103,29 @@ class ServiceClient:
 
     def pages(self, crawl: str, **wanted: str | int | bool) -> Iterator[JsonObject]:
         """Yield captures of pages, the newest first; ``wanted`` are the parameters of the route, such as ``text``."""
-        return self._listed(crawl, "pages", wanted)
+        return self._listed(crawl, "pages", "pages", wanted)
 
     def objects(self, crawl: str, **wanted: str | int | bool) -> Iterator[JsonObject]:
         """Yield web objects, those found last first; ``wanted`` are the parameters of the route, such as ``type``."""
-        return self._listed(crawl, "objects", wanted)
+        return self._listed(crawl, "objects", "objects", wanted)
+
+    def queue(self, crawl: str, **wanted: str | int | float) -> Iterator[JsonObject]:
+        """Yield URLs that wait, the best first; ``wanted`` are the parameters of the route, such as ``site``."""
+        return self._listed(crawl, "queue", "urls", wanted)
+
+    def sparql(self, crawl: str, query: str) -> JsonObject:
+        """Return the results of SELECT or ASK over what was loaded of a crawl, as SPARQL writes them in JSON."""
+        return self._object("GET", _path(crawl, "sparql", query=query))
 
     def steering(self, crawl: str, number: int = 100) -> Sequence[JsonObject]:
         """Return what was done to a crawl, the newest first."""
         return tuple(self._object("GET", _path(crawl, "steering", number=number))["acts"])
 
-    def events(self, crawl: str, last: str = "") -> Iterator[ServerEvent]:
-        """Yield what happens in a crawl as it happens, until the service ends; ``last`` is the id to go on after."""
+    def events(self, crawl: str, last: str = "") -> Generator[ServerEvent, None, None]:
+        """Yield what happens in a crawl as it happens, until the service ends; ``last`` is the id to go on after.
+
+        Close the generator to hang up.
+        """
         return self.stream(_path(crawl, "events"), last)
 
     # Scored URLs
@@ -201,7 +209,7 @@ class ServiceClient:
         """Return the JSON of any path. Raise ``ServiceError``."""
         return self._asked("GET", path)
 
-    def stream(self, path: str, last: str = "") -> Iterator[ServerEvent]:
+    def stream(self, path: str, last: str = "") -> Generator[ServerEvent, None, None]:
         """Yield the events of any stream (``text/event-stream``), from after the one with an id if that is given."""
         headers = {"Accept": _EVENTS, **({"Last-Event-ID": last} if last else {})}
         with self._answered("GET", path, None, headers) as response:
@@ -226,11 +234,13 @@ class ServiceClient:
             raise ServiceError(0, str(job.get("detail") or f"the job was {job['state']}"))
         return result
 
-    def _listed(self, crawl: str, what: str, wanted: Mapping[str, str | int | bool]) -> Iterator[JsonObject]:
+    def _listed(
+        self, crawl: str, route: str, field_name: str, wanted: Mapping[str, str | int | float | bool]
+    ) -> Iterator[JsonObject]:
         after = ""
         while True:
-            answer = self._object("GET", _path(crawl, what, **{"limit": 200, **wanted, "after": after}))
-            yield from answer[what]
+            answer = self._object("GET", _path(crawl, route, **{"limit": 200, **wanted, "after": after}))
+            yield from answer[field_name]
             after = answer.get("next") or ""
             if not after:
                 return
@@ -285,10 +295,10 @@ class ServiceClient:
         return HTTPConnection(parts.hostname, parts.port, timeout=self.timeout)
 
 
-def _path(crawl: str, what: str, **query: str | int | bool) -> str:
+def _path(crawl: str, what: str = "", **query: str | int | float | bool) -> str:
     given = {name: str(value).lower() if isinstance(value, bool) else value for name, value in query.items()}
     asked = urlencode({name: value for name, value in given.items() if value != ""})
-    return f"/v1/crawls/{quote(crawl, safe='')}/{what}{'?' if asked else ''}{asked}"
+    return f"/v1/crawls/{quote(crawl, safe='')}{'/' if what else ''}{what}{'?' if asked else ''}{asked}"
 
 
 def _whole(response: HTTPResponse) -> bytes:

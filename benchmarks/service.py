@@ -91,14 +91,14 @@ def served(folder: Path) -> Iterator[tuple[int, int]]:
 def measure(name: str, service: tuple[int, int], connections: int, seconds: float) -> Row:
     """Return one row."""
     port, pid = service
-    before = _cpu_seconds(pid)
+    before = cpu_seconds(pid)
     context = get_context("spawn")
     times: Queue[list[float]] = context.Queue()
     process = context.Process(target=load, args=(name, port, connections, seconds, times))
     process.start()
     spent = times.get(timeout=seconds + 120)
     process.join()
-    cpu = _cpu_seconds(pid) - before
+    cpu = cpu_seconds(pid) - before
     cuts = quantiles(spent, n=100)
     rate = len(spent) / seconds
     return {
@@ -111,7 +111,8 @@ def measure(name: str, service: tuple[int, int], connections: int, seconds: floa
     }
 
 
-def _cpu_seconds(pid: int) -> float:
+def cpu_seconds(pid: int) -> float:
+    """Return the processor time that a process has taken; 0 where there is none any more."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

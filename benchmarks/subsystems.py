@@ -129,8 +129,12 @@ SUBSYSTEMS: Final[Mapping[str, str]] = {
     "aahcrawler.report": START,
     "aahcrawler.authoring": OUTSIDE,
     "aahcrawler.operating": OUTSIDE,
+    "aahcrawler.lending": START,
+    "aahcrawler.listening": OUTSIDE,
     "aahcrawler.replay": OUTSIDE,
+    "aahcrawler.page_index": OUTSIDE,
     "aahcrawler.service": OUTSIDE,
+    "aahcrawler.service_client": OUTSIDE,
     "aahcrawler.takedown": OUTSIDE,
     # What the process is made of
     "asyncio": EVENTS,

@@ -106,8 +106,14 @@ def five_lines(
             f"{counts.refused.get('spam', 0)} spam links, {robots} URLs that robots.txt forbids."
         ),
         f"Strayed    into the endless calendar {trapped} times, into sites about something else for {strayed} pages.",
-        f"Open       {folder / 'report.html'}",
+        f"Open       {folder / 'report.html'}, or look at all of it in a browser: {_typed()} cockpit {folder}",
     ]
+
+
+def _typed() -> str:
+    """Return the command line of the project as it can be typed here."""
+    command = Path(sys.executable).with_name("aah")
+    return str(command.relative_to(Path.cwd()) if command.is_relative_to(Path.cwd()) else command)
 
 
 def _listed(counts: dict[str, int], most: int) -> str:

@@ -3,11 +3,13 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from filelock import FileLock
 
-from aahcrawler.layout import ARCHIVE, DEFINITION, INDEXES, LOCK, WARC
+from aahcrawler.layout import ARCHIVE, DEFINITION, FRONTIER, INDEXES, LOCK, WARC
+from aahcrawler.lending import acquired, taken_back
 from aahcrawler.segments import segments
 
 
@@ -50,10 +52,8 @@ class ArchiveFolder:
             yield
             return
         lock = FileLock(self.crawl / LOCK, timeout=0)
-        try:
-            lock.acquire()
-        except Timeout:
-            raise ArchiveError(f"{self.crawl}: a crawl is running in this folder; stop it or wait for it") from None
+        if not taken_back(self.crawl / FRONTIER, partial(acquired, lock)):
+            raise ArchiveError(f"{self.crawl}: a crawl is running in this folder; stop it or wait for it")
         try:
             yield
         finally:

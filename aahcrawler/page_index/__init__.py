@@ -7,10 +7,10 @@ what was added, step by step, also while the crawl runs, and may be removed at a
 from aahcrawler.page_index.index_builder import (
     Coverage,
     IndexBuilder,
+    Standing,
     coverage,
-    is_behind,
-    is_rewritten,
     member_at,
+    standing,
     url_key,
 )
 from aahcrawler.page_index.index_file import IndexFile
@@ -22,9 +22,9 @@ __all__ = [
     "IndexBuilder",
     "IndexFile",
     "Point",
+    "Standing",
     "coverage",
-    "is_behind",
-    "is_rewritten",
     "member_at",
+    "standing",
     "url_key",
 ]

@@ -5,6 +5,7 @@ third of parsing them.
 """
 
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, cast
@@ -136,4 +137,5 @@ def _unescaped(found: re.Match[str]) -> str:
     code = found[1] or found[2]
     if not code:
         return _MEANT.get(found[3], found[3])
-    return chr(int(code, 16)) if int(code, 16) <= 0x10FFFF else "\ufffd"
+    point = int(code, 16)
+    return chr(point) if point <= sys.maxunicode and not 0xD800 <= point < 0xE000 else "\ufffd"

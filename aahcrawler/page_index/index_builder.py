@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from enum import Enum, auto
 from hashlib import blake2b
 from pathlib import Path
 from typing import BinaryIO, Final, Self
@@ -68,7 +69,7 @@ class IndexBuilder:
         self._crawl = crawl
         self._base = file.prepare()
         self._begin()
-        if is_rewritten(self._base, crawl):
+        if self.is_wrong():
             self._base.close()
             file.remove()
             self._base = file.prepare()
@@ -92,9 +93,9 @@ class IndexBuilder:
             self._store()
         return left <= 0
 
-    def is_rewritten(self) -> bool:
-        """Return whether something was removed from the segments, so that the index has to be begun anew."""
-        return is_rewritten(self._base, self._crawl)
+    def is_wrong(self) -> bool:
+        """Return whether something was taken out of the segments, so that the index has to be begun anew."""
+        return standing(self._base, self._crawl) is Standing.WRONG
 
     def _begin(self) -> None:
         self._tally = Tally()
@@ -128,7 +129,7 @@ class IndexBuilder:
                     text = members.member()
                     try:
                         take(text, number, covered)
-                    except ValueError as error:
+                    except (ValueError, OverflowError) as error:
                         faults.append(f"at byte {covered}: {error}")
                     covered, count = members.end, count + 1
         except FileNotFoundError:
@@ -237,19 +238,27 @@ def coverage(base: sqlite3.Connection) -> Coverage:
     return Coverage(captures, covered, size, is_complete=is_complete, damaged=told)
 
 
-def is_behind(base: sqlite3.Connection, crawl: Path) -> bool:
-    """Return whether the segments hold more than the index, or something else."""
+class Standing(Enum):
+    """How an index stands to the segments of its folder."""
+
+    SOUND = auto()
+    """It holds all that they hold."""
+    BEHIND = auto()
+    """They hold more."""
+    WRONG = auto()
+    """Something was taken out of them that it holds: it has to be begun anew."""
+
+
+def standing(base: sqlite3.Connection, crawl: Path) -> Standing:
+    """Return how an index stands to its folder."""
+    found = {(source.folder, source.name): source for source in found_sources(crawl)}
     known = {(folder, name): row for folder, name, *row in base.execute(_SEGMENTS)}
-    found = {(source.folder, source.name): source for source in found_sources(crawl)}
+    if any(_is_other(found.get(key), row) for key, row in known.items()):
+        return Standing.WRONG
     if known.keys() != found.keys():
-        return True
-    return any(_is_other(found[key], row) or row[2] < row[1] or found[key].size != row[1] for key, row in known.items())
-
-
-def is_rewritten(base: sqlite3.Connection, crawl: Path) -> bool:
-    """Return whether a segment that was taken in is gone, or is another file now: something was removed."""
-    found = {(source.folder, source.name): source for source in found_sources(crawl)}
-    return any(_is_other(found.get((folder, name)), row) for folder, name, *row in base.execute(_SEGMENTS))
+        return Standing.BEHIND
+    is_behind = any(covered < size or found[key].size != size for key, (_, size, covered, *_) in known.items())
+    return Standing.BEHIND if is_behind else Standing.SOUND
 
 
 _SEGMENTS: Final = "SELECT folder, name, inode, size, covered, changed, is_open FROM segment"

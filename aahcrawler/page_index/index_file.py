@@ -9,7 +9,7 @@ from typing import Final
 
 from aahcrawler.layout import INDEXES, PAGES
 
-VERSION: Final = 1
+VERSION: Final = 2
 _PATIENCE: Final = 10.0
 _SUFFIXES: Final = ("", "-wal", "-shm", "-journal")
 _SCHEMA: Final = """
@@ -66,6 +66,7 @@ class IndexFile:
     def __init__(self, crawl: Path) -> None:
         self.path = crawl / INDEXES / PAGES
         self._spare: tempfile.TemporaryDirectory[str] | None = None
+        self._held: tuple[int, sqlite3.Connection] | None = None
 
     @property
     def is_temporary(self) -> bool:
@@ -94,15 +95,38 @@ class IndexFile:
 
     @contextmanager
     def asked(self) -> Iterator[sqlite3.Connection]:
-        """Open it for questions, which change nothing, as it is at one moment. Raise ``sqlite3.Error``."""
+        """Open it for questions, which change nothing, as it is at one moment.
+
+        Raise ``sqlite3.Error``, also for one of another version.
+        """
         with closing(sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro", uri=True, timeout=_PATIENCE)) as base:
             base.row_factory = sqlite3.Row
             base.execute("PRAGMA query_only = 1")
+            if base.execute("PRAGMA user_version").fetchone()[0] != VERSION:
+                raise sqlite3.OperationalError("the index is of another version, or has only just been begun")
             base.execute("BEGIN")
             yield base
 
+    def hold(self) -> None:
+        """Keep it open until it is closed, so that whoever builds need not put everything in its place each time.
+
+        Raise ``sqlite3.Error`` or ``OSError`` where that cannot be.
+        """
+        inode = self.path.stat().st_ino
+        if self._held is None or self._held[0] != inode:
+            self._let_go()
+            base = sqlite3.connect(self.path, timeout=_PATIENCE, check_same_thread=False)
+            self._held = inode, base
+            base.execute("SELECT count(*) FROM segment").fetchone()
+
+    def _let_go(self) -> None:
+        if self._held is not None:
+            self._held[1].close()
+            self._held = None
+
     def close(self) -> None:
-        """Remove it where it is temporary."""
+        """Let go of it, and remove it where it is temporary."""
+        self._let_go()
         if self._spare is not None:
             self._spare.cleanup()
 

@@ -6,7 +6,6 @@ import socket
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import closing, contextmanager
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,6 +15,7 @@ from starlette.types import ASGIApp
 from aahcrawler.archive.folders import ArchiveError, ArchiveFolder
 from aahcrawler.definitions import DefinitionError, read_definition
 from aahcrawler.layout import DEFINITION
+from aahcrawler.listening import is_loopback, listener
 from aahcrawler.replay.replay_app import FixedFolders, replay_app
 
 HOST: Final = "127.0.0.1"
@@ -53,7 +53,7 @@ def serve(places: Sequence[Path], host: str, port: int, tell: Callable[[str], No
     Raise ``RefusedToReplayError`` where that cannot be.
     """
     name = host.removeprefix("[").removesuffix("]")
-    if not _is_loopback(name):
+    if not is_loopback(name):
         raise RefusedToReplayError(
             f"{host} can be reached by others, and the replay asks nobody who they are: use {HOST}"
         )
@@ -93,11 +93,8 @@ class _Server(uvicorn.Server):
 
 def _listener(name: str, port: int) -> socket.socket:
     try:
-        family, _, _, _, address = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)[0]
-        listener = socket.create_server(address[:2], family=family)
-        # Connections have this from it: an answer's second piece would wait 40 ms for the first one to be confirmed.
-        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return listener
+        address = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)[0][4]
+        return listener(str(address[0]), port)
     except OSError as error:
         raise RefusedToReplayError(
             f"{name}:{port} cannot be listened on ({error.strerror}); choose another --host or --port"
@@ -114,10 +111,3 @@ def _id_of(folder: Path) -> str:
         return read_definition(folder / DEFINITION).id
     except (ArchiveError, DefinitionError, OSError) as error:
         raise RefusedToReplayError(str(error)) from None
-
-
-def _is_loopback(name: str) -> bool:
-    try:
-        return name.lower() == "localhost" or ip_address(name).is_loopback
-    except ValueError:
-        return False

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from starlette.types import ASGIApp
 
 from aahcrawler.frontier.server.environment import REDIS_URL
+from aahcrawler.listening import is_loopback, listener
 from aahcrawler.replay.door import Door
 from aahcrawler.replay.replay_app import replay_app
 from aahcrawler.service.api.app import ServiceSettings, create_app
@@ -35,7 +36,6 @@ from aahcrawler.service.server import (
     prepare,
     server_config,
 )
-from aahcrawler.service.web.access import is_loopback
 from aahcrawler.service.web.roles import LOCAL
 from aahcrawler.service.web.tokens import Tokens
 from aahcrawler.service.web.unfinished_heads import UnfinishedHeads
@@ -152,11 +152,10 @@ class _NoFamilyError(Exception):
 
 
 def _listening(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family)
+        return listener(host, port)
     except OSError as error:
-        if family is socket.AF_INET6 and error.errno in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
+        if ":" in host and error.errno in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
             raise _NoFamilyError from None
         raise RefusedToServeError(
             f"{host}:{port} cannot be listened on ({error.strerror}); choose another --port"

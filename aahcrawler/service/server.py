@@ -16,12 +16,12 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from aahcrawler.frontier.server.environment import REDIS_URL
+from aahcrawler.listening import is_loopback
 from aahcrawler.service.api.app import ServiceSettings, create_app
 from aahcrawler.service.catalog.crawl_catalog import Catalog
 from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.views.live_feed import LiveFeed
-from aahcrawler.service.web.access import is_loopback
 from aahcrawler.service.web.rates import Rates
 from aahcrawler.service.web.tokens import TokenError, read_tokens
 from aahcrawler.service.web.unfinished_heads import HEAD_BYTES, HttpProtocol, UnfinishedHeads

@@ -58,7 +58,8 @@ def test_five_lines_say_what_was_collected_and_avoided() -> None:
     assert "12 web objects (7 reply, 3 article, 2 post) from 3 phpBB, 1 unknown" in lines[1]
     assert "29 junk links (20 reply-form, 5 sort-order, 4 login), 6 spam links, 8 URLs" in lines[2]
     assert lines[3].split("endless calendar ")[1] == "1 times, into sites about something else for 1 pages."
-    assert lines[4].endswith("crawls/demo/report.html")
+    assert "crawls/demo/report.html" in lines[4]
+    assert lines[4].endswith("aah cockpit crawls/demo")
 
 
 def test_five_lines_are_said_of_an_empty_crawl_too() -> None:

@@ -2,7 +2,9 @@
 
 import re
 import shlex
+import socket
 from collections.abc import Iterator, Mapping
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,7 @@ class Walker:
         self._port = port
         self._definition: dict[str, Any] = {}
         self._said = ""
+        self._cockpit = 0
         self.ran: list[str] = []
 
     def follow(self, kind: str, text: str) -> None:
@@ -55,12 +58,33 @@ class Walker:
             return ""
         if arguments[:2] == ["kb", "explain"]:
             arguments[2:3] = [str(self._front_page()), "--url", arguments[2]]
-        with running(*map(self._served, arguments), cwd=self._folder) as command:
+        with running(*map(self._served, arguments), *self._looked_at(arguments), cwd=self._folder) as command:
+            if arguments[0] == "cockpit":
+                command.until(self._is_answering)
+                command.interrupt()
             ended = command.ended()
         assert ended.code == 0, f"{line}: {ended}"
         self.ran.append(line)
         told = re.sub(r"^now: .*\n", "", ended.out + ended.err, flags=re.MULTILINE)  # A slow machine shows progress.
         return told.replace(f"http://{HOST}/", URL)
+
+    def _looked_at(self, arguments: list[str]) -> tuple[str, ...]:
+        """Return what has the cockpit listen where nobody else does."""
+        if arguments[0] != "cockpit":
+            return ()
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self._cockpit = free.getsockname()[1]
+        return "--port", str(self._cockpit)
+
+    def _is_answering(self) -> bool:
+        asking = HTTPConnection("127.0.0.1", self._cockpit, timeout=10)
+        try:
+            asking.request("GET", "/sign-in")
+            return asking.getresponse().status == 200
+        except OSError:
+            return False
+        finally:
+            asking.close()
 
     def _front_page(self) -> Path:
         return WORLD / HOST / "pages" / "00001.html"

@@ -17,7 +17,7 @@ from aahcrawler.objects.readings import Method, Reading
 from aahcrawler.objects.versions import Changes
 from aahcrawler.objects.vocabulary import crawl as crawl_iri
 from aahcrawler.objects.writer import CaptureDescription, ObjectWriter
-from aahcrawler.page_index import Course, IndexBuilder, IndexFile, coverage, is_behind, member_at, url_key
+from aahcrawler.page_index import Course, IndexBuilder, IndexFile, Standing, coverage, member_at, standing, url_key
 from aahcrawler.page_index.capture_statements import read_statements
 from aahcrawler.page_index.object_ledger import EXCERPT
 from aahcrawler.page_index.page_tallies import MOST_POINTS
@@ -107,7 +107,7 @@ def test_the_index_holds_what_the_segments_of_several_crawls_state(crawl: Path, 
     with indexed(crawl, step) as base:
         assert_as_stated(base, crawl)
         assert coverage(base).is_complete
-        assert not is_behind(base, crawl)
+        assert standing(base, crawl) is Standing.SOUND
         for number in (1, 2):
             course = Course.of(base, number)
             pages = [page for page in page_rows(crawl, number) if page.is_page]

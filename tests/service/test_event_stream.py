@@ -160,7 +160,7 @@ def test_a_crawl_that_cannot_be_read_ends_its_streams(
 
         monkeypatch.setattr(instruments.states, "status", broken)
         stream.read()
-    assert "cannot be followed any more" in caplog.text
+    assert "cannot be followed" in caplog.text
     until(lambda: instruments.live.followed == frozenset())
     monkeypatch.undo()
     with following(service.port) as stream:

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,9 @@ from aahcrawler.service.catalog.gateway import Gateway
 from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.web.problems import ProblemError
 from online_analysis.icd import Icd
-from tests.crawl.crawling import until
+from tests.crawl.crawling import aah, until
+from tests.crawl.site import Site, html, serving
+from tests.crawl.world import crawl, network
 from tests.service.asking import begun, running
 
 IDLE = 0.6
@@ -102,6 +105,41 @@ def test_a_crawl_that_is_started_elsewhere_gets_its_folder(reach: Reach, folder:
         is_over.set()
         looking.join()
         opened.close()
+
+
+@contextmanager
+def looking(folder: Path) -> Iterator[None]:
+    """Look at the queue of a crawl again and again until the block ends, as somebody's browser does."""
+    reach, is_over = Reach(Catalog([folder]), Gateway(None)), threading.Event()
+
+    def look() -> None:
+        while not is_over.wait(0.02):
+            with suppress(ProblemError), reach.frontier(reach.crawl("test")) as frontier:
+                frontier.counts()
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        until(lambda: lent_at(folder / FRONTIER) is not None)
+        yield
+    finally:
+        is_over.set()
+        thread.join()
+        reach.close()
+
+
+def test_commands_that_need_the_folder_get_it_although_somebody_looks(tmp_path: Path) -> None:
+    with serving(Site({"//a.test/": html("A page", "<p>Nothing.</p>")})) as site:
+        reached = network(site, "a.test")
+        first = crawl(tmp_path, ["http://a.test/"], network=reached)
+        assert first.ended.code == 0, first.ended.err
+        with looking(first.folder):
+            second = crawl(tmp_path, ["http://a.test/"], network=reached)
+            until(lambda: lent_at(first.folder / FRONTIER) is not None)
+            checked = aah("archive", "repair", first.folder)
+    assert second.ended.code == 0, second.ended.err
+    assert second.summary["crawl"] == 2
+    assert checked.code == 0, checked.err
 
 
 def test_a_server_that_another_uses_stays(reach: Reach, folder: Path) -> None:

@@ -3,6 +3,7 @@
 import gzip
 import json
 import shutil
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -357,6 +358,16 @@ def test_an_index_that_is_damaged_meanwhile_is_made_anew(made: Path, tmp_path: P
         wait_for_index(service)
 
 
+def test_an_index_that_another_version_made_is_made_anew(made: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(made, tmp_path / "crawl")
+    (folder / INDEXES / PAGES).unlink(missing_ok=True)
+    with sqlite3.connect(folder / INDEXES / PAGES) as base:
+        base.executescript("CREATE TABLE segment (id INTEGER); PRAGMA user_version = 1;")
+    base.close()
+    with serving(unhurried(folder)) as service:
+        wait_for_index(service)
+
+
 def test_many_may_ask_while_the_index_is_made(made: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(made, tmp_path / "crawl")
     statuses: list[int] = []
@@ -412,7 +423,7 @@ def test_a_crawl_is_loaded_and_asked_in_sparql(made: Path, tmp_path: Path) -> No
             "SELECT",
         ):
             reply = service.get(f"/v1/crawls/{CRAWL}/sparql?query={quote(refused)}")
-            assert problem(reply) == (400, "invalid-query"), refused
+            assert problem(reply) == (400, "invalid-sparql"), refused
 
 
 def test_a_query_that_takes_too_much_is_ended(made: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,18 +11,32 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from pydantic import BaseModel
 
 from aahcrawler.layout import LOG
 from aahcrawler.service.api.app import ServiceSettings
+from aahcrawler.service.api.queue_examples import EXAMPLES
 from aahcrawler.service.catalog.crawl_catalog import Catalog
 from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.instruments import Instruments
+from aahcrawler.service.views.crawl_findings import SeedsPage
 from aahcrawler.service.views.crawl_state import CrawlStates, CrawlStatus
 from aahcrawler.service.views.live_feed import LiveFeed, LogLines
+from aahcrawler.service.views.logged_events import EventsPage
+from aahcrawler.service.views.queue_pages import QueuePage
+from aahcrawler.service.views.refused_links import FailedPage, RefusedPage
+from aahcrawler.service.views.score_histories import ScoreHistory
+from aahcrawler.service.views.site_pages import SitePage, SitesPage
+from aahcrawler.service.views.url_story import UrlStory
+from aahcrawler.service.web.problems import ProblemError
 from tests.crawl.crawling import PATIENCE, until
-from tests.service.asking import Service, serving
+from tests.service.asking import Service, begun, serving
 from tests.service.views.folders import QUEUED, serving_frontier, write_crawl
 
+MODELS = (
+    *(CrawlStatus, QueuePage, SitesPage, SitePage, RefusedPage, FailedPage, UrlStory, ScoreHistory, SeedsPage),
+    EventsPage,
+)
 LINE = "2026-11-26T13:00:00.000Z INFO crawl.core http://a.test/new 200 new\n"
 
 
@@ -62,24 +77,34 @@ def test_each_view_is_answered(service: Service, path: str) -> None:
     assert answer.json
 
 
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+def test_each_example_of_the_description_is_one(model: type[BaseModel]) -> None:
+    given = EXAMPLES[model.__name__]
+    shown = model.model_validate(given).model_dump(mode="json")
+    assert given.keys() <= shown.keys()
+    assert {name: shown[name] for name in given if not isinstance(given[name], dict | list)} == {
+        name: value for name, value in given.items() if not isinstance(value, dict | list)
+    }
+
+
 @pytest.mark.parametrize(
     ("path", "status", "detail"),
     [
         ("/queue?limit=201", 400, "limit"),
         ("/queue?state=gone", 400, "state"),
-        ("/queue?text=a%20b", 422, "holds a space"),
-        ("/queue?after=zzz", 422, "leave it out"),
+        ("/queue?text=a%20b", 400, "holds a space"),
+        ("/queue?after=zzz", 400, "leave it out"),
         ("/queue?lowest=nan", 400, "lowest"),
         ("/sites?after=-1", 400, "after"),
         ("/sites/never.test", 404, "never offered"),
-        ("/refused?after=x", 422, "leave it out"),
-        (f"/refused?after={'9' * 39}", 422, "leave it out"),
-        (f"/failures?after={'9' * 39}", 422, "leave it out"),
-        (f"/log?after={'9' * 39}", 422, "leave it out"),
-        (f"/queue?state=due&after={'9' * 39}", 422, "leave it out"),
-        ("/log?text=%00", 422, "no word"),
+        ("/refused?after=x", 400, "leave it out"),
+        (f"/refused?after={'9' * 39}", 400, "leave it out"),
+        (f"/failures?after={'9' * 39}", 400, "leave it out"),
+        (f"/log?after={'9' * 39}", 400, "leave it out"),
+        (f"/queue?state=due&after={'9' * 39}", 400, "leave it out"),
+        ("/log?text=%00", 400, "no word"),
         ("/log?level=LOUD", 400, "level"),
-        ("/log?text=-x", 422, "no word"),
+        ("/log?text=-x", 400, "no word"),
         ("/story?url=mailto:x", 422, "whole http"),
         ("/story", 400, "url"),
     ],
@@ -181,6 +206,25 @@ def test_there_are_no_more_streams_than_allowed_and_they_end_when_told(feed: Liv
             assert [event async for event in stream] == []
 
     asyncio.run(follow())
+
+
+def test_streams_of_a_crawl_that_is_gone_end(tmp_path: Path) -> None:
+    begun(tmp_path / "crawl")
+    reach = Reach.of(Catalog([tmp_path]), None)
+    feed = LiveFeed(reach, CrawlStates(reach))
+
+    async def follow() -> None:
+        stream = feed.events("test")
+        assert await anext(stream) is not None
+        shutil.rmtree(tmp_path / "crawl")
+        assert [event async for event in stream] == []
+        assert feed.followed == frozenset()
+        with pytest.raises(ProblemError, match="no crawl"):
+            await feed.check("test")
+
+    asyncio.run(follow())
+    feed.close()
+    reach.close()
 
 
 def test_a_client_that_goes_away_frees_everything(folder: Path) -> None:

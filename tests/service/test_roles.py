@@ -230,6 +230,17 @@ def test_a_bucket_fills_again_with_time() -> None:
         bucket.take("a")
 
 
+def test_a_slow_rate_lets_one_request_in_and_none_is_no_rate() -> None:
+    bucket = Buckets(Rates.of(0.1).requests, lambda: 0.0)
+    bucket.take("a")
+    with pytest.raises(ProblemError, match="wait 10 s"):
+        bucket.take("a")
+    endless = Buckets(UNLIMITED.requests, lambda: 0.0)
+    for _ in range(1000):
+        endless.take("a")
+    assert Rates.of(50) == Rates()
+
+
 def test_each_caller_has_a_rate_and_posts_have_one_of_their_own(tmp_path: Path) -> None:
     begun(tmp_path)
     rates = Rates(Rate(0.01, 3), Rate(0.01, 2))

@@ -20,10 +20,10 @@ from aahcrawler.frontier.redis.frontier import RedisFrontier
 from aahcrawler.frontier.redis.registry import RedisRegistry
 from aahcrawler.frontier.registry import Definition
 from aahcrawler.frontier.server.embedded import EmbeddedServer
+from aahcrawler.listening import is_loopback
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
 from aahcrawler.service.server import Listening, RefusedToServeError, prepare
-from aahcrawler.service.web.access import is_loopback
 from aahcrawler.service.web.tokens import Tokens
 from online_analysis.icd import Icd, changes
 from tests.crawl.crawling import PATIENCE, Running, aah, until

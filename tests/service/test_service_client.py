@@ -36,7 +36,7 @@ def client(tmp_path: Path) -> Iterator[ServiceClient]:
 def test_crawls_are_listed_posted_to_and_steered(client: ServiceClient, frontier: RedisFrontier) -> None:
     (crawl,) = client.crawls()
     assert (crawl.id, crawl.title, crawl.number, crawl.reachable) == ("test", "A title", 1, True)
-    assert client.crawl("test") == crawl
+    assert client.status("test")["id"] == "test"
     item = {"url": URL, "score": 0.5}
     assert [result["outcome"] for result in client.post("test", [item], key="one")] == ["accepted"]
     assert client.post("test", [item], key="one")[0]["repeated"] is True
@@ -59,9 +59,26 @@ def test_crawls_are_listed_posted_to_and_steered(client: ServiceClient, frontier
     assert acts[-2:] == ["fetch_now", "rescore"]
 
 
+def test_lists_are_read_to_their_end(client: ServiceClient, frontier: RedisFrontier) -> None:
+    urls = [f"http://a.test/{n}" for n in range(7)]
+    frontier.offer([Offer(url, "a.test", 1 - n / 10) for n, url in enumerate(urls)])
+    assert [each["url"] for each in client.queue("test", limit=3)] == urls
+    assert [each["url"] for each in client.queue("test", highest=0.55)] == urls[5:]
+
+
+def test_what_happens_is_followed(client: ServiceClient, frontier: RedisFrontier) -> None:
+    events = client.events("test")
+    first = next(event for event in events if event.name == "status")
+    assert (first.data["id"], first.data["paused_by_operator"]) == ("test", False)
+    client.pause("test")
+    assert next(event for event in events if event.name == "status").data["paused_by_operator"] is True
+    assert frontier.lease("w", 1) == ()
+    events.close()
+
+
 def test_refusals_say_what_the_service_says(client: ServiceClient) -> None:
-    with pytest.raises(ServiceError, match="no crawl 'none'"):
-        client.crawl("none")
+    with pytest.raises(ServiceError, match="no crawl of this id"):
+        client.status("none")
     with pytest.raises(ServiceError, match="no crawl of this id") as caught:
         client.pause("no such crawl?")
     assert (caught.value.status, caught.value.kind) == (404, "no-such-crawl")
@@ -95,7 +112,7 @@ def test_a_call_too_many_is_made_again_when_the_service_says(tmp_path: Path) -> 
     begun(tmp_path)
     with serving(ServiceSettings(Catalog([tmp_path]), rates=Rates(Rate(2, 1)))) as service:
         client = ServiceClient(f"http://127.0.0.1:{service.port}")
-        assert [client.crawl("test").id for _ in range(3)] == ["test"] * 3
+        assert [client.status("test")["id"] for _ in range(3)] == ["test"] * 3
         hasty = ServiceClient(client.url, patience=0.0)
         with pytest.raises(ServiceError, match="a second"):
             [hasty.crawls() for _ in range(3)]

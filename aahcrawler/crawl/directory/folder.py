@@ -4,7 +4,6 @@ import json
 import logging
 import os
 import socket
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -20,7 +19,7 @@ from aahcrawler.crawl.directory.crawl_runs import FIRST_RUN, CrawlRun
 from aahcrawler.crawl.directory.files import write_whole
 from aahcrawler.crawl.directory.folder_lock import FolderLock
 from aahcrawler.crawls import Started
-from aahcrawler.frontier.server.server_process import ask_back, lender_of, take_back
+from aahcrawler.frontier.server.server_process import lender_of
 from aahcrawler.layout import (
     ARCHIVE,
     DEFINITION,
@@ -35,13 +34,10 @@ from aahcrawler.layout import (
     SUMMARY,
     TOPIC,
 )
+from aahcrawler.lending import taken_back
 from online_analysis.icd import Icd, changes
 
 logger = logging.getLogger(__name__)
-
-_LENT_SECONDS = 15.0
-"""Seconds that those who look at a crawl at rest are given to let go of it."""
-_LENT_PAUSE = 0.1
 
 
 class CrawlRefusedError(Exception):
@@ -104,7 +100,7 @@ class CrawlFolder:
         try:
             for name in (ARCHIVE, OBJECTS, *names):
                 (root / name).mkdir(parents=True, exist_ok=True)
-            is_first = lock.take_exclusive() or _taken_back(lock, root)
+            is_first = taken_back(root / FRONTIER, lock.take_exclusive)
             if not is_first and not lock.take_shared():
                 raise FolderBusyError(_busy(root))
             lock.become_keeper()
@@ -205,18 +201,6 @@ class CrawlFolder:
     def close(self) -> None:
         """Let others use the folder."""
         self.lock.release()
-
-
-def _taken_back(lock: FolderLock, root: Path) -> bool:
-    """Take a folder from those who run its frontier's server to look at a crawl at rest, who let go when asked."""
-    deadline = time.monotonic() + _LENT_SECONDS
-    while lender_of(root / FRONTIER) is not None and time.monotonic() < deadline:
-        ask_back(root / FRONTIER)
-        time.sleep(_LENT_PAUSE)
-        if lock.take_exclusive():
-            take_back(root / FRONTIER)
-            return True
-    return False
 
 
 def _busy(root: Path) -> str:

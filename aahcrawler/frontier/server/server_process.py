@@ -12,11 +12,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 from aahcrawler.frontier.protocol import FrontierUnavailableError
+from aahcrawler.lending import OWNERSHIP
 from aahcrawler.segments import no_link
 
-_FILE = "server.json"
-_WANTED = "server.wanted"
-_WANTED_SECONDS = 10.0
 _GRACE_SECONDS = 30.0
 _logger = logging.getLogger(__name__)
 
@@ -36,13 +34,13 @@ class Ownership:
 
 def claim(folder: Path, ownership: Ownership) -> None:
     """Write down who works in a folder."""
-    with open(folder / _FILE, "w", encoding="utf-8", opener=no_link) as file:
+    with open(folder / OWNERSHIP, "w", encoding="utf-8", opener=no_link) as file:
         file.write(json.dumps(asdict(ownership)) + "\n")
 
 
 def disclaim(folder: Path) -> None:
     """Forget who worked in a folder."""
-    (folder / _FILE).unlink(missing_ok=True)
+    (folder / OWNERSHIP).unlink(missing_ok=True)
 
 
 def served_at(folder: Path) -> str | None:
@@ -61,26 +59,6 @@ def lender_of(folder: Path) -> int | None:
     """Return the process that runs the server of ``lent_at``, None where none does."""
     ownership = _living(folder)
     return ownership.crawler if ownership is not None and ownership.lent else None
-
-
-def ask_back(folder: Path) -> None:
-    """Tell those who run a server to look at a crawl that the crawl is to be started: see ``is_wanted``."""
-    with open(folder / _WANTED, "w", encoding="utf-8", opener=no_link):
-        pass
-    os.utime(folder / _WANTED)
-
-
-def take_back(folder: Path) -> None:
-    """Forget that the crawl was to be started: it is."""
-    (folder / _WANTED).unlink(missing_ok=True)
-
-
-def is_wanted(folder: Path) -> bool:
-    """Say whether a crawl was to be started within the last seconds, so that nobody lends its server."""
-    try:
-        return time.time() - (folder / _WANTED).stat().st_mtime < _WANTED_SECONDS
-    except OSError:
-        return False
 
 
 def _living(folder: Path) -> Ownership | None:
@@ -110,11 +88,11 @@ def end_orphan(folder: Path) -> None:
 
 def _read(folder: Path) -> Ownership | None:
     try:
-        return Ownership(**json.loads((folder / _FILE).read_text(encoding="utf-8")))
+        return Ownership(**json.loads((folder / OWNERSHIP).read_text(encoding="utf-8")))
     except FileNotFoundError:
         return None
     except (ValueError, TypeError):
-        _logger.warning("%s is damaged; it is ignored", folder / _FILE)
+        _logger.warning("%s is damaged; it is ignored", folder / OWNERSHIP)
         return None
 
 

@@ -29,7 +29,7 @@ from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
 from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.web import problems
-from aahcrawler.service.web.access import AccessLog
+from aahcrawler.service.web.access_log import AccessLog
 from aahcrawler.service.web.entrance import BEARER, Entrance, Guard
 from aahcrawler.service.web.problems import BAD_TYPE, NO_CRAWL, ProblemError
 from aahcrawler.service.web.rates import Rates

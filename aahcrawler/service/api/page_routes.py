@@ -10,11 +10,11 @@ from aahcrawler.service.views import capture_view, crawl_course, object_history,
 from aahcrawler.service.views.capture_view import NO_CAPTURE, CaptureShown
 from aahcrawler.service.views.crawl_course import CrawlCourse, PageCounts
 from aahcrawler.service.views.object_history import NO_OBJECT, ObjectHistory
-from aahcrawler.service.views.object_list import BAD_SEARCH, Lacking, ObjectCounts, ObjectFilter, ObjectList
+from aahcrawler.service.views.object_list import Lacking, ObjectCounts, ObjectFilter, ObjectList
 from aahcrawler.service.views.page_indexes import NO_FOLDER, NOT_READY, PageIndexes
 from aahcrawler.service.views.page_list import BAD_CURSOR, Level, PageFilter, PageList
 from aahcrawler.service.views.url_captures import CaptureDifference, UrlCaptures
-from aahcrawler.service.web.problems import NO_CRAWL
+from aahcrawler.service.web.problems import BAD_SEARCH, NO_CRAWL
 from aahcrawler.urls import MAX_LENGTH
 
 _RECORD = r"[A-Za-z0-9:._-]+"

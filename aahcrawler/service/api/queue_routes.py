@@ -8,6 +8,7 @@ from fastapi import APIRouter, Path, Query
 from aahcrawler.event_index import EventQuery
 from aahcrawler.frontier.protocol import State
 from aahcrawler.service.api.problem_responses import problem_responses
+from aahcrawler.service.api.queue_examples import example_of
 from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.views import crawl_findings, logged_events, queue_pages, refused_links, site_pages
 from aahcrawler.service.views.crawl_findings import RepairsShown, SeedsPage, TrapsShown
@@ -19,7 +20,7 @@ from aahcrawler.service.views.score_histories import ScoreHistories, ScoreHistor
 from aahcrawler.service.views.site_pages import SiteOrder, SitePage, SiteQuery, SitesPage
 from aahcrawler.service.views.url_story import UrlStory, url_story
 from aahcrawler.service.web.problems import (
-    BAD_QUERY,
+    BAD_SEARCH,
     BAD_URL,
     DAMAGED,
     NO_CRAWL,
@@ -50,7 +51,7 @@ Score = Annotated[float | None, Query(ge=0, le=1e9)]
 Url = Annotated[str, Query(max_length=4 * MAX_LENGTH, examples=["https://forum.example.org/thread/17"])]
 ReasonName = Annotated[str, Query(max_length=500, examples=["too_deep"])]
 _FRONTIER = problem_responses(NO_CRAWL, NOT_RUNNING, UNAVAILABLE)
-_LOGS = problem_responses(NO_CRAWL, BAD_QUERY, DAMAGED, UNAVAILABLE)
+_LOGS = problem_responses(NO_CRAWL, BAD_SEARCH, DAMAGED, UNAVAILABLE)
 Waiting = Literal[State.QUEUED, State.LEASED, State.DUE, State.BLOCKED, State.FAILED]
 Severity = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 
@@ -68,12 +69,12 @@ def queue_routes(reach: Reach, states: CrawlStates) -> APIRouter:
 
 
 def _add_state(router: APIRouter, reach: Reach, states: CrawlStates) -> None:
-    @router.get("", responses=problem_responses(NO_CRAWL))
+    @router.get("", responses={**example_of(CrawlStatus), **problem_responses(NO_CRAWL)})
     def show_crawl(crawl: str) -> CrawlStatus:
         """Show what a crawl is doing: state, counts, rates, limits, workers and disk."""
         return states.status(reach.crawl(crawl))
 
-    @router.get("/seeds", responses=problem_responses(NO_CRAWL))
+    @router.get("/seeds", responses={**example_of(SeedsPage), **problem_responses(NO_CRAWL)})
     def list_seeds(
         crawl: str,
         verdict: Annotated[str, Query(max_length=100, examples=["not found"])] = "",
@@ -95,7 +96,7 @@ def _add_state(router: APIRouter, reach: Reach, states: CrawlStates) -> None:
 
 
 def _add_queue(router: APIRouter, reach: Reach) -> None:
-    @router.get("/queue", responses={**_FRONTIER, **problem_responses(BAD_QUERY)})
+    @router.get("/queue", responses={**example_of(QueuePage), **_FRONTIER, **problem_responses(BAD_SEARCH)})
     def list_queue(
         crawl: str,
         state: Waiting = State.QUEUED,
@@ -117,7 +118,7 @@ def _add_queue(router: APIRouter, reach: Reach) -> None:
 
 
 def _add_sites(router: APIRouter, reach: Reach) -> None:
-    @router.get("/sites", responses=_FRONTIER)
+    @router.get("/sites", responses={**example_of(SitesPage), **_FRONTIER})
     def list_sites(
         crawl: str,
         text: Annotated[str, Query(max_length=_LONGEST_SITE)] = "",
@@ -129,14 +130,14 @@ def _add_sites(router: APIRouter, reach: Reach) -> None:
         """List the sites of a crawl with their counts, and what each waits for."""
         return site_pages.sites_page(reach, reach.crawl(crawl), SiteQuery(text, order, queued_only, after, limit))
 
-    @router.get("/sites/{site}", responses={**_FRONTIER, **problem_responses(NO_SITE, DAMAGED)})
+    @router.get("/sites/{site}", responses={**example_of(SitePage), **_FRONTIER, **problem_responses(NO_SITE, DAMAGED)})
     def show_site(crawl: str, site: Annotated[str, Path(max_length=_LONGEST_SITE)]) -> SitePage:
         """Show one site: what is fetched next from it, what was not and why, and the rules that name it."""
         return site_pages.site_page(reach, reach.crawl(crawl), site)
 
 
 def _add_refusals(router: APIRouter, reach: Reach) -> None:
-    @router.get("/refused", responses=_LOGS)
+    @router.get("/refused", responses={**example_of(RefusedPage), **_LOGS})
     def list_refused(
         crawl: str,
         reason: ReasonName = "",
@@ -148,7 +149,7 @@ def _add_refusals(router: APIRouter, reach: Reach) -> None:
         """List links that were not followed, with the reason and the page that has them."""
         return RefusedLinks(reach.crawl(crawl)).refused(RefusedQuery(reason, site, text, after, limit))
 
-    @router.get("/failures", responses=_LOGS)
+    @router.get("/failures", responses={**example_of(FailedPage), **_LOGS})
     def list_failures(
         crawl: str,
         reason: ReasonName = "",
@@ -162,12 +163,12 @@ def _add_refusals(router: APIRouter, reach: Reach) -> None:
 
 
 def _add_url(router: APIRouter, reach: Reach, histories: ScoreHistories) -> None:
-    @router.get("/story", responses={**_FRONTIER, **problem_responses(BAD_URL, DAMAGED)})
+    @router.get("/story", responses={**example_of(UrlStory), **_FRONTIER, **problem_responses(BAD_URL, DAMAGED)})
     def tell_story(crawl: str, url: Url) -> UrlStory:
         """Tell where a URL is and why, what keeps it from being fetched, and what can be done about it."""
         return url_story(reach, reach.crawl(crawl), url)
 
-    @router.get("/story/score", responses=problem_responses(NO_CRAWL, BAD_URL, DAMAGED))
+    @router.get("/story/score", responses={**example_of(ScoreHistory), **problem_responses(NO_CRAWL, BAD_URL, DAMAGED)})
     def explain_score(crawl: str, url: Url) -> ScoreHistory:
         """Tell how the score of a URL came about.
 
@@ -181,7 +182,7 @@ def _add_url(router: APIRouter, reach: Reach, histories: ScoreHistories) -> None
 
 
 def _add_log(router: APIRouter, reach: Reach) -> None:
-    @router.get("/log", responses=problem_responses(NO_CRAWL, BAD_QUERY))
+    @router.get("/log", responses={**example_of(EventsPage), **problem_responses(NO_CRAWL, BAD_SEARCH)})
     def search_log(
         crawl: str,
         text: Annotated[str, Query(max_length=_LONGEST_TEXT, description="Words, as for `aah events`.")] = "",

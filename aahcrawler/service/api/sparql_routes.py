@@ -8,7 +8,7 @@ from aahcrawler.service.api.problem_responses import problem_responses
 from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.views.page_indexes import NO_FOLDER
 from aahcrawler.service.views.sparql_answers import (
-    BAD_QUERY,
+    BAD_SPARQL,
     LONGEST,
     MEDIA_TYPE,
     NOT_LOADED,
@@ -26,7 +26,7 @@ _EXAMPLE = "SELECT ?object { GRAPH ?capture { ?object aah:objectType 'comment' }
 _OF_STORES = problem_responses(NO_CRAWL, NO_FOLDER)
 _ANSWERS: dict[int | str, dict[str, Any]] = {
     200: {"description": "SPARQL results", "content": {MEDIA_TYPE: {"schema": {"type": "object"}}}},
-    **problem_responses(NO_CRAWL, BAD_QUERY, NOT_LOADED, NO_FOLDER, STORE_BUSY, TOO_LONG, TOO_MUCH),
+    **problem_responses(NO_CRAWL, BAD_SPARQL, NOT_LOADED, NO_FOLDER, STORE_BUSY, TOO_LONG, TOO_MUCH),
 }
 
 
@@ -49,7 +49,7 @@ def sparql_routes(reach: Reach, answers: SparqlAnswers) -> APIRouter:
         try:
             text = query.decode()
         except UnicodeDecodeError:
-            raise ProblemError(BAD_QUERY, "send the query in UTF-8") from None
+            raise ProblemError(BAD_SPARQL, "send the query in UTF-8") from None
         return Response(answers.ask(reach.crawl(crawl), text), media_type=MEDIA_TYPE)
 
     @router.get("/store", responses=_OF_STORES)

@@ -1,5 +1,7 @@
 """Routes that steer crawls: pause, stop, start, exclude, score."""
 
+import asyncio
+import time
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
@@ -11,7 +13,7 @@ from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.steering import exclusion_rules, pausing, starting_crawls, url_scores
 from aahcrawler.service.steering.exclusion_rules import Excluded, Exclusions, Readmitted, rule_of
 from aahcrawler.service.steering.helm import Helm
-from aahcrawler.service.steering.jobs import JobShown
+from aahcrawler.service.steering.jobs import UNDER_WAY, JobShown
 from aahcrawler.service.steering.pausing import Paused
 from aahcrawler.service.steering.starting_crawls import Ending, Starting
 from aahcrawler.service.steering.steering_log import MOST_ACTS, Acts, read_acts
@@ -22,6 +24,7 @@ from aahcrawler.urls import MAX_LENGTH
 
 Operator = Annotated[Caller, Depends(needs(Role.OPERATE))]
 AskedUrl = Annotated[str, Query(max_length=4 * MAX_LENGTH, examples=["https://forum.example.org/"])]
+_LOOK_EVERY = 0.1
 OF_CRAWLS = problem_responses(problems.NO_CRAWL, problems.CONFLICT, problems.NOT_RUNNING)
 _OF_RULES = problem_responses(problems.NO_CRAWL, problems.BAD_RULE, problems.NOT_RUNNING)
 _OF_URLS = problem_responses(problems.NO_URL, problems.BAD_URL, problems.CONFLICT, problems.OVER, problems.NOT_RUNNING)
@@ -121,11 +124,16 @@ def _add_exclusions(router: APIRouter, helm: Helm) -> None:
 
 def _add_jobs(router: APIRouter, helm: Helm) -> None:
     @router.get("/jobs/{job}", responses=problem_responses(problems.NO_JOB))
-    def show_job(
+    async def show_job(
         crawl: str, job: str, wait: Annotated[float, Query(ge=0, le=20, description="Seconds to wait for its end.")] = 0
     ) -> JobShown:
         """Report how far a job is, and its result once it is done."""
-        return helm.jobs.wait(crawl, job, wait)
+        shown, deadline = helm.jobs.job(crawl, job), time.monotonic() + wait
+        # Whoever waits takes no thread, of which there are few.
+        while shown.state in UNDER_WAY and time.monotonic() < deadline:
+            await asyncio.sleep(_LOOK_EVERY)
+            shown = helm.jobs.job(crawl, job)
+        return shown
 
     @router.delete("/jobs/{job}", responses=problem_responses(problems.NO_JOB))
     def cancel_job(crawl: str, job: str, _caller: Operator) -> JobShown:

@@ -86,6 +86,11 @@ class Gateway:
             with self._told(crawl):
                 self._lent.release(crawl.folder)
 
+    def lend_again(self, crawl: Crawl) -> None:
+        """Lend the server of a crawl again that was to be started, and was not."""
+        if crawl.folder is not None:
+            self._lent.lend_again(crawl.folder)
+
     @contextmanager
     def _lent_address(self, crawl: Crawl) -> Iterator[str]:
         found = self._shared or crawl.own_server()

@@ -13,12 +13,15 @@ from typing import Final
 from aahcrawler.frontier.protocol import FrontierAwayError, FrontierUnavailableError
 from aahcrawler.frontier.redis.redis_client import connect, unavailable
 from aahcrawler.frontier.server.embedded import EmbeddedServer
-from aahcrawler.frontier.server.server_process import is_wanted, lent_at
+from aahcrawler.frontier.server.server_process import lent_at
 from aahcrawler.frontiers import started_server
 from aahcrawler.layout import FRONTIER
+from aahcrawler.lending import is_wanted
 
 IDLE_SECONDS: Final = 5.0
-"""Seconds after the last look for which a server is kept."""
+"""Seconds after the last look for which a server is kept at least."""
+STARTS: Final = 10.0
+"""It is kept for as many times as long as it took to start: that of a large frontier takes seconds."""
 RELEASED_SECONDS: Final = 10.0
 """Seconds for which no server is lent of a crawl that is about to be started."""
 _LOOK_EVERY = 0.25
@@ -37,6 +40,7 @@ class _Lent:
 
     server: EmbeddedServer
     ending: ExitStack
+    idle: float
     users: int = 0
     used_at: float = field(default_factory=time.monotonic)
 
@@ -44,8 +48,8 @@ class _Lent:
 class LentServers:
     """Lends the servers of crawls at rest, by their folders. It may be used by several threads at once.
 
-    A server ends ``idle`` seconds after it was used last, and at once where somebody is about to start the crawl: by
-    ``release``, or in another process (``server_process.ask_back``). ``forget`` is called with its URL before.
+    A server ends ``idle`` seconds after it was used last, later where it takes long to start, and at once where the
+    folder is needed: by ``release``, or in another process (``lending``). ``forget`` is called with its URL before.
     """
 
     def __init__(self, forget: Callable[[str], None], idle: float = IDLE_SECONDS) -> None:
@@ -88,6 +92,11 @@ class LentServers:
             if lent is not None:
                 self._end(folder, lent)
 
+    def lend_again(self, folder: Path) -> None:
+        """Lend the server of a crawl again that was to be started, and was not."""
+        with self._changed:
+            self._kept_back.pop(folder, None)
+
     def close(self) -> None:
         """End all servers."""
         with self._starting:
@@ -110,8 +119,9 @@ class LentServers:
             if lent is not None:
                 return lent
             self._check(folder)
-            ending = ExitStack()
-            lent = _Lent(ending.enter_context(started_server(folder)), ending, users=1)
+            ending, began = ExitStack(), time.monotonic()
+            server = ending.enter_context(started_server(folder))
+            lent = _Lent(server, ending, max(self._idle, STARTS * (time.monotonic() - began)), users=1)
             with self._changed:
                 self._lent[folder] = lent
                 self._watch()
@@ -160,7 +170,7 @@ class LentServers:
             return False
         if is_wanted(folder / FRONTIER):
             return True
-        if time.monotonic() - lent.used_at < self._idle:
+        if time.monotonic() - lent.used_at < lent.idle:
             return False
         self._forget(lent.server.url)
         if _others_are_connected(lent.server.url):

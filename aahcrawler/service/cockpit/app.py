@@ -21,6 +21,7 @@ from aahcrawler.service.cockpit import (
     object_pages,
     queue_page,
     sign_in_page,
+    steer_page,
     url_page,
 )
 from aahcrawler.service.cockpit.origins import Hosts
@@ -39,6 +40,7 @@ TOPICS: Final = (
     finding_pages,
     exclusion_page,
     definition_pages,
+    steer_page,
     act_routes,
 )
 _logger = logging.getLogger(__name__)

@@ -39,9 +39,7 @@ class Draft:
         """
         text, base = form.raw("yaml"), form.raw("base")
         try:
-            changes = form_changes(
-                base, {name: value for name, value in form.fields.items() if "." in name or name in _PLAIN}
-            )
+            changes = form_changes(base, form.fields)
             text = edited(text, changes) if changes else text
         except IcdError:
             pass  # The mistake is told by the view of the text.
@@ -69,9 +67,6 @@ class Draft:
         except IcdError as error:
             raise refused(error, "the text has to be mended first") from None
         return Draft(text, text)
-
-
-_PLAIN: Final = frozenset({"id", "title", "operator", "contact", "output", "seeds"})
 
 
 def _listed(data: Value, path: str) -> list[Value]:

@@ -11,6 +11,8 @@ from aahcrawler.service.cockpit.sign_in import Said, Session
 from aahcrawler.service.cockpit.site import Form, Operating, Reading, Sent, Site, address, said_of, then
 from aahcrawler.service.cockpit.suggestion_sources import suggested
 from aahcrawler.service.steering import redefining, starting_crawls
+from aahcrawler.service.steering.jobs import JobShown, Progress, Task
+from aahcrawler.service.views.reference_suggestions import MOST_PAGES, ReferenceSuggestions, reference_suggestions
 from aahcrawler.service.web.problems import BAD_DEFINITION, ProblemError
 from online_analysis.icd import IcdError
 from online_analysis.icd.new_definition import Wish, new_definition
@@ -43,6 +45,11 @@ def routes(site: Site) -> APIRouter:
     @router.get("/draft/trial/{trial}")
     def follow_trial(session: Operating, trial: Annotated[str, Path(max_length=100)]) -> Response:
         return site.part(session, "seed_trial.html", trial=site.instruments.helm.trials.trial(trial))
+
+    @router.get("/draft/reference/{crawl}/{job}")
+    def follow_reference(session: Operating, crawl: str, job: Annotated[str, Path(max_length=100)]) -> Response:
+        shown = site.instruments.helm.jobs.wait(crawl, job, _PATIENCE)
+        return site.part(session, "reference_job.html", job=shown)
 
     @router.get("/crawls/{crawl}/definition")
     def show(session: Reading, crawl: str) -> Response:
@@ -108,6 +115,9 @@ class _Desk:
                     trials = self._helm.trials
                     trial = trials.trial(trials.begin(icd, draft.text))
                     return self._shown(session, draft, crawl, digest=digest, trial=trial)
+                case "suggest" if form.get("reference"):
+                    job = self._reference(session, draft, form.get("reference"))
+                    return self._shown(session, draft, crawl, digest=digest, job=job)
                 case "suggest":
                     found = suggested(form, draft.view().checked.icd)
                     return self._shown(session, draft, crawl, digest=digest, suggestions=found)
@@ -118,6 +128,22 @@ class _Desk:
         except ProblemError as problem:
             session.said = said_of(problem)
         return self._shown(session, draft, crawl, digest=digest)
+
+    def _references(self) -> list[str]:
+        """Return the crawls that have something to suggest."""
+        return [crawl.id for crawl in self._helm.reach.crawls() if crawl.folder is not None]
+
+    def _reference(self, session: Session, draft: Draft, name: str) -> JobShown:
+        """Begin to read a crawl that is a reference for a draft."""
+        icd, reference = draft.view().checked.icd, self._site.crawl(name)
+        if icd is None:
+            raise ProblemError(BAD_DEFINITION, "the mistakes have to be mended before a crawl is read for suggestions")
+
+        def work(progress: Progress) -> ReferenceSuggestions:
+            progress.total = MOST_PAGES
+            return reference_suggestions(reference, icd, progress.advance)
+
+        return self._helm.jobs.begin(Task("reference-suggestions", reference.id, session.caller.name), work)
 
     def _saved(self, session: Session, draft: Draft, crawl: Crawl | None, digest: str, *, begin: bool) -> Response:
         helm, by = self._helm, session.caller.name
@@ -130,11 +156,15 @@ class _Desk:
         return then(session, address("crawls", made.id), Said(f"{made.title or made.id}: {made.detail}"))
 
     def _shown(self, session: Session, draft: Draft, crawl: Crawl | None, **values: object) -> Response:
-        shown = {"digest": "", "trial": None, "suggestions": None, "seeds": None, **values}
-        shown |= {"draft": draft, "view": draft.view()}
+        shown = {"digest": "", "trial": None, "suggestions": None, "seeds": None, "job": None, **values}
+        shown |= {"draft": draft, "view": draft.view(), "references": self._references()}
         if crawl is not None:
             return self._site.crawl_page(session, crawl, "definition", "definition.html", **shown)
         return self._site.page(session, "definition.html", crawl=None, **shown)
+
+
+_PATIENCE = 0.2
+"""Seconds that a part of a page waits for a job."""
 
 
 def _lines(form: Form, name: str) -> tuple[str, ...]:

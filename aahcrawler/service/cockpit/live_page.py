@@ -3,7 +3,8 @@
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from threading import Lock
 from typing import Final
 
@@ -16,21 +17,24 @@ from aahcrawler.report.chart import Axis, Line, line_chart
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.site import Reading, Site
 from aahcrawler.service.instruments import Instruments
-from aahcrawler.service.views.crawl_course import CrawlCourse, crawl_course, page_counts
+from aahcrawler.service.views.crawl_course import CoursePoint, CrawlCourse, crawl_course, page_counts
 from aahcrawler.service.views.crawl_findings import repairs_of, seeds_page, traps_of
 from aahcrawler.service.views.crawl_summary import read_summary
 from aahcrawler.service.views.object_list import object_counts
+from aahcrawler.service.views.page_indexes import Asked
 from aahcrawler.service.views.page_list import PageFilter, page_list
 from aahcrawler.service.views.site_pages import SiteQuery, sites_page
 from aahcrawler.service.views.worded_reasons import counted
 from aahcrawler.service.web.problems import TOO_MANY, ProblemError
 
-PARTS: Final[Mapping[str, float]] = {"now": 2.0, "sites": 6.0, "newest": 6.0, "course": 10.0, "found": 10.0}
+PARTS: Final[Mapping[str, float]] = {"now": 2.0, "newest": 6.0, "sites": 10.0, "course": 20.0, "found": 20.0}
 """The parts of the page, and after how many seconds each is made anew."""
 MOST_STREAMS: Final = 50
 """Pages that are kept up at once; others show what was there when they were loaded."""
 _BEAT: Final = 2.0
 _SITES, _NEWEST = 12, 8
+_LEAST_WINDOW, _WINDOWS = 20, 25
+"""The fewest pages that a moving average is of, and how many such averages lie side by side in a large crawl."""
 _EVENT_STREAM: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
@@ -131,20 +135,29 @@ def _sites(instruments: Instruments, crawl: Crawl) -> Mapping[str, object]:
     return {"listed": listed}
 
 
+def _watched(instruments: Instruments, crawl: Crawl) -> AbstractContextManager[Asked]:
+    """Lend the index of a crawl; to catch up with one that runs it takes its time, or it would take the crawl's."""
+    return instruments.indexes.asked(crawl, hurried=crawl.own_server() is None)
+
+
 def _newest(instruments: Instruments, crawl: Crawl) -> Mapping[str, object]:
-    with instruments.indexes.asked(crawl) as index:
+    with _watched(instruments, crawl) as index:
         return {"listed": page_list(index, PageFilter(crawl=crawl.number), limit=_NEWEST)}
 
 
 def _course(instruments: Instruments, crawl: Crawl) -> Mapping[str, object]:
-    with instruments.indexes.asked(crawl) as index:
+    with _watched(instruments, crawl) as index:
         course = crawl_course(index, crawl.number)
     return {"course": course, "charts": [Markup(chart) for chart in charts(course)]}  # noqa: S704 (it is escaped there)
 
 
 def _found(instruments: Instruments, crawl: Crawl) -> Mapping[str, object]:
-    with instruments.indexes.asked(crawl) as index:
-        counts, objects = page_counts(index, crawl.number), object_counts(index)
+    counts, objects, elsewhere = None, None, ""
+    try:
+        with _watched(instruments, crawl) as index:
+            counts, objects = page_counts(index, crawl.number), object_counts(index)
+    except ProblemError as problem:
+        elsewhere = problem.detail
     summary, states = read_summary(crawl.folder), instruments.states
     tallies = states.look(crawl, summary).tallies
     groups = {
@@ -156,6 +169,7 @@ def _found(instruments: Instruments, crawl: Crawl) -> Mapping[str, object]:
     return {
         "counts": counts,
         "objects": objects,
+        "elsewhere": elsewhere,
         "seeds": seeds_page(crawl, most=1),
         "traps": traps_of(states, crawl),
         "repairs": repairs_of(states, crawl),
@@ -173,15 +187,37 @@ def charts(course: CrawlCourse) -> list[str]:
         return []
     over_pages = Axis([point.pages for point in points], f"{points[-1].pages:,} pages")
     over_time = Axis([point.seconds for point in points], f"{points[-1].seconds / 60:,.1f} min")
+    befores = list(_befores(points))
+    window = max(_LEAST_WINDOW, points[-1].pages // _WINDOWS)
     harvest = [
         Line("harvest ratio so far", "var(--one)", [point.harvest for point in points]),
-        Line("of the last pages", "var(--two)", [point.recent for point in points]),
+        Line(f"of the last {window:,} pages", "var(--two)", [_share(*pair) for pair in befores]),
     ]
     relevance = [Line("accumulated relevance", "var(--one)", [point.relevance for point in points])]
-    speed = [Line("pages a second", "var(--one)", [point.speed or 0.0 for point in points])]
+    speed = [Line(f"pages a second, over {window:,} pages", "var(--one)", [_speed(*pair) for pair in befores])]
     return [
         line_chart("Harvest ratio over pages", harvest, over_pages),
         line_chart("Accumulated relevance over pages", relevance, over_pages),
         line_chart("Accumulated relevance over time", relevance, over_time),
         line_chart("Pages a second over time", speed, over_time),
     ]
+
+
+def _befores(points: Sequence[CoursePoint]) -> Iterator[tuple[CoursePoint | None, CoursePoint]]:
+    """Yield each point with the one that lies about a window of pages before it, None before the first of them."""
+    window = max(_LEAST_WINDOW, points[-1].pages // _WINDOWS)
+    first = 0
+    for point in points:
+        while point.pages - points[first].pages > window:
+            first += 1
+        yield (points[first - 1] if first else None), point
+
+
+def _share(before: CoursePoint | None, point: CoursePoint) -> float:
+    pages, relevant = (before.pages, before.relevant) if before is not None else (0, 0)
+    return (point.relevant - relevant) / (point.pages - pages)
+
+
+def _speed(before: CoursePoint | None, point: CoursePoint) -> float:
+    pages, seconds = (before.pages, before.seconds) if before is not None else (0, 0.0)
+    return (point.pages - pages) / (point.seconds - seconds) if point.seconds > seconds else 0.0

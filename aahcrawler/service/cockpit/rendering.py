@@ -114,6 +114,17 @@ def breakable(url: str) -> Markup:
     )
 
 
+def sentence(text: str) -> str:
+    """Return a text as a sentence: with a capital, unless it begins with a name or a URL, and a full stop.
+
+    >>> sentence("the crawl is over"), sentence("https://a.test/ is blocked"), sentence("Which?")
+    ('The crawl is over.', 'https://a.test/ is blocked.', 'Which?')
+    """
+    first = text.partition(" ")[0]
+    begun = text[:1].upper() + text[1:] if first.isalpha() and first.islower() else text
+    return begun if begun.endswith((".", "!", "?", "…")) or not begun else f"{begun}."
+
+
 def plural(count: float, one: str, many: str = "") -> str:
     """Return a number with its noun.
 
@@ -149,6 +160,7 @@ class Pages:
             percent=percent,
             plural=plural,
             score=score,
+            sentence=sentence,
             size=size,
             span=span,
         )

@@ -1,5 +1,6 @@
 """The page on which a browser signs in."""
 
+import logging
 from typing import Annotated
 
 from fastapi import APIRouter, Form, Request, Response
@@ -8,6 +9,7 @@ from starlette.responses import HTMLResponse, RedirectResponse
 from aahcrawler.service.cockpit.sign_in import SESSION_SECONDS
 from aahcrawler.service.cockpit.site import COOKIE, Sent, Site
 
+_logger = logging.getLogger(__name__)
 _WRONG = "That is not right, or was used before; the terminal shows the code that is good now."
 _CLOSED = "Too many wrong tries. Wait a minute."
 
@@ -27,11 +29,15 @@ def routes(site: Site) -> APIRouter:
         return form()
 
     @router.post("/sign-in")
-    def enter(code: Annotated[str, Form(max_length=400)] = "") -> Response:
+    def enter(request: Request, code: Annotated[str, Form(max_length=400)] = "") -> Response:
         cookie = site.sign_in.enter(code)
-        if cookie is None:
+        session = site.sign_in.session(cookie or "")
+        client = request.client.host if request.client is not None else "-"
+        if cookie is None or session is None:
             closed = site.sign_in.is_closed()
+            _logger.warning("%s gave a wrong code or token%s", client, "; nobody signs in for a minute" * closed)
             return form(_CLOSED if closed else _WRONG, 429 if closed else 403)
+        _logger.info("%s signed in from %s", session.caller.name, client)
         answer = RedirectResponse("/", 303)
         answer.set_cookie(
             COOKIE,

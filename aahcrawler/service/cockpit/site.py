@@ -27,18 +27,18 @@ _TO_GO: Final = re.compile(r"/(?![/\\])[\x21-\x7e]*")
 
 
 TABS: Final = (
-    ("", "Live", Role.READ),
-    ("queue", "Queue", Role.READ),
-    ("sites", "Sites", Role.READ),
-    ("pages", "Pages", Role.READ),
-    ("objects", "Web objects", Role.READ),
-    ("seeds", "Seeds", Role.READ),
-    ("failures", "Not fetched", Role.READ),
-    ("exclusions", "Exclusions", Role.READ),
-    ("definition", "Definition", Role.READ),
-    ("log", "Log", Role.READ),
+    ("", "Live"),
+    ("queue", "Queue"),
+    ("sites", "Sites"),
+    ("pages", "Pages"),
+    ("objects", "Web objects"),
+    ("seeds", "Seeds"),
+    ("failures", "Not fetched"),
+    ("exclusions", "Exclusions"),
+    ("definition", "Definition"),
+    ("log", "Log"),
 )
-"""The pages of a crawl: the last part of their addresses, their names, and who sees them."""
+"""The pages of a crawl: the last part of their addresses, and their names."""
 
 
 class NotSignedInError(Exception):
@@ -63,7 +63,7 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The cockpit as its pages see it; ``launch`` issues the ticket by which a frame shows a path of the replay."""
+    """The cockpit as its pages see it; ``ticket`` issues a ticket by which a frame may show a path of the replay."""
 
     instruments: Instruments
     pages: Pages
@@ -99,8 +99,7 @@ class Site:
 
     def crawl_page(self, session: Session, crawl: Crawl, tab: str, template: str, **values: object) -> HTMLResponse:
         """Return a page of a crawl; ``tab`` is the last part of the address of the tab that it is on."""
-        tabs = [(name, label) for name, label, role in TABS if role in session.caller.roles]
-        return self.page(session, template, crawl=crawl, tab=tab, tabs=tabs, **values)
+        return self.page(session, template, crawl=crawl, tab=tab, tabs=TABS, **values)
 
     def part(self, session: Session, template: str, **values: object) -> HTMLResponse:
         """Return a part of a page, which a script puts into its place."""
@@ -137,7 +136,6 @@ async def sent_form(request: Request) -> Form:
 
 
 Reading = Annotated[Session, Depends(who_may(Role.READ))]
-Scoring = Annotated[Session, Depends(who_may(Role.SCORE))]
 Operating = Annotated[Session, Depends(who_may(Role.OPERATE))]
 Sent = Annotated[Form, Depends(sent_form)]
 

@@ -123,6 +123,10 @@ class HeldDefinitions:
                 made = Rewriting(held, text, _meaning(held, text))
             if made.icd.id != crawl.id:
                 raise ProblemError(CONFLICT, f"the id is {made.icd.id!r}; another id is another crawl: create that one")
+            if made.icd.output != held.icd.output:
+                raise ProblemError(
+                    CONFLICT, "output stays as it is: it says where on this machine the crawl's folder is"
+                )
             check(made.icd, held.icd)
             self._write(crawl, made)
             return made

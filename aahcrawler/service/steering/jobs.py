@@ -36,6 +36,9 @@ class JobState(StrEnum):
     CANCELLED = "cancelled"
 
 
+UNDER_WAY: Final = frozenset({JobState.WAITING, JobState.RUNNING})
+
+
 class JobShown(BaseModel):
     """A job: what it is, how many URLs it has gone through of about how many (None where not known).
 

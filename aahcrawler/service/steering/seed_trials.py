@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from aahcrawler.service.steering.machine_fields import refuse_machine_fields
 from aahcrawler.service.web.problems import NO_JOB, TOO_MANY, ProblemError
 from online_analysis.icd import Icd
+from online_analysis.icd.editing import edited
 
 AT_ONCE: Final = 2
 """Dry runs at once: each imports the crawler, and loads the knowledge base."""
@@ -102,7 +103,8 @@ class SeedTrials:
                 raise ProblemError(TOO_MANY, "two definitions are being tried; wait until one of them is done")
             folder = tempfile.TemporaryDirectory(prefix="aah-try-")
             file = Path(folder.name) / f"{icd.id}.yaml"
-            file.write_text(text, "utf-8")
+            # Where the crawl would write is looked at for takedowns; a draft leads to no folder of this machine.
+            file.write_text(edited(text, {"output": None}), "utf-8")
             trial = _Trial(len(icd.seeds), _started(file), self._clock())
             name = secrets.token_urlsafe(12)
             self._trials[name] = trial

@@ -128,7 +128,7 @@ def create(
     if reach.shared is not None:
         return _submit_new(reach, by, icd, text, begin=begin)
     folder = _folder_for(reach, icd)
-    _write_new(folder, edited(text, {"output": str(folder)}))
+    _write_new(folder, _with_output(text, folder))
     crawl = reach.crawl(icd.id)
     note(crawl, by, "create", {"title": icd.title}, {"folder": folder.name})
     begun = start(reach, definitions, processes, crawl, by) if begin else None
@@ -145,6 +145,14 @@ def _checked(text: str) -> Icd:
         raise ProblemError(BAD_DEFINITION, str(error)) from None
     refuse_machine_fields(icd)
     return icd
+
+
+def _with_output(text: str, folder: Path) -> str:
+    """Return a text with the folder that its crawl writes to. Raise ``ProblemError`` where it cannot be set."""
+    try:
+        return edited(text, {"output": str(folder)})
+    except IcdError as error:
+        raise refused(error, "the definition has mistakes") from None
 
 
 def _folder_for(reach: Reach, icd: Icd) -> Path:
@@ -250,6 +258,7 @@ def _launch(
     working_folder = held.started.working_folder if held.started is not None else crawl.folder
     launched = processes.launch(crawl.folder, ["crawl", str(held.file), *options], working_folder)
     if (problem := failure(launched)) is not None:
+        reach.gateway.lend_again(crawl)
         raise problem
     return _begun(launched)
 

@@ -146,7 +146,7 @@ class LiveFeed:
         finally:
             channel.listeners.discard(listener)
             if not channel.listeners:
-                self._channels.pop(name, None)
+                self._forget(channel)
                 channel.reader.cancel()
 
     @property
@@ -166,34 +166,43 @@ class LiveFeed:
         self._threads.shutdown()
 
     async def _follow(self, channel: _Channel) -> None:
-        pause = EVERY
-        while True:
-            try:
-                events, channel.place = await self._run(self._look, channel.name, channel.place)
-            except ProblemError:
-                channel.tell(None)  # It is gone; who asks again is told why.
-                return
-            except Exception:
-                _logger.exception("%s cannot be followed any more; those who look may ask again", channel.name)
-                channel.tell(None)
-                return
-            has_changed = False
-            for event in events:
-                is_new = isinstance(event.content, LogLines) or _differ(event.content, channel.status)
-                if isinstance(event.content, CrawlStatus):
-                    channel.status = event.content
-                if is_new:
-                    channel.tell(event)
-                has_changed = has_changed or is_new
-            pause = EVERY if has_changed else min(SELDOM, pause * 1.5)
-            await asyncio.sleep(pause)
+        """Read until nobody listens any more; where that fails, the streams end, and who asks again is told why."""
+        try:
+            pause = EVERY
+            while True:
+                has_changed = await self._step(channel)
+                pause = EVERY if has_changed else min(SELDOM, pause * 1.5)
+                await asyncio.sleep(pause)
+        except ProblemError as problem:
+            _logger.info("%s is not followed any more: %s", channel.name, problem.detail)
+        except Exception:
+            _logger.exception("%s cannot be followed", channel.name)
+        self._forget(channel)
+        channel.tell(None)
+
+    async def _step(self, channel: _Channel) -> bool:
+        """Look once, and tell what is new; say whether something was."""
+        events, channel.place = await self._run(self._look, channel.name, channel.place)
+        has_changed = False
+        for event in events:
+            is_new = isinstance(event.content, LogLines) or _differ(event.content, channel.status)
+            if isinstance(event.content, CrawlStatus):
+                channel.status = event.content
+            if is_new:
+                channel.tell(event)
+            has_changed = has_changed or is_new
+        return has_changed
+
+    def _forget(self, channel: _Channel) -> None:
+        if self._channels.get(channel.name) is channel:
+            del self._channels[channel.name]
 
     def _look(self, name: str, place: _Place | None) -> tuple[list[LiveEvent], _Place | None]:
         crawl = self._reach.crawl(name)
         events = [LiveEvent(self._states.status(crawl))]
         size = _size(crawl)
         if size is None:
-            return events, None
+            return events, _Place(crawl.number, 0)
         if place is None:
             return events, _Place(crawl.number, size)
         begin = place.offset if place.crawl == crawl.number and place.offset <= size else 0

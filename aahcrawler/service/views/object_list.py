@@ -3,7 +3,6 @@
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from http import HTTPStatus
 from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -11,9 +10,8 @@ from pydantic import BaseModel, ConfigDict
 from aahcrawler.event_index import EventSearchError, match_expression
 from aahcrawler.service.views.page_indexes import Asked, Progress
 from aahcrawler.service.views.page_list import COUNTED, Condition, place_of
-from aahcrawler.service.web.problems import Kind, ProblemError
+from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
 
-BAD_SEARCH: Final = Kind("invalid-search", HTTPStatus.BAD_REQUEST, "Nothing that can be looked for")
 Lacking = Literal["title", "author", "date"]
 _SELECT: Final = "SELECT object.*, record, fetched_at FROM object JOIN capture ON capture.id = object.capture"
 

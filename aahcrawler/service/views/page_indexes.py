@@ -14,7 +14,7 @@ from typing import Final
 from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict
 
-from aahcrawler.page_index import IndexBuilder, IndexFile, coverage, is_behind, is_rewritten
+from aahcrawler.page_index import IndexBuilder, IndexFile, Standing, coverage, standing
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.web.problems import Kind, ProblemError
 
@@ -28,6 +28,8 @@ _LONG: Final = 10.0
 """Seconds that a request waits for an index that does not hold what it must not show."""
 _BREATH: Final = 0.002
 """Seconds between two steps, in which others get on."""
+_RESTS: Final = 199
+"""How many times as long as a step takes an index rests after it where nobody is in a hurry."""
 _logger = logging.getLogger(__name__)
 
 
@@ -65,14 +67,18 @@ class PageIndexes:
         self._lock = threading.Lock()
 
     @contextmanager
-    def asked(self, crawl: Crawl) -> Iterator[Asked]:
-        """Lend the index of a crawl; it catches up meanwhile. Raise ``ProblemError`` where it cannot be asked."""
+    def asked(self, crawl: Crawl, *, hurried: bool = True) -> Iterator[Asked]:
+        """Lend the index of a crawl; it catches up meanwhile. Raise ``ProblemError`` where it cannot be asked.
+
+        It catches up as fast as it can. Where nobody is ``hurried``, as those who only watch a crawl that runs, it
+        takes half a hundredth of the time at most, and so may fall behind a fast crawl until somebody is.
+        """
         if crawl.folder is None:
             raise ProblemError(
                 NO_FOLDER, "this machine has none of the crawl's folder; ask the service of one that has"
             )
         keeper = self._keeper(crawl.folder)
-        keeper.refresh()
+        keeper.refresh(hurried=hurried)
         try:
             with keeper.file.asked() as base:
                 yield Asked(crawl.folder, base, keeper.progress(base))
@@ -103,37 +109,47 @@ class _Keeper:
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
         self._closing = threading.Event()
+        self._hurried = threading.Event()
+        self._rests_until = 0.0
         self._fault = ""
 
-    def refresh(self) -> None:
+    def refresh(self, *, hurried: bool) -> None:
         """Have the index catch up where it is behind, and wait a moment for it: for long where it shows too much."""
-        state = self._state()
-        if state == _SOUND:
+        found = self._standing()
+        if found is Standing.SOUND:
             return
+        if hurried or found is not Standing.BEHIND:
+            self._hurried.set()
+        elif not self._hurried.is_set():
+            if time.monotonic() >= self._rests_until:
+                self._started()
+            return
+        is_building = self._is_building
         thread = self._started()
-        thread.join(_SHORT)
+        if not is_building:
+            thread.join(_SHORT)
         end = time.monotonic() + _LONG
-        while state in (_WRONG, _NONE) and thread.is_alive() and time.monotonic() < end:
-            state = self._state()
+        while found in (Standing.WRONG, None) and thread.is_alive() and time.monotonic() < end:
+            found = self._standing()
             thread.join(_SHORT / 10)
-        if self._state() == _WRONG:
+        if found is not Standing.BEHIND and self._standing() is Standing.WRONG:
             raise ProblemError(NOT_READY, "something was removed from the crawl; ask again in a moment", headers=_AGAIN)
 
     def progress(self, base: sqlite3.Connection) -> Progress:
         """Return how far the index reaches."""
+        is_building = self._is_building  # Asked first: what it takes in meanwhile is not in the base.
         found = coverage(base)
         about = round(found.captures * found.size / found.covered) if found.covered else None
+        is_complete = found.is_complete and not is_building and not self._fault
         notes = []
-        if not found.is_complete:
+        if not is_complete:
             of = "" if about is None else f" of about {about:,}"
             notes.append(f"{found.captures:,}{of} pages are indexed; the others are being read.")
         if found.damaged:
             notes.append(f"Not all can be read: {'; '.join(found.damaged[:3])}. Restore these files from a copy.")
         if self._fault:
             notes.append(f"The index does not go on: {self._fault}.")
-        return Progress(
-            indexed=found.captures, about=about, complete=found.is_complete and not self._fault, note=" ".join(notes)
-        )
+        return Progress(indexed=found.captures, about=about, complete=is_complete, note=" ".join(notes))
 
     def trouble(self, error: sqlite3.DatabaseError) -> ProblemError:
         """Return the problem of an index that cannot be asked; one that is damaged is made anew."""
@@ -147,24 +163,28 @@ class _Keeper:
     def close(self) -> None:
         """End the building."""
         self._closing.set()
+        self._hurried.set()
         with self._lock:
             if self._thread is not None:
                 self._thread.join()
         self.file.close()
 
-    def _state(self) -> str:
+    def _standing(self) -> Standing | None:
+        """Return how the index stands to the folder, None where it cannot be asked."""
         try:
             with self.file.asked() as base:
-                if is_rewritten(base, self._folder):
-                    return _WRONG
-                return _BEHIND if is_behind(base, self._folder) else _SOUND
+                return standing(base, self._folder)
         except sqlite3.Error:
-            return _NONE
+            return None
+
+    @property
+    def _is_building(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
 
     def _started(self) -> threading.Thread:
         """Return the thread that builds; it is started where there is none."""
         with self._lock:
-            if self._thread is None or not self._thread.is_alive():
+            if self._thread is None or not self._is_building:
                 self._thread = threading.Thread(target=self._build, name="page index", daemon=True)
                 self._thread.start()
             return self._thread
@@ -186,17 +206,25 @@ class _Keeper:
                 if not alone:
                     return
                 with IndexBuilder(self._folder, self.file) as builder:
+                    self.file.hold()
                     if self._goes_on(builder):
                         return
 
     def _goes_on(self, builder: IndexBuilder) -> bool:
         """Take in what there is; return whether nothing is left to do."""
         while not self._closing.is_set():
-            if builder.is_rewritten():
+            if builder.is_wrong():
                 return False
-            if not builder.step():
+            began = time.thread_time()
+            is_left = builder.step()
+            rest = (time.thread_time() - began) * _RESTS
+            self._rests_until = time.monotonic() + rest
+            if not is_left:
+                self._hurried.clear()
                 return True
             time.sleep(_BREATH)
+            if not self._closing.is_set():
+                self._hurried.wait(rest)
         return True
 
     @contextmanager
@@ -217,6 +245,3 @@ class _Keeper:
             yield True
         finally:
             lock.release()
-
-
-_SOUND, _BEHIND, _WRONG, _NONE = "sound", "behind", "wrong", "none"

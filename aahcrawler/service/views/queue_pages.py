@@ -18,7 +18,7 @@ from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.views.list_place import list_place
 from aahcrawler.service.views.refused_links import RefusedLinks, RefusedQuery
 from aahcrawler.service.views.worded_reasons import Reason, worded
-from aahcrawler.service.web.problems import BAD_QUERY, ProblemError
+from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
 from aahcrawler.urls import queue_of
 from online_analysis.url_patterns import UrlPattern, UrlPatternError
 
@@ -126,12 +126,12 @@ def queue_page(reach: Reach, crawl: Crawl, query: QueueQuery) -> QueuePage:
     if query.state is State.FAILED:
         return _failed(crawl, query)
     if query.state is State.DONE:
-        raise ProblemError(BAD_QUERY, "pages that were fetched are listed by /pages; ask for queued, leased, due, ...")
+        raise ProblemError(BAD_SEARCH, "pages that were fetched are listed by /pages; ask for queued, leased, due, ...")
     with reach.frontier(crawl) as frontier:
         try:
             return _PAGES[query.state](frontier, search)
         except ValueError:
-            raise ProblemError(BAD_QUERY, "`after` is not where a page of this listing ended; leave it out") from None
+            raise ProblemError(BAD_SEARCH, "`after` is not where a page of this listing ended; leave it out") from None
 
 
 def _queued(frontier: RedisControl, search: _Search) -> QueuePage:
@@ -260,7 +260,7 @@ def _matching(text: str) -> Callable[[str], bool]:
     try:
         return UrlPattern.parse(text).matches
     except UrlPatternError as error:
-        raise ProblemError(BAD_QUERY, f"the text to look for {error}; write a part of URLs, or a pattern") from None
+        raise ProblemError(BAD_SEARCH, f"the text to look for {error}; write a part of URLs, or a pattern") from None
 
 
 def _is_at_front(queued: Queued) -> bool:

@@ -24,7 +24,7 @@ from aahcrawler.urls import queue_of
 
 _AT_ONCE = 200
 """Pages that are taken in in one transaction."""
-_VERSION, _MOST_CRAWLS = 1, 1_000_000
+_VERSION, _MOST_CRAWLS = 2, 1_000_000
 _BUSY_SECONDS = 0.05
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS covered (segment TEXT PRIMARY KEY, size INTEGER NOT NULL, is_own INTEGER NOT NULL);
@@ -37,7 +37,8 @@ CREATE TABLE IF NOT EXISTS link (
 );
 CREATE UNIQUE INDEX IF NOT EXISTS link_by_url ON link (mark, reason);
 CREATE INDEX IF NOT EXISTS link_by_reason ON link (reason, id);
-CREATE INDEX IF NOT EXISTS link_by_site ON link (site, reason, id);
+CREATE INDEX IF NOT EXISTS link_by_site ON link (site, id);
+CREATE INDEX IF NOT EXISTS link_by_site_and_reason ON link (site, reason, id);
 CREATE TABLE IF NOT EXISTS failed (
   id INTEGER PRIMARY KEY, url TEXT NOT NULL, mark INTEGER NOT NULL UNIQUE, reason INTEGER NOT NULL,
   site INTEGER NOT NULL, kind TEXT NOT NULL, via TEXT NOT NULL

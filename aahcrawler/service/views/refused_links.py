@@ -17,7 +17,7 @@ from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.views.list_place import list_place
 from aahcrawler.service.views.refusals_index import FAILED, LINKS, RefusalsIndex, Row, Wanted, opened
 from aahcrawler.service.views.worded_reasons import CountedReason, Reason, counted, worded, worded_error
-from aahcrawler.service.web.problems import BAD_QUERY, DAMAGED, UNAVAILABLE, ProblemError
+from aahcrawler.service.web.problems import BAD_SEARCH, DAMAGED, UNAVAILABLE, ProblemError
 
 INDEXED_SECONDS: Final = 0.15
 """Seconds for which the log is read on for one request."""
@@ -139,7 +139,8 @@ class RefusedLinks:
             try:
                 index.catch_up(self._seconds)
             except DamageError as error:
-                raise ProblemError(DAMAGED, f"the log of refused links cannot be read on: {error}") from error
+                told = str(error).replace(f"{folder}/", "")
+                raise ProblemError(DAMAGED, f"the log of refused links cannot be read on: {told}") from error
             yield index
 
 
@@ -147,7 +148,7 @@ def _wanted(query: RefusedQuery) -> Wanted:
     try:
         return Wanted(query.reason, query.site, query.text, list_place(query.after), query.most)
     except ValueError:
-        raise ProblemError(BAD_QUERY, "`after` is not where a page of this listing ended; leave it out") from None
+        raise ProblemError(BAD_SEARCH, "`after` is not where a page of this listing ended; leave it out") from None
 
 
 def _refused(row: Row) -> RefusedUrl:

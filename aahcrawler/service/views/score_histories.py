@@ -139,7 +139,8 @@ class ScoreHistories:
             try:
                 coverage = search.go_on(crawl.folder / SCORES, time.monotonic() + self._seconds)
             except DamageError as error:
-                raise ProblemError(DAMAGED, f"the score log cannot be read on: {error}") from error
+                told = str(error).replace(f"{crawl.folder}/", "")
+                raise ProblemError(DAMAGED, f"the score log cannot be read on: {told}") from error
             logged = list(search.events)
         posted = posted_events(crawl.folder / POSTED, url)
         events = tuple(queued_events(sorted((*logged, *posted), key=lambda event: (event.crawl, event.at))))

@@ -21,7 +21,7 @@ from aahcrawler.service.views.page_indexes import NO_FOLDER
 from aahcrawler.service.web.problems import Kind, ProblemError
 from offline.store.local import FOLDER
 
-BAD_QUERY: Final = Kind("invalid-query", HTTPStatus.BAD_REQUEST, "No query that can be answered")
+BAD_SPARQL: Final = Kind("invalid-sparql", HTTPStatus.BAD_REQUEST, "No query that can be answered")
 NOT_LOADED: Final = Kind("not-loaded", HTTPStatus.CONFLICT, "The crawl is not loaded into its store")
 STORE_BUSY: Final = Kind("store-busy", HTTPStatus.SERVICE_UNAVAILABLE, "The store cannot be asked now")
 TOO_MUCH: Final = Kind("answer-too-large", HTTPStatus.UNPROCESSABLE_ENTITY, "The answer is too large")
@@ -34,7 +34,7 @@ WAITING: Final = 4
 """Those who ask at once: each keeps a thread of the service."""
 LONGEST: Final = 20_000
 """Characters of a query."""
-_KINDS: Final = {"query": BAD_QUERY, "store": STORE_BUSY, "memory": TOO_MUCH, "large": TOO_MUCH}
+_KINDS: Final = {"query": BAD_SPARQL, "store": STORE_BUSY, "memory": TOO_MUCH, "large": TOO_MUCH}
 _ELSEWHERE: Final = re.compile(r"\bSERVICE\b", re.IGNORECASE)
 _AGAIN: Final = {"Retry-After": "5"}
 _SAID: Final = 2_000
@@ -84,7 +84,7 @@ class SparqlAnswers:
         store = _folder(crawl) / FOLDER
         if _ELSEWHERE.search(query):
             raise ProblemError(
-                BAD_QUERY, "a query asks this crawl alone: leave out SERVICE, and the word in texts (write [s]ervice)"
+                BAD_SPARQL, "a query asks this crawl alone: leave out SERVICE, and the word in texts (write [s]ervice)"
             )
         if not store.is_dir():
             raise ProblemError(
@@ -147,7 +147,9 @@ class SparqlAnswers:
         if self._process is None or self._process.poll() is not None:
             self._end()
             command = [sys.executable, "-m", "aahcrawler.service.views.sparql_process"]
-            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            environment = {**os.environ, "RUST_BACKTRACE": "0"}  # Where memory ends, a line of the log says so.
+            pipe = subprocess.PIPE
+            self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, env=environment)
         request = {"store": str(store), "query": query, "rows": self.rows, "bytes": self.size}
         try:
             return _exchanged(self._process, json.dumps(request).encode() + b"\n", time.monotonic() + self.seconds)
@@ -158,7 +160,7 @@ class SparqlAnswers:
             ) from None
         except (OSError, ValueError) as error:
             self._end()
-            raise ProblemError(TOO_MUCH, "the query took too much memory; ask for less at once") from error
+            raise ProblemError(TOO_MUCH, "its process ended, for want of memory as a rule; ask for less") from error
 
     def _end(self) -> None:
         if self._process is not None:

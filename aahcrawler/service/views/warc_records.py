@@ -1,36 +1,36 @@
 """Finds the WARC records of a capture by its URL and time, in a running crawl's files too."""
 
-import mmap
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
+from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO, Final
 
 from pydantic import BaseModel, ConfigDict
 
-from aahcrawler.archive.gzip_members import members
-from aahcrawler.archive.index import LINES, SORTED, Place, place_of
+from aahcrawler.archive.gzip_members import MemberError, members
+from aahcrawler.archive.index import Place
 from aahcrawler.archive.payload import beginning_of
 from aahcrawler.archive.record_access import Record, RecordError, open_place, record_at
-from aahcrawler.archive.surt import surt
 from aahcrawler.exchange import Exchange
-from aahcrawler.layout import ARCHIVE, INDEXES, WARC
+from aahcrawler.layout import ARCHIVE
+from aahcrawler.replay.capture_lookup import CaptureLookup, NoIndexError, moment_of
 
 LARGEST: Final = 8 << 20
 """Bytes of a record that are read at most."""
 _BESIDE: Final = 4
 _HEAD: Final = 16 << 10
-_CANDIDATES: Final = 200
+_CRAWLS: Final = 64
 _UNSEEN: Final = dict.fromkeys((*range(9), 11, 12, *range(14, 32), *range(127, 160)), "�")
 
 
 class RecordShown(BaseModel):
     """A WARC record: its type, where its gzip member begins in which file, and how many bytes of it there are.
 
-    ``size`` is None where that is not known, as of a large one. ``fields`` are names and values of its header, ``http``
+    ``size`` is None where that is not known. ``fields`` are names and values of its header, ``http``
     the head of the HTTP message in it; both may hold anything that a server sent, control characters apart.
     """
 
@@ -55,7 +55,7 @@ class CapturePlace:
 
 def records_of(crawl: Path, wanted: CapturePlace) -> tuple[RecordShown, ...]:
     """Return the answer of a capture and the records that belong to it; none where the archive does not have them."""
-    for place in _places(crawl / INDEXES, wanted):
+    for place in _places(crawl, wanted):
         with _opened(crawl, place.file) as file:
             if file is None:
                 continue
@@ -70,7 +70,7 @@ def records_of(crawl: Path, wanted: CapturePlace) -> tuple[RecordShown, ...]:
 
 def exchange_of(crawl: Path, wanted: CapturePlace) -> Exchange | None:
     """Return the answer of a capture, at most 8 MiB of it, None where the archive does not have it."""
-    for place in _places(crawl / INDEXES, wanted):
+    for place in _places(crawl, wanted):
         with _opened(crawl, place.file) as file:
             if file is None:
                 continue
@@ -100,8 +100,11 @@ def _beside(file: BinaryIO, place: Place, answer: str) -> Iterator[RecordShown]:
             record = Record(member)
             if count == _BESIDE or record.header.get("WARC-Concurrent-To").strip("<>") != answer:
                 return
-            yield _shown(record, place.file, None)
-    except (RecordError, OSError):
+            shown = _shown(record, place.file, None)
+            while member.read():
+                pass
+            yield shown.model_copy(update={"size": member.end - member.offset})
+    except (RecordError, MemberError, OSError):
         return
 
 
@@ -139,48 +142,15 @@ def _opened(crawl: Path, name: str) -> Iterator[BinaryIO | None]:
         yield file
 
 
-def _places(indexes: Path, wanted: CapturePlace) -> Iterator[Place]:
-    """Yield the places that the indexes name for a URL and a second."""
-    moment = datetime.fromisoformat(wanted.fetched_at).astimezone(UTC)
-    key = f"{surt(wanted.url)} {moment:%Y%m%d%H%M%S} ".encode("ascii", "replace")
-    for pattern, search in ((f"*.{WARC}{LINES}", _anywhere), (f"*{SORTED}", _sorted)):
-        for path in sorted(indexes.glob(pattern)):
-            try:
-                with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
-                    found = [place_of(line) for line in search(text, key)]
-            except (OSError, ValueError):  # It is empty, or was taken into another one meanwhile.
-                continue
-            yield from (place for place in found if place is not None)
+def _places(crawl: Path, wanted: CapturePlace) -> Iterator[Place]:
+    """Yield the places that the index names for a URL and a second."""
+    moment = moment_of(datetime.fromisoformat(wanted.fetched_at))
+    with suppress(NoIndexError):
+        found = _lookup(crawl).nearest(wanted.url, moment)
+        yield from (each.place for each in found if each.moment == moment)
 
 
-def _anywhere(text: mmap.mmap, key: bytes) -> Iterator[bytes]:
-    """Yield the lines with a key, in any order."""
-    begin = 0 if text[: len(key)] == key else text.find(b"\n" + key) + 1
-    for _ in range(_CANDIDATES):
-        if text[begin : begin + len(key)] != key:
-            return
-        end = text.find(b"\n", begin)
-        if end < 0:
-            return
-        yield text[begin:end]
-        begin = text.find(b"\n" + key, end) + 1
-        if not begin:
-            return
-
-
-def _sorted(text: mmap.mmap, key: bytes) -> Iterator[bytes]:
-    """Yield the lines with a key, of lines in the order of their bytes."""
-    low, high = 0, len(text)
-    while low < high:
-        middle = text.rfind(b"\n", low, (low + high) // 2) + 1 or low
-        end = text.find(b"\n", middle) + 1 or len(text)
-        if text[middle:end] < key:
-            low = end
-        else:
-            high = middle
-    for _ in range(_CANDIDATES):
-        end = text.find(b"\n", low)
-        if end < 0 or text[low : low + len(key)] != key:
-            return
-        yield text[low:end]
-        low = end + 1
+@lru_cache(_CRAWLS)
+def _lookup(crawl: Path) -> CaptureLookup:
+    """Return the lookup of a crawl, which keeps in memory what it has read of files that are being written."""
+    return CaptureLookup(crawl)

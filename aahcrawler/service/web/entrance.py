@@ -10,7 +10,7 @@ from fastapi.requests import HTTPConnection
 from fastapi.security import HTTPBearer
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from aahcrawler.service.web.access import is_loopback
+from aahcrawler.listening import is_loopback
 from aahcrawler.service.web.problems import (
     BAD_TYPE,
     CROSS_ORIGIN,

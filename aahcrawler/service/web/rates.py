@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from aahcrawler.service.web.problems import TOO_MANY, ProblemError
 
+_BURST = 4
+"""Seconds after which a caller who rests may ask as often at once as in that time."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rate:
@@ -26,7 +29,11 @@ class Rates:
     @classmethod
     def of(cls, sustained: float) -> "Rates":
         """Return the rates with so many requests a second, bursts and posts in the usual proportion."""
-        return cls(Rate(sustained, round(4 * sustained)), Rate(20 * sustained, round(80 * sustained)))
+        return cls(_rate(sustained), _rate(20 * sustained))
+
+
+def _rate(sustained: float) -> Rate:
+    return Rate(sustained, max(1, round(_BURST * sustained)))
 
 
 UNLIMITED = Rates.of(0)

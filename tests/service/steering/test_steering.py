@@ -16,12 +16,22 @@ from aahcrawler.frontier.redis.frontier import RedisFrontier
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
 from aahcrawler.service.catalog.url_admission import Admission
-from aahcrawler.service.steering.jobs import KEPT_SECONDS, MOST_JOBS, Jobs, JobShown, JobState, Progress, Task
+from aahcrawler.service.steering.jobs import (
+    KEPT_SECONDS,
+    MOST_JOBS,
+    UNDER_WAY,
+    Jobs,
+    JobShown,
+    JobState,
+    Progress,
+    Task,
+)
 from aahcrawler.service.steering.steering_log import note, read_acts
 from aahcrawler.service.web.problems import ProblemError
 from aahcrawler.service.web.rates import UNLIMITED
 from aahcrawler.service.web.roles import Caller, Role
 from aahcrawler.service.web.tokens import Named, Tokens
+from tests.crawl.crawling import until
 from tests.service.asking import JSON, Reply, Service, begun, running, serving
 
 ANNA, BEN = "anna's-secret-0123456789", "ben's-secret-0123456789"
@@ -207,7 +217,7 @@ def test_what_would_let_a_url_in_lets_it_in_and_no_other(
         told = service.get(f"/v1/crawls/test/admission?url={url}").json
         assert (told["admitted"], told["reason"]) == (False, reason)
     changed = begun(
-        tmp_path / "changed", scope={**scope, **{k.partition(".")[2]: v for k, v in told["changes"].items()}}
+        tmp_path / "changed", scope={**scope, **{k.removeprefix("scope."): v for k, v in told["changes"].items()}}
     )
     then = Admission(changed)
 
@@ -306,7 +316,8 @@ def test_jobs_wait_are_cancelled_and_are_forgotten(caplog: pytest.LogCaptureFixt
     with pytest.raises(ProblemError, match="no such job"):
         jobs.job("another", waiting.id)
     assert jobs.cancel("crawl", running_jobs[0].id).state is JobState.CANCELLED
-    ended = jobs.wait("crawl", waiting.id, 60)
+    until(lambda: jobs.job("crawl", waiting.id).state not in UNDER_WAY)
+    ended = jobs.job("crawl", waiting.id)
     assert (ended.state, ended.detail) == (JobState.FAILED, "a defect; the service's log says more")
     assert "a defect" in caplog.text
     now[0] = KEPT_SECONDS + 1

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -18,7 +19,10 @@ from aahcrawler.frontier.server.embedded import EmbeddedServer
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
 from aahcrawler.service.steering.crawl_process import running_process
+from aahcrawler.service.steering.machine_fields import refuse_machine_fields
+from aahcrawler.service.web.problems import ProblemError
 from aahcrawler.service.web.rates import UNLIMITED
+from online_analysis.icd import Icd
 from tests.crawl.crawling import running as command
 from tests.crawl.crawling import until
 from tests.crawl.site import Reply, Site, html, links
@@ -27,6 +31,7 @@ from tests.crawl.world import define
 from tests.service.asking import JSON, Service, begun, serving
 from tests.service.asking import Reply as Answer
 
+OPEN = "network: {allow_private: [127.0.0.0/8]}\n"
 DEFINITION = """\
 # The harbour, for the archive
 id: harbour
@@ -76,7 +81,7 @@ class World:
         job = self.done(method, path, said)
         while job["state"] in ("waiting", "running"):
             job = self.done("GET", f"/jobs/{job['id']}?wait=10")
-        assert job["state"] == "done", job
+        assert job["state"] == "done", job["detail"]
         return job["result"]
 
     def log(self) -> str:
@@ -127,6 +132,8 @@ def test_a_crawl_is_created_started_redefined_stopped_and_started_again(tmp_path
         refused = made.ask("POST", "/harbour/start")
         assert (refused.status, "--accept-changes" in refused.json["detail"]) == (422, True), refused.body
         assert refused.json["lines"]
+        at_rest = made.job("POST", "/exclusions/preview", {"rules": [{"kind": "pattern", "text": "/ads/"}]})
+        assert at_rest["blocked"]["number"] > 0, "its server is started for as long as it is looked at"
         again = made.done("POST", "/start", {"accept_changes": True})
         assert (again["state"], again["pid"] != pid) == ("running", True)
         made.done("POST", "/stop")
@@ -228,7 +235,48 @@ def test_a_crawl_that_was_created_is_there_before_it_starts(tmp_path: Path) -> N
         assert made.ask("PUT", "/harbour/weights", {"nonsense": 1}).status == 422
         assert made.ask("PUT", "/harbour/weights", {"": 1}).status == 400
         assert made.ask("PUT", "/harbour/scope", {"rules": [{"name": [None]}]}).status == 422
+        elsewhere = json.dumps({**json.loads(now["text"]), "output": "/somewhere/else"})
+        reply = made.ask("PUT", "/harbour/definition", {"text": elsewhere, "digest": now["digest"]})
+        assert (reply.status, "output" in reply.json["detail"]) == (409, True)
         assert made.done("GET", "/definition")["digest"] == now["digest"]
+
+
+def test_two_who_change_different_fields_at_once_are_both_right(tmp_path: Path) -> None:
+    with world(tmp_path) as made:
+        assert made.ask("POST", "", {"definition": DEFINITION.format(url=made.site.url)}).status == 201
+
+        def change(section: str, field: str) -> None:
+            for value in range(1, 11):
+                made.done("PUT", f"/{section}", {field: value})
+
+        wanted = (("limits", "pages"), ("limits", "pages_per_domain"), ("scope", "depth"), ("weights", "text"))
+        threads = [threading.Thread(target=change, args=each) for each in wanted]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        icd = Icd.load(made.folder / "definition.yaml")
+        assert (icd.limits.pages, icd.limits.pages_per_domain, icd.scope.depth) == (10, 10, 10)
+        assert icd.scoring.weights["text"] == 10
+        assert len(made.done("GET", "/steering")["acts"]) == 41
+        assert sorted(path.name for path in made.folder.iterdir()) == ["definition.yaml", "steering.jsonl"]
+
+
+def test_where_secrets_are_sent_is_not_changed_from_outside() -> None:
+    def defined(network: str) -> Icd:
+        return Icd.parse(f"{DEFINITION.format(url='http://a.test/')}{network}\n".replace(OPEN, "").encode())
+
+    before = defined("network: {headers: {a.test: {X-Key: {env: KEY}}}}")
+    refuse_machine_fields(before, before)
+    for other in (
+        "network: {headers: {b.test: {X-Key: {env: KEY}}}}",
+        "network: {headers: {a.test: {X-Key: {env: OTHER}}}}",
+        "network: {headers: {a.test: {X-Key: {env: KEY}}}, resolve: {a.test: '10.0.0.1:80'}}",
+        "network: {headers: {a.test: {X-Key: {env: KEY}}}, hosts: {a.test: {ca_file: /tmp/mine.pem}}}",
+    ):
+        with pytest.raises(ProblemError, match="this machine's own"):
+            refuse_machine_fields(defined(other), before)
+    refuse_machine_fields(defined("network: {resolve: {a.test: '10.0.0.1:80'}}"), defined("network: {}"))
 
 
 def test_a_crawl_that_somebody_started_is_stopped_as_by_ctrl_c(tmp_path: Path) -> None:

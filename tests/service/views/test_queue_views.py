@@ -8,7 +8,7 @@ import pytest
 
 from aahcrawler.event_index import EventQuery
 from aahcrawler.frontier.protocol import State
-from aahcrawler.layout import INDEXES, REFUSALS_INDEX, REFUSED
+from aahcrawler.layout import INDEXES, REFUSALS_INDEX, REFUSED, SCORES
 from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
 from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.views import queue_pages
@@ -21,6 +21,7 @@ from aahcrawler.service.views.score_histories import ScoreHistories
 from aahcrawler.service.views.site_pages import SiteQuery, site_page, sites_page
 from aahcrawler.service.views.url_story import url_story
 from aahcrawler.service.web.problems import ProblemError
+from tests.service.asking import begun
 from tests.service.views.folders import (
     BLOCKED,
     FAILED,
@@ -208,6 +209,34 @@ def test_events_are_found_the_newest_first(crawl: Crawl) -> None:
     for query, after in ((EventQuery("-x"), ""), (EventQuery(), "x")):
         with pytest.raises(ProblemError):
             events_page(crawl, query, after)
+
+
+def test_damage_is_told_without_the_paths_of_the_machine(tmp_path: Path) -> None:
+    folder = tmp_path / "crawl"
+    write_crawl(folder)
+    for log in (REFUSED, SCORES):
+        (path,) = (folder / log).iterdir()
+        path.write_bytes(b"x" * 100)
+    crawl = Catalog([folder]).crawls()[0]
+    for ask in (lambda: RefusedLinks(crawl).refused(RefusedQuery()), lambda: ScoreHistories().history(crawl, QUEUED)):
+        with pytest.raises(ProblemError) as problem:
+            ask()
+        assert problem.value.kind.name == "damaged"
+        assert str(tmp_path) not in problem.value.detail
+
+
+def test_a_crawl_that_has_written_nothing_yet_shows_nothing(tmp_path: Path) -> None:
+    begun(tmp_path)
+    crawl = Catalog([tmp_path]).crawls()[0]
+    assert events_page(crawl, EventQuery()).events == ()
+    assert RefusedLinks(crawl).refused(RefusedQuery()).coverage.is_whole
+    assert ScoreHistories().history(crawl, QUEUED).events == ()
+    assert seeds_page(crawl).seeds == ()
+    reach = Reach.of(Catalog([tmp_path]), None)
+    assert CrawlStates(reach).status(crawl).state == "unknown"
+    with pytest.raises(ProblemError):
+        queue_page(reach, crawl, QueueQuery())
+    reach.close()
 
 
 def test_a_crawl_at_rest_is_shown_by_what_it_said_last(reach: Reach, crawl: Crawl) -> None:

@@ -59,6 +59,10 @@ def test_records_are_found_while_they_are_written_and_afterwards(tmp_path: Path)
     for each in (*places, *twins):
         records = records_of(tmp_path, each)
         assert [record.type for record in records] == ["response", "request", "metadata"]
+        sizes = [record.size or 0 for record in records]
+        assert [record.offset for record in records[1:]] == [
+            record.offset + size for record, size in zip(records[:2], sizes[:2], strict=True)
+        ]
         assert dict(records[0].fields)["WARC-Record-ID"] == f"<{each.record}>"
     for each, body in zip(twins, (b"one", b"two"), strict=True):
         exchange = exchange_of(tmp_path, each)

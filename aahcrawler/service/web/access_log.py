@@ -1,8 +1,7 @@
-"""Says who can reach a host, and logs a line for each request."""
+"""Logs a line for each request."""
 
 import logging
 import time
-from ipaddress import ip_address
 
 from fastapi.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -10,17 +9,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 LONGEST_PATH = 2_000
 """Characters of a path that are logged: whoever asks may make it as long as a head."""
 access_log = logging.getLogger("aahcrawler.service.web.access")
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether only this machine can reach a host, by its spelling: names but localhost may lead anywhere."""
-    name = host.removeprefix("[").removesuffix("]")
-    if name.lower() == "localhost":
-        return True
-    try:
-        return ip_address(name).is_loopback
-    except ValueError:
-        return False
 
 
 class AccessLog:

@@ -1,0 +1,36 @@
+"""Where servers of this project listen."""
+
+import socket
+from ipaddress import ip_address
+
+_BACKLOG = 128
+
+
+def listener(address: str, port: int) -> socket.socket:
+    """Return a socket that listens on an IP address; port 0 takes a free one. Raise ``OSError`` where it cannot.
+
+    Its protocol is named: asyncio then sends what it has at once (TCP_NODELAY), where 40 ms would pass otherwise.
+    """
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family is socket.AF_INET6:
+            bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        bound.bind((address, port))
+        bound.listen(_BACKLOG)
+    except OSError:
+        bound.close()
+        raise
+    return bound
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine can reach a host, by its spelling: names but localhost may lead anywhere."""
+    name = host.removeprefix("[").removesuffix("]")
+    if name.lower() == "localhost":
+        return True
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return False

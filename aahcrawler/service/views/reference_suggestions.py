@@ -1,0 +1,88 @@
+"""What an archived crawl suggests for a definition: the words, names and sites of its relevant pages."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from itertools import islice
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict
+
+from aahcrawler.archive.folders import ArchiveError
+from aahcrawler.objects.reader import ReadError
+from aahcrawler.segments import SegmentError
+from aahcrawler.service.catalog.crawl_catalog import Crawl
+from aahcrawler.service.views.page_indexes import NO_FOLDER
+from aahcrawler.service.web.problems import UNAVAILABLE, ProblemError
+from aahcrawler.urls import canonicalize
+from knowledge_base.file_selection import named_folders
+from knowledge_base.loader import LoadError
+from offline.refinement.crawl_suggestions import suggestions_of
+from offline.refinement.proposals import propose
+from offline.refinement.reference_pages import ReferencePage, RefinementError, reference_pages, topic_of
+from offline.rereading import Reader, RereadError
+from online_analysis.icd import Icd
+from online_analysis.suggestions import Suggested
+
+MOST_PAGES: Final = 1_000
+"""Pages that are read: each is understood anew."""
+_KNOWLEDGE_BASE: Final = "AAH_KNOWLEDGE_BASE"
+_TROUBLE = (ArchiveError, LoadError, ReadError, RefinementError, RereadError, SegmentError)
+
+
+class SuggestedValue(BaseModel):
+    """A value with the number of relevant pages that have it; ``snippet`` is the URL of the best of them."""
+
+    model_config = ConfigDict(frozen=True)
+
+    value: str
+    count: int
+    snippet: str
+    note: str
+
+
+class ReferenceSuggestions(BaseModel):
+    """What a crawl suggests, the weightiest first, after so many of its ``pages``, ``relevant`` ones among them."""
+
+    model_config = ConfigDict(frozen=True)
+
+    pages: int
+    relevant: int
+    keywords: tuple[SuggestedValue, ...]
+    entities: tuple[SuggestedValue, ...]
+    seeds: tuple[SuggestedValue, ...]
+    outcome: str
+
+
+def reference_suggestions(crawl: Crawl, icd: Icd, advance: Callable[[], None]) -> ReferenceSuggestions:
+    """Return what a crawl suggests for a definition; ``advance`` is called with each page. Raise ``ProblemError``."""
+    if crawl.folder is None:
+        raise ProblemError(NO_FOLDER, "this machine has none of the crawl's folder")
+
+    def counted(pages: Iterator[ReferencePage]) -> Iterator[ReferencePage]:
+        for page in islice(pages, MOST_PAGES):
+            advance()
+            yield page
+
+    try:
+        topic = topic_of(icd, crawl.folder)
+        seeds = frozenset(canonicalize(seed) or seed for seed in icd.seeds)
+        with closing(Reader.of(crawl.folder, named_folders(os.environ.get(_KNOWLEDGE_BASE, "")))) as reader:
+            proposals = propose(icd, topic, seeds, counted(reference_pages(crawl.folder, topic, reader)))
+    except _TROUBLE as error:
+        raise ProblemError(UNAVAILABLE, f"{crawl.id} cannot be read as a reference: {error}") from error
+    found = suggestions_of(proposals)
+    return ReferenceSuggestions(
+        pages=proposals.pages,
+        relevant=proposals.relevant,
+        keywords=_shown(found.keywords),
+        entities=_shown(found.entities),
+        seeds=_shown(found.seeds),
+        outcome=proposals.outcome.value if proposals.are_none else "",
+    )
+
+
+def _shown(found: Sequence[Suggested]) -> tuple[SuggestedValue, ...]:
+    return tuple(
+        SuggestedValue(value=each.value, count=each.count, snippet=each.snippet, note=each.note) for each in found
+    )
