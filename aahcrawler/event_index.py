@@ -85,7 +85,8 @@ def match_expression(text: str) -> str:
     '("timeout" OR "refused")'
     """
     wanted, unwanted, joint = "", [], " AND "
-    for term in _TERM.findall(text):
+    # SQLite takes the text of an expression to end at a NUL.
+    for term in _TERM.findall(text.replace("\0", " ")):
         if term == "OR":
             joint = " OR "
             continue

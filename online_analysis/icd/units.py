@@ -16,7 +16,9 @@ _BYTES = {
     "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12,
     "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40,
 }  # fmt: skip
-_AMOUNT = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)\s*([a-zA-Z]{0,20})\s*")
+# Digits and spaces are read in one way alone: texts that nearly match would take very long otherwise.
+_AMOUNT = re.compile(r"([0-9]{1,15}(?![0-9])(?:\.[0-9]{1,9}(?![0-9]))?)(?:\s*([a-zA-Z]{1,20}))?\s*")
+_LONGEST_TEXT = 200
 LONGEST = timedelta(days=36_500)
 LARGEST = 10**18
 
@@ -92,7 +94,7 @@ def _amounts(text: str, units: dict[str, int] | dict[str, float], *, default: st
     stripped = text.strip()
     if stripped.startswith("-"):
         raise ValueError("is negative")
-    if not re.fullmatch(rf"(?:{_AMOUNT.pattern}){{1,6}}", stripped):
+    if len(stripped) > _LONGEST_TEXT or not re.fullmatch(rf"(?:{_AMOUNT.pattern}){{1,6}}", stripped):
         raise ValueError(what)
     amounts = []
     for number, unit in _AMOUNT.findall(stripped):

@@ -1,3 +1,4 @@
+import time
 from datetime import timedelta
 from pathlib import Path
 
@@ -200,6 +201,15 @@ json_like = st.recursive(
 def test_no_value_of_a_field_raises_anything_but_mistakes(field: str, value: object) -> None:
     parse_or_refuse(SMALLEST.encode() + yaml.safe_dump({field: value}).encode())
     parse_or_refuse(yaml.safe_dump({**yaml.safe_load(SMALLEST), field: value}).encode())
+
+
+@pytest.mark.parametrize("text", ["9" * 200, "9" * 300 + " GB", "1" + " " * 100_000 + "!", "1 a" * 60 + "!", "1.5.5"])
+def test_what_is_nearly_an_amount_is_refused_at_once(text: str) -> None:
+    began = time.process_time()
+    for parse in (parse_duration, parse_size):
+        with pytest.raises(ValueError, match="is no "):
+            parse(text)
+    assert time.process_time() - began < 0.2
 
 
 @given(st.integers(0, 36_500 * 86_400 * 1000))

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 import socket
 import time
 from contextlib import ExitStack
@@ -12,6 +13,7 @@ import pytest
 
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
+from aahcrawler.service.web.access_log import LONGEST_PATH
 from aahcrawler.service.web.unfinished_heads import HEAD_BYTES, UnfinishedHeads, most_connections
 from tests.crawl.crawling import until
 from tests.service.asking import Service, serving
@@ -130,3 +132,50 @@ def test_nobody_can_say_to_be_somebody_else(settings: ServiceSettings, caplog: p
     assert "6.6.6.6" not in caplog.text
     assert "\x1b" not in caplog.text
     assert '127.0.0.1 "GET /health" 200' in caplog.text
+
+
+def test_what_is_asked_is_logged_in_one_line_of_bounded_length(
+    settings: ServiceSettings, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO), serving(settings) as service:
+        service.get("/health?%0a%1b%5b31m")
+        service.get(f"/health?{'x' * 50_000}")
+        service.ask("GET", "/v1/crawls", Authorization="Bearer not-a-token-at-all")
+        exchanged(service, b"GET /health\x1b[31m HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        until(lambda: "/v1/crawls" in caplog.text)
+    lines = [record.getMessage() for record in caplog.records if record.name.endswith("access")]
+    assert lines[0].startswith('127.0.0.1 "GET /health?%0a%1b%5b31m" 200')
+    assert all(len(line) < LONGEST_PATH + 100 for line in lines)
+    assert "not-a-token" not in caplog.text
+    assert "\x1b" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"POST /v1/crawls HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\nContent-Length: 30\r\n\r\n",
+        b"GET /health HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n",
+        b"GET /health HTTP/1.1\r\nHost: localhost\r\nX : y\r\n\r\n",
+        b"GET /health HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
+        b"GET /health HTTP/1.1\r\nHost: localhost\r\nContent-Length: +5\r\n\r\n",
+    ],
+)
+def test_heads_that_can_be_read_in_two_ways_are_refused(settings: ServiceSettings, head: bytes) -> None:
+    with serving(settings) as service:
+        answer = exchanged(service, head)
+    assert re.match(rb"HTTP/1\.1 (400|501)", answer), answer
+    assert answer.count(b"HTTP/1.1") == 1
+
+
+def test_no_path_leads_out_of_the_crawls(settings: ServiceSettings) -> None:
+    with serving(settings) as service:
+        for path in (
+            "..%2f..%2fetc%2fpasswd",
+            "%2e%2e/pages",
+            "%252e%252e/queue",
+            "none%00/log",
+            ".",
+            "..",
+            "a%5c..%5cb",
+        ):
+            assert service.get(f"/v1/crawls/{path}").status in (404, 307), path

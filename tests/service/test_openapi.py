@@ -20,8 +20,10 @@ from schemathesis.specs.openapi.definitions import OPENAPI_31
 
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
+from aahcrawler.service.steering.crawl_process import running_process
 from aahcrawler.service.web.rates import UNLIMITED
 from aahcrawler.service.web.tokens import Tokens
+from aahcrawler.service_client import ServiceClient
 from benchmarks import cockpit_crawl
 from benchmarks.cockpit_pages import Shape
 from tests.crawl.crawling import PROJECT, until
@@ -41,7 +43,7 @@ RULES = [
     {"kind": "prefix", "text": "http://thread0.varhaven0.example/archive/"},
     {"kind": "url", "text": "http://thread0.varhaven0.example/archive/1"},
 ]
-BODIES = {
+BODIES: Mapping[str, Sequence[Any]] = {
     "RuleAsked": RULES,
     "LimitsAsked": [{"pages": 5000}, {"pages": None, "time": "3 hours"}, {"bytes": "20 GB", "pages_per_domain": 4000}],
     "WeightsAsked": [{"text": 1}, {"url": 0.5, "text": None}],
@@ -109,6 +111,7 @@ def endless(path: str) -> Reply:
 class World:
     """A service, its OpenAPI document, and what there is in its crawls, by parameter."""
 
+    place: Path
     service: Service
     document: Any
     real: Real
@@ -127,9 +130,9 @@ def opened(place: Path) -> Iterator[World]:
         service = Service(
             stack.enter_context(serving(settings)).port, {"Authorization": f"Bearer {TOKEN}", "Content-Type": JSON}
         )
-        yield World(service, service.get("/openapi.json").json, found_in(service, site))
+        yield World(place, service, service.get("/openapi.json").json, found_in(service, site))
         service.ask("POST", f"/v1/crawls/{RUNS}/stop")
-        until(lambda: service.get(f"/v1/crawls/{RUNS}").json["state"] == "stopped")
+        until(lambda: running_process(place / RUNS) is None)
 
 
 @pytest.fixture(scope="module")
@@ -206,6 +209,7 @@ def with_bodies(document: Any, real: Real) -> Any:
 
 def ask(folder: Path, world: World, document: Any, configuration: str, *options: str) -> None:
     """Have schemathesis ask. Fail with what it found."""
+    until(lambda: all(world.service.get(f"/v1/crawls/{crawl}/queue").status == 200 for crawl in (RUNS, RESTS)))
     (folder / "openapi.json").write_text(json.dumps(document), "utf-8")
     (folder / "schemathesis.toml").write_text(configuration, "utf-8")
     program = [str(Path(sys.executable).with_name("schemathesis")), "--config-file", "schemathesis.toml"]
@@ -228,8 +232,37 @@ def test_the_document_is_valid(world: World) -> None:
 def test_what_there_is_is_found_as_the_document_says(world: World, tmp_path: Path) -> None:
     real = with_bodies(narrowed(world.document, world.real), world.real)
     ask(
-        tmp_path, world, real, CONFIGURATION, "--mode=positive", "--max-examples=2", f"--exclude-path-regex={PROCESSES}"
+        tmp_path,
+        world,
+        real,
+        CONFIGURATION,
+        "--mode=positive",
+        "--phases=examples,coverage",
+        f"--exclude-path-regex={PROCESSES}",
     )
+
+
+def test_each_call_of_the_client_is_answered(world: World) -> None:
+    client = ServiceClient(f"http://127.0.0.1:{world.service.port}", TOKEN)
+    assert {crawl.id for crawl in client.crawls()} >= {RUNS, RESTS}
+    assert {page["record"] for page in client.pages(RESTS, limit=7)} >= set(world.real["record"])
+    assert next(client.objects(RESTS, words="flood"))["iri"]
+    event = next(client.events(RUNS))
+    assert (event.name, event.data["id"]) == ("status", RUNS)
+    url = f"{world.real['url'][-1]}/posted"
+    assert client.post(RUNS, [{"url": url, "score": 0.5}])[0]["outcome"] == "accepted"
+    assert client.url_state(RUNS, url)["url"] == url
+    assert client.change_limits(RUNS, preview=True, pages=6000)["applied"] is False
+    assert client.change_limits(RUNS, pages=6000)["fields"][0]["after"] == "6000"
+    assert client.change_weights(RUNS, preview=True, text=2.0)["after"] is not None
+    assert client.change_weights(RUNS, text=2.0)["applied"] is True
+    assert "blocked" in client.change_scope(RUNS, preview=True, deny=["/nowhere/"])
+    assert client.change_scope(RUNS, deny=["/nowhere/"])["applied"] is True
+    assert client.create({**BODIES["DefinitionAsked"][1]["definition"], "id": "by-client"})
+    assert client.stop(RUNS)["asked"] is True
+    until(lambda: running_process(world.place / RUNS) is None)
+    assert client.start(RUNS, accept_changes=True)["state"] in ("running", "starting")
+    assert {"start", "stop", "scope"} <= {act["act"] for act in client.steering(RUNS)}
 
 
 def test_crawls_are_stopped_and_started_as_the_document_says(world: World, tmp_path: Path) -> None:

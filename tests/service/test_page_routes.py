@@ -262,6 +262,7 @@ def test_the_course_and_the_counts_of_a_crawl_are_told(service: Service, made: P
         ("pages/%3Cscript%3E", 400, "invalid-request"),
         ("captures/difference?before=x&after=y", 404, "unknown-capture"),
         ("objects?words=-a", 400, "invalid-search"),
+        ("objects?words=%00", 400, "invalid-search"),
         ("objects?lacking=iri", 400, "invalid-request"),
         ("objects/versions?iri=urn:none", 404, "unknown-object"),
         ("sparql?query=ASK%7B%7D", 409, "not-loaded"),

@@ -1,11 +1,14 @@
 """Routes for those who follow crawls: events as they happen (server-sent events), and numbers for Prometheus."""
 
+import asyncio
+import logging
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Response
 from fastapi.requests import HTTPConnection
 from fastapi.responses import StreamingResponse
+from starlette.types import Message, Send
 
 from aahcrawler.service.api.problem_responses import problem_responses
 from aahcrawler.service.catalog.reach import Reach
@@ -18,6 +21,7 @@ from aahcrawler.service.web.roles import Role, checked
 from aahcrawler.service.web.tokens import Tokens
 
 EVENT_STREAM = "text/event-stream"
+_logger = logging.getLogger(__name__)
 _AGAIN = 3000
 """Milliseconds after which a client that was cut off asks again."""
 _UNBUFFERED = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -40,13 +44,31 @@ _STREAM: dict[str, Any] = {
 }
 
 
+class EventResponse(StreamingResponse):
+    """A stream that is given up where its client takes nothing for so many seconds: it would keep others out."""
+
+    taken_within = 60.0
+
+    async def stream_response(self, send: Send) -> None:
+        """Send the stream as long as it is taken."""
+
+        async def in_time(message: Message) -> None:
+            async with asyncio.timeout(self.taken_within):
+                await send(message)
+
+        try:
+            await super().stream_response(in_time)
+        except TimeoutError:
+            _logger.info("a stream is given up, whose client has taken nothing for %g seconds", self.taken_within)
+
+
 def live_routes(feed: LiveFeed) -> APIRouter:
     """Return the route for live events, below one crawl."""
     router = APIRouter(prefix="/crawls/{crawl}", tags=["live"])
 
     @router.get(
         "/events",
-        response_class=StreamingResponse,
+        response_class=EventResponse,
         responses={200: {"content": _STREAM}, **problem_responses(NO_CRAWL, TOO_MANY_STREAMS)},
     )
     async def follow(
@@ -54,11 +76,11 @@ def live_routes(feed: LiveFeed) -> APIRouter:
         last_event_id: Annotated[
             str, Header(max_length=40, description="The `id` of the last event that was seen: its log is gone on with.")
         ] = "",
-    ) -> StreamingResponse:
+    ) -> EventResponse:
         """Follow a crawl: `status` (as `GET /v1/crawls/{crawl}`) when it changes, `log` with new lines of its log."""
         await feed.check(crawl)
         stream = _written(feed.events(crawl, last_event_id))
-        return StreamingResponse(stream, media_type=EVENT_STREAM, headers=_UNBUFFERED)
+        return EventResponse(stream, media_type=EVENT_STREAM, headers=_UNBUFFERED)
 
     return router
 

@@ -124,7 +124,7 @@ class LiveFeed:
         channel = self._channels.setdefault(name, _Channel(name))
         listener: asyncio.Queue[LiveEvent | None] = asyncio.Queue(_WAITING)
         channel.listeners.add(listener)
-        if channel.reader is None:
+        if channel.reader is None or channel.reader.done():
             channel.reader = asyncio.create_task(self._follow(channel))
         try:
             if channel.status is not None:

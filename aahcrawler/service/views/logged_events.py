@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict
 from aahcrawler.event_index import EventIndex, EventQuery, EventSearchError
 from aahcrawler.layout import FORMER, LOG
 from aahcrawler.service.catalog.crawl_catalog import Crawl
+from aahcrawler.service.views.list_place import list_place
 from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
 
 MOST: Final = 500
@@ -47,7 +48,7 @@ def events_page(crawl: Crawl, query: EventQuery, after: str = "", most: int = 10
         return EventsPage(events=(), unread=0)
     try:
         with EventIndex(crawl.folder, INDEXED_SECONDS) as index:
-            found, further = index.newest(query, most, int(after or 0))
+            found, further = index.newest(query, most, list_place(after))
             unread = index.left
     except EventSearchError as error:
         raise ProblemError(BAD_SEARCH, str(error)) from error

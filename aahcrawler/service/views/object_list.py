@@ -179,5 +179,5 @@ def _expression(words: str, kind: str) -> str:
         wanted = f"{{title author excerpt}} : ({match_expression(words)})"
     except EventSearchError as error:
         raise ProblemError(BAD_SEARCH, str(error)) from error
-    named = kind.replace('"', " ")
+    named = kind.replace('"', " ").replace("\0", " ")
     return f'{wanted} AND type : "{named}"' if any(map(str.isalnum, named)) else wanted

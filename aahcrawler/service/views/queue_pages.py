@@ -15,6 +15,7 @@ from aahcrawler.frontier.protocol import Offer, State
 from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.views.list_place import list_place
 from aahcrawler.service.views.refused_links import RefusedLinks, RefusedQuery
 from aahcrawler.service.views.worded_reasons import Reason, worded
 from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
@@ -241,7 +242,7 @@ def _number_queued(frontier: RedisControl, site: str) -> int:
 
 
 def _skipped(query: QueueQuery) -> tuple[int, int]:
-    start = int(query.after or 0)
+    start = list_place(query.after)
     if not 0 <= start <= _MOST_SKIPPED:
         raise ValueError(query.after)
     return start, start + query.most

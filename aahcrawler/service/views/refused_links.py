@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict
 from aahcrawler.layout import INDEXES, REFUSALS_INDEX, REFUSED
 from aahcrawler.segments import DamageError
 from aahcrawler.service.catalog.crawl_catalog import Crawl
+from aahcrawler.service.views.list_place import list_place
 from aahcrawler.service.views.refusals_index import FAILED, LINKS, RefusalsIndex, Row, Wanted, opened
 from aahcrawler.service.views.worded_reasons import CountedReason, Reason, counted, worded, worded_error
 from aahcrawler.service.web.problems import BAD_SEARCH, DAMAGED, UNAVAILABLE, ProblemError
@@ -145,7 +146,7 @@ class RefusedLinks:
 
 def _wanted(query: RefusedQuery) -> Wanted:
     try:
-        return Wanted(query.reason, query.site, query.text, int(query.after or 0), query.most)
+        return Wanted(query.reason, query.site, query.text, list_place(query.after), query.most)
     except ValueError:
         raise ProblemError(BAD_SEARCH, "`after` is not where a page of this listing ended; leave it out") from None
 

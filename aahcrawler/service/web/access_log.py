@@ -6,6 +6,8 @@ import time
 from fastapi.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+LONGEST_PATH = 2_000
+"""Characters of a path that are logged: whoever asks may make it as long as a head."""
 access_log = logging.getLogger("aahcrawler.service.web.access")
 
 
@@ -36,6 +38,8 @@ class AccessLog:
             asked = scope.get("raw_path", b"").decode("latin-1")
             query = scope["query_string"].decode("latin-1")
             path = f"{asked}?{query}" if query else asked
+            if len(path) > LONGEST_PATH:
+                path = f"{path[:LONGEST_PATH]}..."
             spent = (time.perf_counter() - began) * 1000
             caller = getattr(HTTPConnection(scope).state, "caller", None)
             who = f" for {caller.name}" if caller is not None else ""
