@@ -27,7 +27,7 @@ class Section(StrEnum):
 
 
 _PREFIX: Final = {Section.LIMITS: "limits", Section.WEIGHTS: "scoring.weights", Section.SCOPE: "scope"}
-_AT_REST = "the crawl goes by it when it is started with accept_changes"
+_AT_REST = "the crawl goes by it when it is started again (accept_changes)"
 
 
 class FieldChanged(BaseModel):

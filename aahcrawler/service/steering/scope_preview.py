@@ -115,13 +115,17 @@ def _judge(status: UrlStatus, scope: Scope, blocked: _Tally, returned: _Tally) -
 
 
 def _offered(crawl: Crawl, scope: Scope, progress: Progress) -> _Tally:
-    """Count the links that were refused for their scope and are wanted now, each URL once."""
-    found, seen = _Tally(), set[str]()
+    """Count the links that the present scope refuses and the changed one does not, each URL once.
+
+    Others were refused for what they are, as links of traps, which no scope changes.
+    """
+    found, seen, present = _Tally(), set[str](), Scope(crawl.icd)
     assert crawl.folder is not None  # noqa: S101 - asked for by whoever calls
     for refused in islice(read(crawl.folder / REFUSED, crawl.number), MOST_REFUSED):
         progress.advance()
         offer = refused.offer
-        if offer.url not in seen and scope.admit(offer, refused.language) is None:
+        is_refused = present.admit(offer, refused.language) is not None
+        if is_refused and offer.url not in seen and scope.admit(offer, refused.language) is None:
             seen.add(offer.url)
             found.take(offer.url)
     return found
