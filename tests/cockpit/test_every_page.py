@@ -132,6 +132,12 @@ def test_pages_that_links_and_searches_lead_to(chromium: Browser, shown: Cockpit
         assert every - walk.looked_at - PARTS == {"/sign-in"}
 
 
+def test_on_a_narrow_screen_the_tab_that_is_open_is_in_sight(chromium: Browser, shown: Cockpit) -> None:
+    with visiting(chromium, shown, viewport={"width": NARROW, "height": 800}) as visit:
+        for path in ("", "/log"):
+            expect(visit.goto(f"{HERE}{path}").locator(".tabs [aria-current]")).to_be_in_viewport(ratio=0.9)
+
+
 def test_pages_that_acts_lead_to(chromium: Browser, shown: Cockpit) -> None:
     with visiting(chromium, shown) as visit:
         walk = Walk(visit)

@@ -157,11 +157,12 @@ def address(*parts: str, **query: object) -> str:
 
 
 def said_of(problem: ProblemError) -> Said:
-    """Return why something could not be done, with each mistake on a line."""
-    mistakes = (
+    """Return why something could not be done, or each mistake on a line where those say it."""
+    mistakes = tuple(
         f"line {each.line}, {each.field or 'text'}: {each.problem}; {each.advice}" for each in problem.mistakes or ()
     )
-    return Said(f"{problem.kind.title}: {problem.detail}", "bad", (*mistakes, *(problem.lines or ())))
+    title = problem.kind.title
+    return Said(title if mistakes else f"{title}: {problem.detail}", "bad", (*mistakes, *(problem.lines or ())))
 
 
 def then(session: Session, path: str, said: Said | None = None) -> Response:

@@ -84,6 +84,8 @@
   document.querySelectorAll("[data-live]").forEach(live);
   document.querySelectorAll("form[data-check]").forEach(check);
   document.querySelectorAll("[data-again]").forEach(again);
+  // On a narrow screen the tabs are wider than the window.
+  document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
   // After an act, say what came of it.
   if (main()?.querySelector(".note[role=status]")) main().focus({ preventScroll: true });
 })();
