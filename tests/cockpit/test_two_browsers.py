@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.cockpit.cockpit_browser import Cockpit, told, visiting
 from tests.cockpit.shown_crawl import CRAWL, HOSTILE
@@ -11,6 +11,11 @@ from tests.cockpit.shown_crawl import CRAWL, HOSTILE
 pytestmark = pytest.mark.slow
 
 HERE = f"/crawls/{CRAWL}"
+
+
+def differences(page: Page) -> str:
+    """Return how what was typed differs from the definition as it is now."""
+    return page.get_by_label("Differences").inner_text()
 
 
 def test_who_changes_a_definition_second_is_told_and_loses_nothing(chromium: Browser, shown: Cockpit) -> None:
@@ -35,6 +40,10 @@ def test_who_changes_a_definition_second_is_told_and_loses_nothing(chromium: Bro
         log = first.goto(f"{HERE}/log").locator("section").first.inner_text()
         assert "operator" in log
         assert "The second archive" not in log
+
+        assert re.search(r"^\+operator: .?The second archive", differences(second.page), re.MULTILINE)
+        second.page.get_by_role("button", name="Save").click()
+        assert "The second archive" in told(second.page)
 
 
 def test_a_trap_is_excluded_and_let_in_again_without_scripts(chromium: Browser, shown: Cockpit) -> None:

@@ -1,5 +1,6 @@
 """Pages on which a definition is begun, written as a form beside its text, tried, saved, and started."""
 
+from difflib import unified_diff
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
@@ -126,8 +127,21 @@ class _Desk:
                 case "save" | "start" as action:
                     return self._saved(session, draft, crawl, digest, begin=action == "start")
         except ProblemError as problem:
-            session.said = said_of(problem)
-        return self._shown(session, draft, crawl, digest=digest)
+            # The mistakes of the text are on the page.
+            session.said = Said(said_of(problem).text, "bad") if draft.view().checked.mistakes else said_of(problem)
+        return self._shown(session, draft, crawl, **self._present(draft, crawl, digest))
+
+    def _present(self, draft: Draft, crawl: Crawl | None, digest: str) -> dict[str, object]:
+        """Return the digest of a crawl's definition as it is now, and how it differs where it is another one by now.
+
+        So whoever saves again writes over it knowingly.
+        """
+        if crawl is None:
+            return {"digest": digest}
+        now = self._helm.definitions.read(crawl)
+        before, after = now.text.splitlines(), draft.text.splitlines()
+        differences = unified_diff(before, after, "as it is", "as you have it", lineterm="", n=1)
+        return {"digest": now.digest, "differences": tuple(differences) if now.digest != digest else ()}
 
     def _references(self) -> list[str]:
         """Return the crawls that have something to suggest."""
@@ -156,7 +170,15 @@ class _Desk:
         return then(session, address("crawls", made.id), Said(f"{made.title or made.id}: {made.detail}"))
 
     def _shown(self, session: Session, draft: Draft, crawl: Crawl | None, **values: object) -> Response:
-        shown = {"digest": "", "trial": None, "suggestions": None, "seeds": None, "job": None, **values}
+        shown = {
+            "digest": "",
+            "trial": None,
+            "suggestions": None,
+            "seeds": None,
+            "job": None,
+            "differences": (),
+            **values,
+        }
         shown |= {"draft": draft, "view": draft.view(), "references": self._references()}
         if crawl is not None:
             return self._site.crawl_page(session, crawl, "definition", "definition.html", **shown)

@@ -14,6 +14,7 @@ from aahcrawler.service.views.site_pages import SiteOrder, SiteQuery, site_page,
 
 Text = Annotated[str, Query(max_length=2_000)]
 Word = Annotated[str, Query(max_length=300)]
+Score = Annotated[str, Query(pattern=r"^(\d{1,3}([.,]\d{0,6})?)?$")]
 STATES = (
     (State.QUEUED, "queued"),
     (State.LEASED, "being fetched"),
@@ -36,12 +37,12 @@ def routes(site: Site) -> APIRouter:
         text: Text = "",
         state: State = State.QUEUED,
         of_site: Annotated[str, Query(max_length=255, alias="site")] = "",
-        lowest: Annotated[str, Query(pattern=r"^(\d{1,3}(\.\d{0,6})?)?$")] = "",
-        highest: Annotated[str, Query(pattern=r"^(\d{1,3}(\.\d{0,6})?)?$")] = "",
+        lowest: Score = "",
+        highest: Score = "",
         after: Text = "",
     ) -> Response:
         found = site.crawl(crawl)
-        bounds = float(lowest) if lowest else -inf, float(highest) if highest else inf
+        bounds = _number(lowest, -inf), _number(highest, inf)
         listed = queue_page(reach, found, QueueQuery(state, of_site, text, *bounds, after))
         asked = {"text": text, "state": str(state), "site": of_site, "lowest": lowest, "highest": highest}
         more = address("crawls", crawl, "queue", **asked, after=listed.next) if listed.next else ""
@@ -72,3 +73,8 @@ def routes(site: Site) -> APIRouter:
         return site.crawl_page(session, found, "sites", "site.html", shown=shown, rule=rule)
 
     return router
+
+
+def _number(typed: str, default: float) -> float:
+    """Return a number as people type it, with a point or a comma."""
+    return float(typed.replace(",", ".")) if typed else default
