@@ -106,7 +106,7 @@ def five_lines(
             f"{counts.refused.get('spam', 0)} spam links, {robots} URLs that robots.txt forbids."
         ),
         f"Strayed    into the endless calendar {trapped} times, into sites about something else for {strayed} pages.",
-        f"Open       {folder / 'report.html'}, or look at all of it in a browser: {_typed()} cockpit {folder}",
+        f"Open       {folder / 'report.html'} or, with all the rest: {_typed()} cockpit {folder}",
     ]
 
 

@@ -105,7 +105,7 @@ def test_scrapy_crawls_the_same(world: Site, crawl: Path, tmp_path: Path) -> Non
 
 def test_the_folder_holds_what_the_readme_says(crawl: Path) -> None:
     names = {path.name for path in crawl.iterdir() if not path.name.startswith(".")}
-    assert names == {*FOLDERS, "crawl.json", "crawl.log", "report.html", "icd.json"}
+    assert names == {*FOLDERS, "crawl.json", "crawl.log", "report.html", "icd.json", "started.json"}
     assert_whole(crawl)
     for line in (crawl / "crawl.log").read_text("utf-8").splitlines():
         time, severity, subsystem, _ = line.split(" ", 3)
