@@ -17,6 +17,7 @@ from aahcrawler.report.chart import Axis, Line, line_chart
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.site import Reading, Site
 from aahcrawler.service.instruments import Instruments
+from aahcrawler.service.steering.redefining import is_running
 from aahcrawler.service.views.crawl_course import CoursePoint, CrawlCourse, crawl_course, page_counts
 from aahcrawler.service.views.crawl_findings import repairs_of, seeds_page, traps_of
 from aahcrawler.service.views.crawl_summary import read_summary
@@ -29,6 +30,7 @@ from aahcrawler.service.web.problems import TOO_MANY, ProblemError
 
 PARTS: Final[Mapping[str, float]] = {"now": 2.0, "newest": 6.0, "sites": 10.0, "course": 20.0, "found": 20.0}
 """The parts of the page, and after how many seconds each is made anew."""
+_STATE: Final = "now"
 MOST_STREAMS: Final = 50
 """Pages that are kept up at once; others show what was there when they were loaded."""
 _BEAT: Final = 2.0
@@ -54,7 +56,7 @@ def routes(site: Site) -> APIRouter:
     @router.get("/live")
     async def follow(_session: Reading, crawl: str, request: Request) -> Response:
         nonlocal streams
-        found = await to_thread.run_sync(site.crawl, crawl)
+        await to_thread.run_sync(site.crawl, crawl)
         if streams >= MOST_STREAMS:
             raise ProblemError(TOO_MANY, "too many pages are kept up at once; load the page again to see it as it is")
 
@@ -62,7 +64,7 @@ def routes(site: Site) -> APIRouter:
             nonlocal streams
             streams += 1
             try:
-                async for event in events(parts, found, request):
+                async for event in events(parts, crawl, request):
                     yield event
             finally:
                 streams -= 1
@@ -72,19 +74,23 @@ def routes(site: Site) -> APIRouter:
     return router
 
 
-async def events(parts: "LiveParts", crawl: Crawl, request: Request) -> AsyncIterator[bytes]:
-    """Yield an event for each part that says something new, and a comment where nothing does, until nobody listens."""
+async def events(parts: "LiveParts", name: str, request: Request) -> AsyncIterator[bytes]:
+    """Yield each part of a crawl's page, and again when it says something else, until nobody listens.
+
+    Of a crawl at rest nothing but its state is looked at, until that changes.
+    """
     said: dict[str, str] = {}
     while not (parts.is_over or await request.is_disconnected()):
-        fresh = False
-        for name in PARTS:
-            html = await to_thread.run_sync(parts.part, crawl, name)
-            if name not in said or said[name] != html:
-                is_news, said[name] = name in said, html
-                if is_news:
-                    fresh = True
-                    yield f"event: part\ndata: {json.dumps({'id': name, 'html': html})}\n\n".encode()
-        if not fresh:
+        crawl, runs = await to_thread.run_sync(parts.looked_at, name)
+        changed = False
+        for part in PARTS:
+            if part != _STATE and part in said and not (runs or changed):
+                continue
+            html = await to_thread.run_sync(parts.part, crawl, part)
+            if said.get(part) != html:
+                said[part], changed = html, True
+                yield f"event: part\ndata: {json.dumps({'id': part, 'html': html})}\n\n".encode()
+        if not changed:
             yield b": nothing new\n\n"
         await asyncio.sleep(_BEAT)
     yield b"event: end\ndata: \n\n"
@@ -102,6 +108,11 @@ class LiveParts:
     def is_over(self) -> bool:
         """Whether the cockpit ends."""
         return self._site.instruments.live.is_over
+
+    def looked_at(self, name: str) -> tuple[Crawl, bool]:
+        """Return the crawl of an id as it is now, and whether it runs."""
+        crawl = self._site.crawl(name)
+        return crawl, is_running(crawl)
 
     def part(self, crawl: Crawl, name: str) -> str:
         """Return a part as it was made some seconds ago at most."""
@@ -137,7 +148,7 @@ def _sites(instruments: Instruments, crawl: Crawl) -> Mapping[str, object]:
 
 def _watched(instruments: Instruments, crawl: Crawl) -> AbstractContextManager[Asked]:
     """Lend the index of a crawl; to catch up with one that runs it takes its time, or it would take the crawl's."""
-    return instruments.indexes.asked(crawl, hurried=crawl.own_server() is None)
+    return instruments.indexes.asked(crawl, hurried=not is_running(crawl))
 
 
 def _newest(instruments: Instruments, crawl: Crawl) -> Mapping[str, object]:

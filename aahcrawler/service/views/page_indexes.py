@@ -30,6 +30,8 @@ _BREATH: Final = 0.002
 """Seconds between two steps, in which others get on."""
 _RESTS: Final = 199
 """How many times as long as a step takes an index rests after it where nobody is in a hurry."""
+_LITTLE: Final = 0.01
+"""Seconds of a step that found little to take in."""
 _logger = logging.getLogger(__name__)
 
 
@@ -217,10 +219,12 @@ class _Keeper:
                 return False
             began = time.thread_time()
             is_left = builder.step()
-            rest = (time.thread_time() - began) * _RESTS
+            spent = time.thread_time() - began
+            rest = spent * _RESTS
             self._rests_until = time.monotonic() + rest
-            if not is_left:
+            if not is_left or spent < _LITTLE:  # It has caught up with a crawl that goes on writing.
                 self._hurried.clear()
+            if not is_left:
                 return True
             time.sleep(_BREATH)
             if not self._closing.is_set():
