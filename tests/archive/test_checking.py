@@ -6,6 +6,7 @@ import hashlib
 import io
 import subprocess
 import sys
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -106,9 +107,19 @@ def test_every_flipped_bit_of_data_is_found(tmp_path: Path) -> None:
             continue  # The flags, time and system of a gzip header are not covered by its checksum.
         damaged = bytearray(content)
         damaged[place] ^= 0x10
+        if unpacked(bytes(damaged)) == unpacked(content):
+            continue  # It was one of the bits that fill the last byte of a compressed stream.
         path.write_bytes(damaged)
         problems = [finding for finding in check(path, Tally()) if not finding.is_note]
         assert problems, place
+
+
+def unpacked(content: bytes) -> bytes | None:
+    """Return what a file of gzip members holds, None where it cannot be read."""
+    try:
+        return gzip.decompress(content)
+    except (OSError, EOFError, zlib.error):
+        return None
         assert problems[0].offset == max(end for end in ends if end <= place)
         assert {finding.problem for finding in problems} <= {Problem.DAMAGED, Problem.TORN, Problem.UNLINKED}
         assert problems[0].problem is Problem.DAMAGED
