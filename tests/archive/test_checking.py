@@ -112,6 +112,9 @@ def test_every_flipped_bit_of_data_is_found(tmp_path: Path) -> None:
         path.write_bytes(damaged)
         problems = [finding for finding in check(path, Tally()) if not finding.is_note]
         assert problems, place
+        assert problems[0].offset == max(end for end in ends if end <= place)
+        assert {finding.problem for finding in problems} <= {Problem.DAMAGED, Problem.TORN, Problem.UNLINKED}
+        assert problems[0].problem is Problem.DAMAGED
 
 
 def unpacked(content: bytes) -> bytes | None:
@@ -120,9 +123,6 @@ def unpacked(content: bytes) -> bytes | None:
         return gzip.decompress(content)
     except (OSError, EOFError, zlib.error):
         return None
-        assert problems[0].offset == max(end for end in ends if end <= place)
-        assert {finding.problem for finding in problems} <= {Problem.DAMAGED, Problem.TORN, Problem.UNLINKED}
-        assert problems[0].problem is Problem.DAMAGED
 
 
 def check_members(path: Path) -> list[int]:
