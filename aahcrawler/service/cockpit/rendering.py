@@ -10,6 +10,7 @@ from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse
 
 from aahcrawler import __version__
+from aahcrawler.service.views.worded_reasons import worded
 
 _PACKAGE: Final = "aahcrawler.service.cockpit"
 _UNSEEN = re.compile(
@@ -125,6 +126,11 @@ def sentence(text: str) -> str:
     return begun if begun.endswith((".", "!", "?", "…")) or not begun else f"{begun}."
 
 
+def reason(name: str) -> str:
+    """Return why a link was not followed in words, those of its name where there are no others."""
+    return worded(name).words
+
+
 def plural(count: float, one: str, many: str = "") -> str:
     """Return a number with its noun.
 
@@ -159,6 +165,7 @@ class Pages:
             number=number,
             percent=percent,
             plural=plural,
+            reason=reason,
             score=score,
             sentence=sentence,
             size=size,
