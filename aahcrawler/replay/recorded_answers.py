@@ -1,11 +1,10 @@
 """Reads captures as answers: revisits with the payload that they refer to, codings undone, all within bounds."""
 
 import re
-import sqlite3
 from collections.abc import Generator
 from contextlib import closing
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +13,7 @@ from aahcrawler.archive.record_access import Record, RecordError, open_place, re
 from aahcrawler.archive.records import is_http
 from aahcrawler.archive.scanning import Header, timestamp
 from aahcrawler.archive.surt import surt
-from aahcrawler.layout import ARCHIVE, HISTORY, INDEXES
+from aahcrawler.layout import ARCHIVE
 from aahcrawler.page import Headers, Page
 from aahcrawler.page.decoding import decode_content
 from aahcrawler.replay.capture_lookup import CaptureLookup, Indexed, moment_of
@@ -29,9 +28,6 @@ _LOOKS = 10
 """Captures of a URL of which the records are read until one of them can be shown."""
 _IDENTICAL = "identical-payload-digest"
 _FOLDED = re.compile(rb"\r?\n[ \t]+")
-_BY_RECORD = "SELECT url, date, later, record = ? FROM captures WHERE record = ? OR answer = ? LIMIT 1"
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_WAITS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +70,6 @@ class RecordedAnswers:
 
     def __init__(self, crawl: Path) -> None:
         self._archive = crawl / ARCHIVE
-        self._history = crawl / INDEXES / HISTORY
         self.lookup = CaptureLookup(crawl)
 
     def nearest(self, url: str, moment: str) -> RecordedAnswer | None:
@@ -88,18 +83,6 @@ class RecordedAnswers:
             if answer is not None and not _goes_round(answer):
                 return _between(answer, captures)
         return None
-
-    def by_record(self, record_id: str, url: str = "", moment: str = "") -> tuple[str, str] | None:
-        """Return URL and moment of the capture with that record id, None where it is not known.
-
-        With URL and moment as the triples tell them, the records of that moment are compared. Without, the history is
-        asked, which knows each response and the latest revisit of a payload.
-        """
-        for capture in self.lookup.nearest(url, moment)[:_LOOKS] if url and moment else ():
-            opened = self._opened(capture)
-            if opened is not None and opened.header.record_id == record_id:
-                return capture.url, capture.moment
-        return self._told_by_history(record_id)
 
     def payload(self, answer: RecordedAnswer) -> Generator[bytes, None, None]:
         """Yield the payload, its transfer coding undone and its content codings as they came.
@@ -181,22 +164,6 @@ class RecordedAnswers:
                 return _Opened(record.header, _head_of(record)) if is_it else None
             except (RecordError, OSError):
                 return None
-
-    def _told_by_history(self, record_id: str) -> tuple[str, str] | None:
-        try:
-            stored: bytes | str = bytes.fromhex(record_id.removeprefix("urn:uuid:").replace("-", ""))
-        except ValueError:
-            stored = record_id
-        try:
-            uri = f"{self._history.absolute().as_uri()}?mode=ro"
-            with closing(sqlite3.connect(uri, uri=True, timeout=_WAITS)) as history:
-                row = history.execute(_BY_RECORD, (stored, stored, stored)).fetchone()
-        except sqlite3.Error:
-            return None
-        if row is None:
-            return None
-        url, date, later, is_own = row
-        return url, moment_of(_EPOCH + timedelta(microseconds=date + (0 if is_own else later)))
 
 
 def read_head(head: bytes) -> Headers:

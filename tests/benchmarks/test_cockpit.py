@@ -10,7 +10,6 @@ from aahcrawler.refusals import failures
 from benchmarks import cockpit
 from benchmarks.cockpit_browsing import PAGES
 from benchmarks.cockpit_crawl import fill_frontier, make, running, write_crawl
-from benchmarks.cockpit_live import Watching, spent
 from benchmarks.cockpit_pages import Shape, invented, queued_url
 from tests.crawl.crawling import aah, summary
 
@@ -49,15 +48,3 @@ def test_every_view_of_a_crawl_is_measured(tmp_path: Path, monkeypatch: pytest.M
     assert {row["view"] for row in rows} == {*cockpit.VIEWS, *PAGES} | others
     assert all(isinstance(row["p50_ms"], float) and row["p50_ms"] > 0 for row in rows)
     assert all(isinstance(row["bytes"], int) and row["bytes"] > 0 for row in rows)
-
-
-def test_processor_time_is_that_of_the_process_and_its_children(tmp_path: Path) -> None:
-    looks: list[None] = []
-    with running(tmp_path):
-        service, crawl = spent(_own(), _own(), 0.3, Watching(0.1, lambda: looks.append(None)))
-    assert 2 <= len(looks) <= 4
-    assert crawl >= service
-
-
-def _own() -> int:
-    return int(Path("/proc/self").readlink().name)

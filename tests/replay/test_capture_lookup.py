@@ -13,7 +13,7 @@ from aahcrawler.replay.capture_lookup import CaptureLookup, NoIndexError
 from aahcrawler.replay.recorded_answers import RecordedAnswers
 from aahcrawler.replay.replayed_captures import ReplayedCaptures
 from aahcrawler.replay.sorted_lines import GrowingLines, SortedLines
-from tests.replay.archived import MOMENT, URL, Archived, body_of, shown
+from tests.replay.archived import URL, Archived, body_of, shown
 
 lines = st.lists(st.text("abc 12", min_size=1, max_size=9).map(lambda text: text.encode() + b"\n"), max_size=40)
 
@@ -117,20 +117,6 @@ def test_without_an_index_it_is_said_how_to_make_one(tmp_path: Path) -> None:
         shown(ReplayedCaptures(tmp_path))
     update(tmp_path / "archive", tmp_path / "indexes")
     assert shown(ReplayedCaptures(tmp_path)).status == 200
-
-
-def test_a_capture_is_found_by_its_record(tmp_path: Path) -> None:
-    crawl = Archived(tmp_path)
-    first = crawl.add("<p>Same")
-    second = crawl.add("<p>Other", url="http://a.test/2", moment="20260102030406")
-    again = crawl.add("<p>Same", moment="20260301000000", original=first)
-    answers = crawl.close().answers
-    assert again.revisit
-    assert answers.by_record(first.record_id) == (URL, MOMENT)
-    assert answers.by_record(second.record_id) == ("http://a.test/2", "20260102030406")
-    assert answers.by_record(again.record_id, URL, "20260301000000") == (URL, "20260301000000")
-    assert answers.by_record("urn:uuid:00000000-0000-4000-8000-000000000000") is None
-    assert answers.by_record("x' OR 1") is None
 
 
 def test_a_capture_that_was_taken_out_of_its_file_is_not_shown(tmp_path: Path) -> None:

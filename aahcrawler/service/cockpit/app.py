@@ -93,7 +93,12 @@ def _install_problems(app: FastAPI, site: Site) -> None:
 
     def failed(request: Request, error: Exception) -> HTMLResponse:
         _logger.error("a page failed", exc_info=error)
-        return _told(request, 500, "The cockpit has a defect here", "Its terminal says more. Nothing was changed.")
+        return _told(
+            request,
+            500,
+            "The cockpit has a defect here",
+            "Its terminal says more. What it had done by then is not known.",
+        )
 
     def refused(request: Request, error: Exception) -> HTMLResponse:
         if isinstance(error, HTTPException) and error.status_code != 404:
