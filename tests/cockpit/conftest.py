@@ -27,5 +27,11 @@ def shown(archived_site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iter
     with serving(place) as cockpit:
         crawled(place, site, cockpit.names.cockpit, cockpit.names.replay)
         cookie = f"{COOKIE}={cockpit.entered(READER)}"
-        until(lambda: b"are being read" not in cockpit.ask("GET", f"/crawls/{CRAWL}/pages", Cookie=cookie).body)
+        until(lambda: all(_is_read(cockpit, path, cookie) for path in ("pages", "log", "failures")))
         yield cockpit
+
+
+def _is_read(cockpit: Cockpit, path: str, cookie: str) -> bool:
+    """Return whether a page of the crawl says that its index is complete."""
+    page = cockpit.ask("GET", f"/crawls/{CRAWL}/{path}", Cookie=cookie)
+    return page.status == 200 and b"being read" not in page.body and b"still to be read" not in page.body

@@ -1,19 +1,15 @@
-"""What came of the seeds, and what was not fetched: failures, refused links, traps, repairs; and the log."""
+"""What came of the seeds, and what was not fetched: failures, refused links, traps, repairs."""
 
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from aahcrawler.event_index import EventQuery
 from aahcrawler.service.cockpit.site import Reading, Site, address
-from aahcrawler.service.steering.steering_log import read_acts
 from aahcrawler.service.views.crawl_findings import repairs_of, seeds_page, traps_of
-from aahcrawler.service.views.logged_events import events_page
 from aahcrawler.service.views.refused_links import RefusedLinks, RefusedQuery
 
 Text = Annotated[str, Query(max_length=2_000)]
 Word = Annotated[str, Query(max_length=300)]
-_LEVELS = {"": (), "warnings": ("WARNING", "ERROR", "CRITICAL"), "errors": ("ERROR", "CRITICAL")}
 
 
 def routes(site: Site) -> APIRouter:
@@ -49,20 +45,5 @@ def routes(site: Site) -> APIRouter:
         return site.crawl_page(
             session, found, "failures", "failures.html", listed=listed, asked=asked, more=more, **values
         )
-
-    @router.get("/log")
-    def show_log(
-        session: Reading,
-        crawl: str,
-        text: Text = "",
-        level: Annotated[str, Query(pattern="^(warnings|errors)?$")] = "",
-        after: Word = "",
-    ) -> Response:
-        found = site.crawl(crawl)
-        listed = events_page(found, EventQuery(text.strip(), _LEVELS[level]), after)
-        asked = {"text": text, "level": level}
-        more = address("crawls", crawl, "log", **asked, after=listed.next) if listed.next else ""
-        acts = read_acts(found)
-        return site.crawl_page(session, found, "log", "log.html", listed=listed, acts=acts, asked=asked, more=more)
 
     return router
