@@ -128,6 +128,7 @@ SUBSYSTEMS: Final[Mapping[str, str]] = {
     "aahcrawler.layout": START,
     "aahcrawler.report": START,
     "aahcrawler.authoring": OUTSIDE,
+    "aahcrawler.studio": OUTSIDE,
     "aahcrawler.operating": OUTSIDE,
     "aahcrawler.lending": START,
     "aahcrawler.listening": OUTSIDE,
