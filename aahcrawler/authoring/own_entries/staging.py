@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from aahcrawler.authoring.own_entries.entry_parts import Entry
+from aahcrawler.authoring.own_entries.entry_files import Entry
 from aahcrawler.authoring.saved_pages import SavedPage, pages_folder, saved_pages
 from knowledge_base.loader import LoadError, load
 from knowledge_base.model import KnowledgeBase
