@@ -53,7 +53,7 @@ class Entry:
         pages = (
             PageParts(stem, parts[f"{start}{stem}.html"], parts[f"{start}{stem}.json"])
             for stem in stems
-            if f"{start}{stem}.json" in parts
+            if f"{start}{stem}.json" in parts and is_name(stem)
         )
         return cls(name, parts.get(file_part(name), b""), tuple(pages), parts.get(licence_part(name), b""))
 

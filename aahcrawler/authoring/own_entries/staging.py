@@ -7,10 +7,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from lxml import etree
+
 from aahcrawler.authoring.own_entries.entry_files import Entry
 from aahcrawler.authoring.saved_pages import SavedPage, pages_folder, saved_pages
 from knowledge_base.loader import LoadError, load
 from knowledge_base.model import KnowledgeBase
+
+_PARSER = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +29,16 @@ class Staged:
     folders: tuple[Path, ...]
     stands_for: Path
     knowledge_base: KnowledgeBase
+
+    @property
+    def file(self) -> Path:
+        """The XML file of the entry."""
+        return self.folders[-1] / "applications" / f"{self.name}.xml"
+
+    @property
+    def application(self) -> str:
+        """The name of the application that the entry describes."""
+        return (etree.parse(self.file, _PARSER).getroot().get("name") or "").strip()
 
     def pages(self) -> tuple[SavedPage, ...]:
         """Return the saved pages of all folders, those of the entry as they would be. Raises `SavedPageError`."""
