@@ -17,7 +17,7 @@ from starlette.types import ASGIApp
 from aahcrawler.frontier.server.environment import REDIS_URL
 from aahcrawler.listening import is_loopback, listener
 from aahcrawler.replay.door import Door
-from aahcrawler.replay.marked_pages import MarkedPages
+from aahcrawler.replay.numbered_pages import MarkedPages
 from aahcrawler.replay.replay_app import replay_app
 from aahcrawler.service.api.app import ServiceSettings, create_app
 from aahcrawler.service.catalog.reach import Reach

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from starlette.datastructures import UploadFile
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from aahcrawler.replay.marked_pages import MarkedPages
+from aahcrawler.replay.numbered_pages import MarkedPages
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.origins import LARGEST_BODY, Names
 from aahcrawler.service.cockpit.rendering import Pages
