@@ -75,10 +75,12 @@ class Choice:
         return cls(
             int(element) if re.fullmatch("[0-9]{1,7}", element) else None,
             Purpose(purpose) if purpose in set(Purpose) else None,
-            *(_name(asked.get(name, "")) for name in ("level", "action", "field")),
-            asked.get("expression", "")[:_LONGEST],
-            _chosen(asked.getlist("right")),
-            _chosen(asked.getlist("wrong")),
+            level=_name(asked.get("level", "")),
+            action=_name(asked.get("action", "")),
+            field=_name(asked.get("field", "")),
+            expression=asked.get("expression", "")[:_LONGEST],
+            right=_chosen(asked.getlist("right")),
+            wrong=_chosen(asked.getlist("wrong")),
         )
 
     def but(self, **changes: Unpack[Changes]) -> "Choice":
