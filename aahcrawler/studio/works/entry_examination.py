@@ -187,7 +187,7 @@ def _reports(wanted: Wanted, busy: Callable[[str], None]) -> Iterator[_Report]:
         own = f"{wanted.entry.name}.xml"
         for problem in error.problems:
             is_own = Path(problem.file).name == own
-            place = text.place_at(problem.line) if is_own and problem.line else ""
+            place = text.place_at(problem.line) if is_own else ""
             said = problem.message if is_own else f"with this entry, {problem.file} is wrong: {problem.message}"
             yield PlacedFinding(place, problem.line if is_own else 0, Severity.ERROR, said)
     except SavedPageError as error:
@@ -213,7 +213,7 @@ def _checked(stage: Staged, wanted: Wanted, text: EntryText, busy: Callable[[str
 
         for report in reports(Task((alone,), STEP_SECONDS), begin):
             if isinstance(report, Finding) and Path(report.place.file).name == own:
-                place = text.place_at(report.place.line) if report.place.line else ""
+                place = text.place(report.element) or text.place_at(report.place.line)
                 yield PlacedFinding(place, report.place.line, report.severity, report.message)
 
 

@@ -73,8 +73,6 @@ def warnings_of(state: WorkState, found: Examined) -> Iterator[str]:
         yield f"the page {page.page} is read otherwise than expected: {page.differences[0]}{more}"
     for name, kept in state.pages.items():
         yield from (f"{mark}; mend that, or say what is right" for mark in open_marks(name, kept))
-    if found.guesses:
-        yield f"{found.guesses} guesses are confirmed by nobody"
 
 
 def _said(state: WorkState) -> str:
