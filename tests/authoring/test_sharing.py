@@ -10,7 +10,7 @@ from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 import pytest
 from typer.testing import CliRunner
 
-from aahcrawler.authoring.own_entries.entry_parts import Entry, PageParts, digest
+from aahcrawler.authoring.own_entries.entry_files import Entry, PageParts, digest
 from aahcrawler.authoring.own_entries.own_folder import ChangedMeanwhileError, OwnFolder
 from aahcrawler.authoring.page_capture import Wish, capture
 from aahcrawler.authoring.sharing import entry_pack

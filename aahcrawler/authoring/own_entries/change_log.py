@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from aahcrawler.authoring.own_entries.entry_parts import digest
+from aahcrawler.authoring.own_entries.entry_files import digest
 from aahcrawler.segments import no_link
 
 LARGEST_LOG = 32 << 20

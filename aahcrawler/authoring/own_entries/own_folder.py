@@ -9,7 +9,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from aahcrawler.authoring.own_entries.change_log import Change, ChangeLog, contents_of, plain_line
-from aahcrawler.authoring.own_entries.entry_parts import (
+from aahcrawler.authoring.own_entries.entry_files import (
     LONGEST_NAME,
     Entry,
     PageParts,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lxml import etree
 
-from aahcrawler.authoring.own_entries.entry_parts import Entry
+from aahcrawler.authoring.own_entries.entry_files import Entry
 from aahcrawler.authoring.saved_pages import SavedPage, pages_folder, saved_pages
 from knowledge_base.loader import LoadError, load
 from knowledge_base.model import KnowledgeBase

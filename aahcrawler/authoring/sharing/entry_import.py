@@ -9,7 +9,7 @@ from pathlib import Path
 from aahcrawler.authoring.check import check
 from aahcrawler.authoring.check_findings import Finding, Severity
 from aahcrawler.authoring.own_entries.change_log import Change, plain_line
-from aahcrawler.authoring.own_entries.entry_parts import Entry, file_part
+from aahcrawler.authoring.own_entries.entry_files import Entry, file_part
 from aahcrawler.authoring.own_entries.own_folder import OwnFolder
 from aahcrawler.authoring.sharing import import_proof
 from aahcrawler.authoring.sharing.entry_pack import Pack, PackError, root_attributes

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from aahcrawler.authoring.own_entries.entry_parts import Entry
+from aahcrawler.authoring.own_entries.entry_files import Entry
 from aahcrawler.authoring.own_entries.staging import Staged, staged
 from aahcrawler.authoring.saved_pages import SavedPage, SavedPageError
 from aahcrawler.authoring.trial import Trial

@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from aahcrawler import __version__
-from aahcrawler.authoring.own_entries.entry_parts import Entry
+from aahcrawler.authoring.own_entries.entry_files import Entry
 from aahcrawler.authoring.own_entries.own_folder import OwnFolder, own_folder
 from aahcrawler.authoring.saved_pages import pages_folder, saved_pages
 from aahcrawler.authoring.sharing.entry_pack import Label, PackError, packed
