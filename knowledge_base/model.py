@@ -353,7 +353,8 @@ class Application:
     ``ignored`` are elements whose links lead nowhere, such as those to pages that do not exist yet. ``needs_browser``
     are signs of pages whose content only a script would load. With ``whole_host``, pages of a host on which the
     application was recognised belong to it although they show no sign of it. ``listings`` are alternatives, the best
-    first. ``has_lone_pages``: its kind has pages that stand by themselves, to which people give addresses.
+    first. ``has_lone_pages``: its kind has pages that stand by themselves, to which people give addresses. ``draft``:
+    nobody has confirmed the guesses of its file, or of one that it extends.
     """
 
     name: str
@@ -367,6 +368,7 @@ class Application:
     whole_host: bool = False
     listings: tuple[Listing, ...] = ()
     has_lone_pages: bool = False
+    draft: bool = False
     _by_name: Mapping[str, PageLevel] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:

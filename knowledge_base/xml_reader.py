@@ -56,6 +56,7 @@ def read_application(
         whole_host=yes(root, "whole-host"),
         listings=listings(root, notes) or shared.listings,
         has_lone_pages=_LONE_PAGE in kind.types,
+        draft=yes(root, "draft") or shared.draft,
     )
     if not application.levels and not application.needs_browser:
         notes.add(root, "this file says nothing of its pages; add a <level>, or extends= with another application")

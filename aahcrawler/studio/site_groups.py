@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Final
 
-from aahcrawler.authoring.drafting.url_generalisation import Shape
+from aahcrawler.authoring.drafting.url_shape import Shape
 from aahcrawler.page.titles import head_title
 from aahcrawler.studio.page_links import page_links
 from aahcrawler.studio.page_sample import CapturedPage, PageSample, SampledPage, SampleGroup

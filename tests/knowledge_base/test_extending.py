@@ -67,6 +67,18 @@ def test_rules_of_the_file_come_before_those_it_extends(tmp_path: Path) -> None:
     assert len(site.avoid.rules) == 2
 
 
+@pytest.mark.parametrize(
+    ("full", "site", "drafts"),
+    [("", "", (False, False)), ("", ' draft="yes"', (False, True)), (' draft="yes"', "", (True, True))],
+)
+def test_guesses_that_are_taken_over_make_a_draft(
+    tmp_path: Path, full: str, site: str, drafts: tuple[bool, bool]
+) -> None:
+    texts = (text.replace(' kind="wiki"', f' kind="wiki"{said}', 1) for text, said in ((FULL, full), (SITE, site)))
+    knowledge_base = load_texts(tmp_path, *texts)
+    assert tuple(knowledge_base.application(name).draft for name in ("Full", "Site")) == drafts
+
+
 def test_a_file_can_extend_one_that_extends_another(tmp_path: Path) -> None:
     third = '<application name="Third" kind="wiki" extends="Site"><detect><pattern host="t.example" strength="proof"/></detect></application>'  # noqa: E501
     knowledge_base = load_texts(tmp_path, third, SITE, FULL)

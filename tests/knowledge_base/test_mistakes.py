@@ -94,6 +94,7 @@ MISTAKES = [
     ('<ignore css="a.unwritten"/>', "<ignore/>", "write either css or xpath"),
     ('<ignore css="a.unwritten"/>', '<ignore css="a[" />', "no CSS selector"),
     ('whole-host="yes"', 'whole-host="true"', "write yes or no"),
+    ('whole-host="yes"', 'draft="true"', "write yes or no"),
     ("map-{page}.xml", "map-{number}.xml", "{page} alone"),
     ("map-{page}.xml", "map-{page.xml", "{page} alone"),
     ("map-{page}.xml", "map {page}.xml", "no blanks and no #"),
