@@ -94,7 +94,7 @@ def test_what_is_marked_as_wrong_is_never_found() -> None:
 def test_no_suggestion_misses_what_is_right_or_finds_what_is_wrong(role: Role) -> None:
     sample = sample_of()
     page = on(sample, "/thread/1")
-    elements = list(page.tree.find("body").iter("*"))
+    elements = list(page.tree.iterdescendants("*"))
     for number, element in enumerate(elements):
         wrong = elements[(number * 7 + 3) % len(elements)]
         marks = (Marked(page, wrong),) if wrong is not element else ()
