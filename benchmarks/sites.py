@@ -75,12 +75,16 @@ class BenchmarkError(Exception):
     """Raised where a crawl of the benchmark failed; the message holds its output."""
 
 
-def crawl(site: RecordedSite, folder: Path, unknown: bool = False) -> tuple[Finished, Path]:
-    """Serve a site, crawl it into ``folder``, and return how the crawl ended and the server's log of requests."""
+def crawl(site: RecordedSite, folder: Path, unknown: bool = False, files: str = "") -> tuple[Finished, Path]:
+    """Serve a site, crawl it into ``folder``, and return how the crawl ended and the server's log of requests.
+
+    ``files`` names the folders of the knowledge base of an unknown site where it is not the one that ships without the
+    site's application.
+    """
     environment = dict(os.environ)
     limits = LIMITED.format(pages=MOST_PAGES_UNKNOWN) if unknown else ""
     if unknown:
-        environment[KNOWLEDGE_BASE] = str(without_application(site, folder / "knowledge_base"))
+        environment[KNOWLEDGE_BASE] = files or str(without_application(site, folder / "knowledge_base"))
     requests = folder / "requests.jsonl"
     with start_site(site, log=requests) as served:
         definition = folder / "icd.yaml"
@@ -94,7 +98,10 @@ def crawl(site: RecordedSite, folder: Path, unknown: bool = False) -> tuple[Fini
 
 
 def without_application(site: RecordedSite, target: Path) -> Path:
-    """Copy the knowledge base that ships without the file of the application that recognises the site's front page."""
+    """Copy the knowledge base that ships without the application that recognises the site's front page.
+
+    Neither its file nor its saved pages are copied.
+    """
     shutil.copytree(Path(knowledge_base.__file__).parent, target, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
     known = load()
     match = ApplicationAwareHelper(known).assist(front_page(site)).match
@@ -103,6 +110,7 @@ def without_application(site: RecordedSite, target: Path) -> Path:
     for file in (target / "applications").glob("*.xml"):
         if ElementTree.parse(file).getroot().get("name") == match.application.name:  # noqa: S314 - files of our own
             file.unlink()
+            shutil.rmtree(target / "applications" / "pages" / file.stem, ignore_errors=True)
     return target
 
 

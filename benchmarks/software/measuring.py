@@ -20,7 +20,7 @@ from benchmarks.process_memory import Finished, run
 from benchmarks.recorded import free_port
 from benchmarks.redesigned_crawl import only
 from benchmarks.results import Cell, Row
-from benchmarks.sites import ICD, LIMITED, LONGEST, MOST_PAGES_UNKNOWN, NETWORK, BenchmarkError
+from benchmarks.sites import ICD, KNOWLEDGE_BASE, LIMITED, LONGEST, MOST_PAGES_UNKNOWN, NETWORK, BenchmarkError
 from benchmarks.software.content import Content, Edit, Place, edited, write_edits
 from benchmarks.software.front import Front, asked_of
 from benchmarks.software.installation import Application
@@ -292,10 +292,11 @@ def keep(crawled: Path, target: Path, matching: Matching, changes: ComparedChang
     (target / "mistakes.jsonl").write_text("".join(f"{line}\n" for line in lines), "utf-8")
 
 
-def crawl(site: Site, number: int, member: Member | None = None) -> Crawl:
+def crawl(site: Site, number: int, member: Member | None = None, knowledge_base: str = "") -> Crawl:
     """Crawl a site from its front page with the shipped defaults, but without a delay, and with loopback allowed.
 
-    With a member the site shows itself to members alone, and the crawl is one of them.
+    With a member the site shows itself to members alone, and the crawl is one of them. ``knowledge_base`` names other
+    folders than the one that ships.
     """
     site.front.log.write_text("", "utf-8")
     definition = site.folder / DEFINITION
@@ -308,6 +309,8 @@ def crawl(site: Site, number: int, member: Member | None = None) -> Crawl:
     definition.write_text(described + LIMITED.format(pages=MOST_PAGES_UNKNOWN), "utf-8")
     command = [sys.executable, "-m", "scrapy", "crawl", "aah", "-a", f"icd={definition}"]
     environment = {**os.environ, **_SETTINGS, **(member.environment if member else {})}
+    if knowledge_base:
+        environment[KNOWLEDGE_BASE] = knowledge_base
     with site.application.serving(site.home, site.backend, members_only=member is not None):
         finished = run(command, environment, LONGEST)
     if finished.code:
