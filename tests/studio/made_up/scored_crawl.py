@@ -19,26 +19,40 @@ class Score:
 
     @property
     def shares(self) -> dict[str, Cell]:
-        """Recall, precision, the share of right titles, authors and dates, and requests per page that is needed."""
+        """Recall, precision, the shares of right titles, authors, dates and exact texts, and requests per needed page.
+
+        A text is exact where it has the very words of what was found, and no more.
+        """
         scores = self.matching.scores()
         needed = len(needed_pages(self.matching.true.objects))
         return {
             "recall": scores["recall"],
             "precision": self.matching.shares()["precision"],
             **{name: scores[name] for name in FIELDS},
+            "exact": self._exact(),
             "requests_per_needed_page": round(self.asked / needed, 2),
         }
 
     @property
     def is_whole(self) -> bool:
-        """Whether all that the site holds was found, once each with its fields, and nothing else."""
-        return self.shares.items() >= dict.fromkeys(("recall", "precision", *FIELDS), 1.0).items()
+        """Whether all that the site holds was found, once each with its fields and no word amiss, and nothing else."""
+        return self.shares.items() >= dict.fromkeys(("recall", "precision", *FIELDS, "exact"), 1.0).items()
+
+    def _exact(self) -> Cell:
+        found = self.matching.found
+        same = sum(self.matching.true.objects[number].bag == each.bag for number, each in found.items())
+        return round(same / len(found), 4) if found else None
 
     def mistakes(self) -> str:
         """Return what is missing, wrong or amiss, a line each, for tests that fail."""
         found = [f"missing: {each.url}: {each.body}" for each in self.matching.missing]
         found += [f"wrong: {each.id}: {each.body}" for each in self.matching.wrong]
         found += [f"again: {each.id}: {each.body}" for each in self.matching.copies]
+        found += [
+            f"text: {each.id}: {sorted((each.bag - true.bag) + (true.bag - each.bag))}"
+            for number, each in self.matching.found.items()
+            if (true := self.matching.true.objects[number]).bag != each.bag
+        ]
         found += [
             f"differs: {true.id}: {[(name, getattr(true, name), getattr(each, name)) for name in FIELDS]}"
             for true, each in self.matching.differing
