@@ -26,9 +26,9 @@ NAMES = ("Ada", "Bo", "Cleo", "Dora")
 
 def post(number: int, more: str = "") -> str:
     return (
-        f'<div class="entry" id="entry-{number}"><div class="who"><a class="name" href="/user/{number}">'
-        f'{NAMES[number]}</a></div><time datetime="2024-02-0{number + 1}T10:00:00+00:00">{number + 1} February</time>'
-        f'<div class="text"><p class="said">{TEXTS[number]}</p>{more}</div></div>'
+        f'<div class="entry" id="entry-{number}"><div class="all"><p class="who"><a class="name" href="/user/{number}">'
+        f'{NAMES[number]}</a></p><time datetime="2024-02-0{number + 1}T10:00:00+00:00">{number + 1} February</time>'
+        f'<div class="text"><p class="said">{TEXTS[number]}</p>{more}</div><p>Answer to this post</p></div></div>'
     )
 
 
@@ -81,9 +81,10 @@ def test_a_draft_that_reads_as_much_counts_and_lacks_no_field_that_generic_readi
         (posts("#entry-1"), thread(), "3 missing"),
         (posts("main", "div"), thread(), "missing"),
         (posts("main", "main"), thread(), "4 missing"),
+        (numbered(posts(".entry", ".all")), thread(), "4 with more"),
         (numbered(posts(".entry", ".said")), thread(f"<p>{MORE}</p>"), "4 cut"),
     ],
-    ids=["few", "first", "nothing", "cut"],
+    ids=["few", "first", "nothing", "swollen", "cut"],
 )
 def test_where_generic_reading_has_more_it_counts_and_that_is_told(action: Extract, markup: str, told: str) -> None:
     found = read(draft(level("thread", ".entry", action)), markup)

@@ -15,6 +15,7 @@ from aahcrawler.helper.application.text_comparison import HELD, Pair, ReadTexts,
 from aahcrawler.helper.assistance import Assistance, FailedAction, Failure
 from aahcrawler.helper.extraction.extraction import BODY
 from aahcrawler.helper.parts.part_text import body_of
+from aahcrawler.induction.article_text import RUNNING
 from aahcrawler.page import Page
 from aahcrawler.page.generic import main_content
 from aahcrawler.webobject import Value, WebObject
@@ -68,8 +69,8 @@ def lacking(page: Page, own: Sequence[WebObject], generic: Sequence[WebObject]) 
 
     A text is missing that is in none of the draft's; if nobody signed it, it counts where it is the text of the page,
     or the draft found no text. Texts are joined that somebody signed and that one object of the draft holds. One is cut
-    that lacks a fifth of its letters; of the text of a page a third reading has to have these as well. All of that has
-    to be more than what generic reading lacks itself.
+    that lacks a fifth of its letters, and swollen if a fifth of its letters is of its surroundings. All of that has to
+    be more than what generic reading lacks itself.
     """
     mine, other = ReadTexts(own), ReadTexts(generic)
     found: Counter[str] = Counter()
@@ -83,11 +84,36 @@ def lacking(page: Page, own: Sequence[WebObject], generic: Sequence[WebObject]) 
         if pair is not None and fault == _WITHIN:
             holders[pair.other.iri].append(lost)
     joined = [lost for alike in holders.values() if len(alike) > 1 for lost in alike]
-    gained = letters[_MISSING] + letters[_CUT] + sum(joined)
-    if gained <= other.lacks(mine):
+    swollen = [more for place in range(len(mine.objects)) if (more := _surroundings(page, place, mine, other))]
+    gained = letters[_MISSING] + letters[_CUT] + sum(joined) + (sum(swollen) if sum(swollen) >= MUCH else 0)
+    if gained <= other.lacks(mine) - sum(swollen):
         return ""
-    told = {"missing": found[_MISSING], "taken for one": len(joined), "cut": found[_CUT]}
+    told = {
+        "missing": found[_MISSING],
+        "taken for one": len(joined),
+        "cut": found[_CUT],
+        "with more than their text": len(swollen),
+    }
     return "texts of this page: " + ", ".join(f"{number} {fault}" for fault, number in told.items() if number)
+
+
+def _surroundings(page: Page, place: int, mine: ReadTexts, other: ReadTexts) -> int:
+    """Return the letters in an object of a draft that are of the surroundings of its text, 0 where these are few.
+
+    Its text is then wholly one that generic reading found. The rest is of its surroundings where a third reading has it
+    not, either; of a post, where it is in short lines: running text may be of the post.
+    """
+    pair = mine.pair(place, other)
+    if pair is None or pair.of_other < WHOLE or pair.of_own >= WHOLE:
+        return 0
+    more = [line for line in mine.lines[place] if not other.letters_of((line,))]
+    if pair.own.type in WHOLES:
+        third = frozenset(lines_of(page.once(main_content)))
+        more = [line for line in more if line not in third]
+    else:
+        more = [line for line in more if len(line) < RUNNING]
+    letters = sum(map(len, more))
+    return letters if letters >= (1 - WHOLE) * mine.size(place) else 0
 
 
 def _fault(page: Page, generic: WebObject, pair: Pair | None, mine: ReadTexts) -> tuple[str, int]:
