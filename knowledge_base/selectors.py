@@ -171,6 +171,8 @@ def css_to_xpath(css: str) -> str:
         return HTMLTranslator().css_to_xpath(css, prefix="descendant::")
     except SelectorError as error:
         raise BadExpressionError(f"this is no CSS selector ({error}): {css}") from error
+    except RecursionError:
+        raise BadExpressionError(f"this CSS selector has too many parts; write a shorter one: {css[:100]}...") from None
 
 
 _STEP = re.compile(r"\s*(?:descendant::|\.?//)(\*|[a-z][a-z0-9]*)((?:\[|/|$).*)", re.DOTALL)

@@ -25,6 +25,11 @@ class Finding:
         return f"{self.place}: {self.severity}: {self.message}"
 
     @property
+    def element(self) -> str:
+        """The place of the element in its file, ``level[thread]/when[2]``; empty for the file as a whole."""
+        return self.place.element
+
+    @property
     def key(self) -> tuple[str, int, str]:
         """The sort key of findings: file, line, words."""
         return self.place.file, self.place.line, self.message

@@ -61,6 +61,12 @@ Contact = Annotated[
 Private = Annotated[
     bool, typer.Option("--allow-private", help="Let hosts of your own network be asked, such as a test server.")
 ]
+Person = Annotated[
+    str,
+    typer.Option(
+        "--as-person", metavar="NAME", help="Who makes the change, for the history. Default: your login name."
+    ),
+]
 OfFile = Annotated[str, typer.Option("--url", metavar="URL", help="For a file: the URL it was found at.")]
 
 
@@ -108,20 +114,25 @@ def capture_page(
     replace: Annotated[bool, typer.Option("--replace", help="Write over a saved page of that name.")] = False,
     contact: Contact = "",
     allow_private: Private = False,
+    person: Person = "",
 ) -> None:
     """Save a page, and the results of reading it, as a test beside its application's file."""
     from aahcrawler.authoring.fetching import FetchError
+    from aahcrawler.authoring.own_entries.own_folder import OwnFolderError, login_name, note
     from aahcrawler.authoring.page_capture import CaptureError, Wish, capture, told_of
     from aahcrawler.authoring.page_source import SourceError, source
     from aahcrawler.authoring.saved_pages import SavedPageError
     from knowledge_base.file_selection import named_folders
     from knowledge_base.loader import LoadError, load
 
-    with told(LoadError, SavedPageError, SourceError, FetchError, CaptureError):
+    with told(LoadError, SavedPageError, SourceError, FetchError, CaptureError, OwnFolderError):
         folders = named_folders(kb)
         page = source(contact, allow_private=allow_private).page(named, url)
         wish = Wish(application, name, negative, replace)
         captured = capture(page, load(*folders), folders, wish)
+        file = captured.saved.file
+        what = f"saved the page {file.stem} as a test"
+        note(folders, file.parent.name, person or login_name(), what, (file, file.with_suffix(".json")))
     for line in told_of(captured):
         typer.echo(line)
 
@@ -143,21 +154,26 @@ def begin_application(
     site: Annotated[bool, typer.Option("--site", help="The file is for this site alone.")] = False,
     contact: Contact = "",
     allow_private: Private = False,
+    person: Person = "",
 ) -> None:
     """Write a first draft of an application's file from its pages, with every guess marked."""
     from aahcrawler.authoring.drafting.begin import Wish, begin, lines_of
     from aahcrawler.authoring.drafting.draft import DraftError
     from aahcrawler.authoring.drafting.level_plans import Given
     from aahcrawler.authoring.fetching import FetchError
+    from aahcrawler.authoring.own_entries.own_folder import OwnFolderError, login_name, note
     from aahcrawler.authoring.page_source import SourceError, as_typed, source
     from aahcrawler.authoring.saved_pages import SavedPageError
     from knowledge_base.file_selection import named_folders
     from knowledge_base.loader import LoadError
 
-    with told(LoadError, SavedPageError, SourceError, FetchError, DraftError):
+    with told(LoadError, SavedPageError, SourceError, FetchError, DraftError, OwnFolderError):
         pages = source(contact, allow_private=allow_private).pages((*contents, *(lists or ())), tuple(url or ()))
         given = Given(pages[: len(contents)], pages[len(contents) :])
-        begun = begin(Wish(name, kind, site), given, named_folders(kb))
+        folders = named_folders(kb)
+        begun = begin(Wish(name, kind, site), given, folders)
+        what = f"drafted from {', '.join(page.url for page in pages)}"
+        note(folders, begun.file.stem, person or login_name(), what, (begun.file,))
     for line in lines_of(begun, as_typed(contents[0], pages[0].url)):
         typer.echo(line)
 

@@ -12,9 +12,15 @@ from lxml import etree
 from aahcrawler.authoring import cost
 from aahcrawler.authoring.check_findings import Finding, error, warning
 from aahcrawler.authoring.contradictions import contradictions, rivalries
+from aahcrawler.authoring.evidence.fruitless_parts import fruitless_parts
+from aahcrawler.authoring.evidence.greedy_rules import greedy_rules
+from aahcrawler.authoring.evidence.level_pages import LevelPages
+from aahcrawler.authoring.evidence.open_guesses import open_guesses
+from aahcrawler.authoring.evidence.shared_signs import shared_signs
+from aahcrawler.authoring.evidence.short_bodies import short_bodies
 from aahcrawler.authoring.file_lines import Entry, FileLines, Place, read_files
 from aahcrawler.authoring.saved_pages import SavedPage, SavedPageError, pages_folder, saved_pages
-from knowledge_base.file_selection import chosen_files
+from knowledge_base.file_selection import SHIPPED, chosen_files
 from knowledge_base.loader import LoadError, load
 from knowledge_base.matching import Detector
 from knowledge_base.model import KnowledgeBase
@@ -75,7 +81,7 @@ def examine(connection: Connection, task: Task) -> None:
 
 
 def reports(task: Task, begin: Callable[[Busy], None]) -> Iterator[Finding | Citations]:
-    """Examine a knowledge base: files, contradictions, saved pages, then the cost of each expression.
+    """Examine a knowledge base: files, contradictions, what they find on pages, then the cost of each expression.
 
     ``begin`` is called with each next step.
     """
@@ -84,7 +90,10 @@ def reports(task: Task, begin: Callable[[Busy], None]) -> Iterator[Finding | Cit
         begin(Busy(0, Place(str(task.folders[-1]), 0), "reading the files"))
         yield from _citations(places)
         yield from _contents(task.folders, places, begin)
-    for step, entries in enumerate(_different(entry for file in places.files for entry in file.entries), 1):
+    last = len(places.files)
+    if task.start <= last:
+        yield from _on_pages(task, places, begin)
+    for step, entries in enumerate(_different(entry for file in places.files for entry in file.entries), last + 1):
         if step >= task.start:
             yield from _cost(entries, step, begin)
 
@@ -96,13 +105,41 @@ def _contents(folders: tuple[Path, ...], places: FileLines, begin: Callable[[Bus
             pages += saved_pages(pages_folder(folder))
         except SavedPageError as mistake:
             yield warning(Place(str(pages_folder(folder)), 0), f"{mistake}; its saved pages were left out here")
+    for file in places.files:
+        yield from open_guesses(file)
     try:
         knowledge_base = load(*folders)
     except LoadError as mistakes:
         for problem in mistakes.problems:
-            yield error(Place(problem.file, problem.line), problem.message)
+            yield error(places.line(problem.file, problem.line), problem.message)
         return
     yield from _structure(knowledge_base, places, tuple(pages), lambda place, words: begin(Busy(0, place, words)))
+    begin(Busy(0, Place(str(folders[-1]), 0), "looking for its signs on pages of other software"))
+    yield from shared_signs(knowledge_base, places, _readable((*folders, SHIPPED)))
+
+
+def _on_pages(task: Task, places: FileLines, begin: Callable[[Busy], None]) -> Iterator[Finding]:
+    """Yield what each file finds, misses and refuses on the saved pages; a step for each file."""
+    try:
+        knowledge_base = load(*task.folders)
+    except LoadError:
+        return  # The step before has reported it.
+    pages = LevelPages(knowledge_base, places, _readable(task.folders))
+    for step, file in enumerate(places.files, 1):
+        if step >= task.start and file.name in pages.applications:
+            begin(Busy(step, file.place(), f"reading the saved pages of {file.name}"))
+            yield from fruitless_parts(file, pages)
+            yield from short_bodies(file, pages)
+            yield from greedy_rules(pages.applications[file.name], pages)
+
+
+def _readable(folders: Iterable[Path]) -> tuple[SavedPage, ...]:
+    """Return the saved pages of folders; one of a later folder counts for one of the same name."""
+    found: dict[str, SavedPage] = {}
+    for folder in dict.fromkeys(folders):
+        with suppress(SavedPageError):  # It was reported with the files.
+            found |= {page.name: page for page in saved_pages(pages_folder(folder))}
+    return tuple(found.values())
 
 
 def _citations(places: FileLines) -> Iterator[Citations]:

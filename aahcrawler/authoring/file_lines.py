@@ -18,10 +18,15 @@ ACTIONS = ("navigate", "pages", "extract")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A line of a file; 0 if only the file is known."""
+    """A line of a file; 0 if only the file is known.
+
+    ``element`` is the place of the element within the file, as ``element_place`` writes it; it is empty for the root,
+    and where no element is known.
+    """
 
     file: str
     line: int
+    element: str = ""
 
     def __str__(self) -> str:
         """Return file and line; files below the working folder are written as seen from there."""
@@ -82,7 +87,13 @@ class ApplicationFile:
     def place(self, element: etree._Element | None = None) -> Place:
         """Return the line of an element, else that of the root."""
         where = self.root if element is None else element
-        return Place(str(self.path), where.sourceline or 0)
+        return Place(str(self.path), where.sourceline or 0, element_place(where))
+
+    def at(self, line: int) -> Place:
+        """Return the place of a line, with the first element that is written there, if any."""
+        there = (each for each in self.root.iter("*") if each.sourceline == line)
+        element = next(there, None)
+        return Place(str(self.path), line, element_place(element) if element is not None else "")
 
     def level(self, name: str) -> etree._Element | None:
         """Return the element of a level that this file has itself."""
@@ -127,6 +138,11 @@ class FileLines:
             return self.application(application), ""
         return file.place(patterns[index]), _words(patterns[index])
 
+    def line(self, file: str, line: int) -> Place:
+        """Return the place of a line of a file, with its element where the file is one of these."""
+        known = next((each for each in self.files if str(each.path) == file), None)
+        return known.at(line) if known is not None else Place(file, line)
+
     def level(self, application: str, level: str) -> Place:
         """Return the line of a level."""
         found = self.level_element(application, level)
@@ -151,7 +167,7 @@ class FileLines:
 
     def level_element(self, application: str, level: str) -> tuple[ApplicationFile, etree._Element] | None:
         """Return the file and the element of a level, inherited ones included; None if there is none."""
-        for file in self._chain(application):
+        for file in self.chain(application):
             element = file.level(level)
             if element is not None:
                 return file, element
@@ -159,10 +175,11 @@ class FileLines:
 
     def entry(self, application: str, source: str, level: str = "", action: str = "") -> Entry | None:
         """Return the expression with that XPath source, the one of the level and action before those of others."""
-        fitting = (entry for file in self._chain(application) for entry in file.entries if entry.source == source)
+        fitting = (entry for file in self.chain(application) for entry in file.entries if entry.source == source)
         return max(fitting, key=lambda entry: (entry.level == level, entry.action == action), default=None)
 
-    def _chain(self, application: str) -> Iterator[ApplicationFile]:
+    def chain(self, application: str) -> Iterator[ApplicationFile]:
+        """Yield the file of an application, that which it extends, and so on."""
         seen: set[str] = set()
         while application in self._files and application not in seen:
             seen.add(application)
@@ -184,6 +201,25 @@ def read_files(paths: Iterable[Path]) -> Iterator[ApplicationFile]:
             yield ApplicationFile(path, root)
 
 
+def element_place(element: etree._Element) -> str:
+    """Write where an element is in its file: the steps to it, each by its name or its number; empty for the root.
+
+    >>> root = etree.XML('<application><level name="thread"><when/><when/></level></application>')
+    >>> element_place(root[0][1])
+    'level[thread]/when[2]'
+    """
+    steps = [_step(each) for each in (element, *element.iterancestors()) if each.getparent() is not None]
+    return "/".join(reversed(steps))
+
+
+def _step(element: etree._Element) -> str:
+    tag, name = str(element.tag), element.get("name")
+    before = list(element.itersiblings(tag, preceding=True))
+    if name and all(each.get("name") != name for each in (*before, *element.itersiblings(tag))):
+        return f"{tag}[{name}]"
+    return f"{tag}[{len(before) + 1}]"
+
+
 def _is_entry(element: etree._Element) -> bool:
     return element.tag in {"pattern", "when", "unless", "listing"} or bool(element.get("css") or element.get("xpath"))
 
@@ -198,4 +234,4 @@ def _text(element: etree._Element, attribute: str) -> str:
     return (element.get(attribute) or "").strip()
 
 
-__all__ = ["ApplicationFile", "Entry", "FileLines", "Place", "read_files"]
+__all__ = ["ApplicationFile", "Entry", "FileLines", "Place", "element_place", "read_files"]

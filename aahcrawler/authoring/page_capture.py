@@ -1,7 +1,7 @@
 """Make a test of a page: show the knowledge base's results for review, then save them beside the page."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import count
@@ -10,6 +10,8 @@ from re import fullmatch
 
 from lxml import etree
 
+from aahcrawler.authoring.capture_problems import problems, rivals
+from aahcrawler.authoring.file_lines import FileLines, read_files
 from aahcrawler.authoring.saved_pages import (
     NO_APPLICATION,
     Expectation,
@@ -21,13 +23,15 @@ from aahcrawler.authoring.saved_pages import (
     write_page,
 )
 from aahcrawler.authoring.trial import Trial
-from aahcrawler.helper import ApplicationAwareHelper
+from aahcrawler.helper import ApplicationAwareHelper, Failure
 from aahcrawler.page import Page
-from knowledge_base.file_selection import files_of
+from knowledge_base.file_selection import chosen_files, files_of
 from knowledge_base.model import KnowledgeBase, Signal
 
 _SHOWN_OBJECTS = 5
 _SHOWN_TEXT = 90
+_EMPTY = frozenset({Failure.NOTHING_FOUND.value, Failure.NEEDS_BROWSER.value, Failure.ERROR.value, Failure.SLOW.value})
+"""Failures that say already why a page yields nothing."""
 _LAST_DAY_THAT_MAY_BE_A_MONTH = 12
 
 
@@ -50,11 +54,15 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """A page that was saved, the values a person should check, and the reason if its test fails already."""
+    """A page that was saved, the values a person should check, and the reason if its test fails already.
+
+    ``problems`` are faults of the application's file that the page shows, each with its remedy.
+    """
 
     saved: SavedPage
     doubts: tuple[str, ...]
     misfits: tuple[str, ...]
+    problems: tuple[str, ...] = ()
 
 
 def capture(page: Page, knowledge_base: KnowledgeBase, folders: Sequence[Path], wish: Wish) -> Captured:
@@ -62,7 +70,13 @@ def capture(page: Page, knowledge_base: KnowledgeBase, folders: Sequence[Path], 
     if wish.name and not fullmatch(r"[a-z0-9][a-z0-9.-]*", wish.name):
         raise CaptureError(f"{wish.name} is no name for a page; write small letters, digits and hyphens: thread-2")
     page = replace(page, fetched_at=page.fetched_at.replace(microsecond=0))
-    found = understood(page, ApplicationAwareHelper(knowledge_base).assist(page))
+    assistance = ApplicationAwareHelper(knowledge_base).assist(page)
+    found = understood(page, assistance)
+    if claiming := rivals(assistance.failed_actions):
+        raise CaptureError(
+            f"{claiming} claim this page with equal strength, so that it is read as of none; make a sign of one of "
+            "them weaker, or add one that only its own pages have"
+        )
     wish = replace(wish, application=wish.application or found.application or "")
     if not wish.application:
         raise CaptureError(
@@ -72,23 +86,27 @@ def capture(page: Page, knowledge_base: KnowledgeBase, folders: Sequence[Path], 
     stem, name = _described(folders, wish.application)
     _check(page, found, wish, name)
     file = _file(pages_folder(folders[-1]) / stem, wish.name, found.level or "other")
-    expected = found.model_copy(update={"headers": header_lines(_kept_headers(page, knowledge_base))})
+    expected = found.model_copy(update={"headers": header_lines(kept_headers(page, knowledge_base))})
     saved = SavedPage(f"{file.parent.name}/{file.stem}", file, page, expected)
     if not wish.replace and (file.exists() or file.with_suffix(".json").exists()):
         raise CaptureError(f"{file} is there already; choose another name with --as, or add --replace")
     write_page(file, page.body, expected)
-    return Captured(saved, tuple(doubts(expected)), Trial(knowledge_base).misfits(saved))
+    places = FileLines(read_files(chosen_files(folders).applications))
+    faults = tuple(problems(assistance, places))
+    return Captured(saved, tuple(doubts(expected)), Trial(knowledge_base).misfits(saved), faults)
 
 
 def told_of(captured: Captured) -> Iterator[str]:
     """Yield lines for people on the saved page and the values to check."""
-    yield from description(captured.saved.expected)
+    yield from description(captured.saved.expected.model_copy(update={"failed": {}}))
     yield f"saved: {captured.saved.file} and {captured.saved.file.with_suffix('.json').name}"
+    if captured.problems or captured.misfits:
+        yield "saved although this is wrong; mend the application's file, then capture again with --replace:"
+        yield from (f"  - {problem}" for problem in captured.problems)
+        yield from (f"  - {misfit} (aah kb test fails until then)" for misfit in captured.misfits)
     if captured.doubts:
         yield "please compare with the page in a browser, and mend the .json where it is wrong:"
         yield from (f"  - {doubt}" for doubt in captured.doubts)
-    for misfit in captured.misfits:
-        yield f"aah kb test {captured.saved.name} will fail: {misfit}"
 
 
 def description(expected: Expectation) -> Iterator[str]:
@@ -111,15 +129,15 @@ def description(expected: Expectation) -> Iterator[str]:
 
 def doubts(expected: Expectation) -> Iterator[str]:
     """Yield the values that a person should compare with the page in a browser, because a machine cannot check them."""
-    for action, failure in expected.failed.items():
-        yield f"the action {action} failed ({failure}); mend the application's file before you rely on this test"
     if expected.level is None:
         return
-    if not expected.objects and not any(expected.links.values()):
-        yield "no object was extracted and no link was chosen: is there really nothing on this page?"
+    failed = frozenset(expected.failed.values())
     if expected.objects:
-        yield from _doubts_of_objects(expected.objects)
-    if not expected.links:
+        yield from _doubts_of_objects(expected.objects, failed)
+    if not expected.objects and not any(expected.links.values()):
+        if failed.isdisjoint(_EMPTY):
+            yield "no object was extracted and no link was chosen: is there really nothing on this page?"
+    elif not expected.links:
         yield "no link is followed: does the page really lead nowhere, not even to a second page?"
 
 
@@ -133,9 +151,11 @@ def slug(name: str) -> str:
     return "-".join(spelled.split())
 
 
-def _doubts_of_objects(objects: tuple[ObjectRow, ...]) -> Iterator[str]:
+def _doubts_of_objects(objects: tuple[ObjectRow, ...], failed: Collection[str]) -> Iterator[str]:
     yield f"are there {len(objects)} objects on the page, no more and no fewer?"
     for name in ("author", "date", "body"):
+        if name == "body" and Failure.INCOMPLETE.value in failed:
+            continue  # It is told among what is wrong.
         without = [row for row in objects if getattr(row, name) is None]
         if without:
             share = f"{len(without)} of {len(objects)}"
@@ -209,7 +229,7 @@ def _name_in(file: Path) -> str | None:
     return etree.parse(file, etree.XMLParser(resolve_entities=False, no_network=True)).getroot().get("name")
 
 
-def _kept_headers(page: Page, knowledge_base: KnowledgeBase) -> Iterator[tuple[str, str]]:
+def kept_headers(page: Page, knowledge_base: KnowledgeBase) -> Iterator[tuple[str, str]]:
     """Keep the header fields that recognition may look at; of a cookie its name, as its value may be a secret."""
     looked_at = {
         pattern.name

@@ -18,23 +18,24 @@ _FEATURES: Final = (
 )
 _LOADS: Final = (
     "default-src 'none'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; font-src 'self' data:; "
-    "media-src 'self'; frame-src 'self'; base-uri 'none'; script-src 'none'"
+    "media-src 'self'; frame-src 'self'; base-uri 'none'"
 )
+_NO_MARKUP: Final = "require-trusted-types-for 'script'; trusted-types 'none'"
 _LONGEST_NAME: Final = 100
 
 
-def policy(cockpit: str = "", *, forms: bool = False) -> Mapping[str, str]:
+def policy(cockpit: str = "", *, forms: bool = False, nonce: str = "") -> Mapping[str, str]:
     """Return the fields that every answer carries: what a browser may do with it, which is to show it.
 
     ``cockpit`` is the origin whose pages may frame it as well, empty for none. ``forms`` admits those of the replay's
-    own pages.
+    own pages. With a nonce the one script runs that has it, and makes no markup of texts.
     """
-    sandbox = "sandbox allow-same-origin allow-forms" if forms else "sandbox allow-same-origin"
+    sandbox = f"sandbox allow-same-origin{' allow-forms' if forms else ''}{' allow-scripts' if nonce else ''}"
+    scripts = f"script-src 'nonce-{nonce}'; {_NO_MARKUP}" if nonce else "script-src 'none'"
     target = "'self'" if forms else "'none'"
+    above = f"frame-ancestors 'self'{f' {cockpit}' if cockpit else ''}"
     fields = {
-        "Content-Security-Policy": (
-            f"{sandbox}; {_LOADS}; form-action {target}; frame-ancestors 'self'{f' {cockpit}' if cockpit else ''}"
-        ),
+        "Content-Security-Policy": f"{sandbox}; {_LOADS}; {scripts}; form-action {target}; {above}",
         "Referrer-Policy": "no-referrer",
         "X-Content-Type-Options": "nosniff",
         "X-DNS-Prefetch-Control": "off",

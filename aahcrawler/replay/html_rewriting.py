@@ -89,18 +89,30 @@ class Rewritten:
     links: list[tuple[Element, str]] = field(default_factory=list)
     framed: bool = False
 
-    def markup(self, beginning: str = "") -> bytes:
-        """Return the document in UTF-8, with ``beginning``, which is HTML, at the beginning of its body."""
-        body = self.tree.find("body")
-        place = ""
-        if beginning and body is not None:
-            place = f"aah-{token_hex(16)}"
-            mark = body.makeelement("div", {"id": place})
-            mark.tail, body.text = body.text, None
-            body.insert(0, mark)
+    def markup(self, beginning: str = "", in_head: str = "") -> bytes:
+        """Return the document in UTF-8, with HTML of the replay's own at the beginning of its body and its head."""
+        body, head = self.tree.find("body"), self.tree.find("head")
+        if in_head and head is None:
+            head = self.tree.makeelement("head")
+            self.tree.insert(0, head)
+        places = {
+            _placed_first(parent): own
+            for parent, own in ((head, in_head), (body, beginning))
+            if own and parent is not None
+        }
         text = tostring(self.tree, encoding="unicode", method="html")
-        text = text.replace(f'<div id="{place}"></div>', beginning, 1) if place else text
+        for place, own in places.items():
+            text = text.replace(f'<div id="{place}"></div>', own, 1)
         return (self.doctype + text).encode("utf-8", "replace")
+
+
+def _placed_first(parent: Element) -> str:
+    """Put an element before all that another holds; return its id, which nobody can know."""
+    place = f"aah-{token_hex(16)}"
+    mark = parent.makeelement("div", {"id": place})
+    mark.tail, parent.text = parent.text, None
+    parent.insert(0, mark)
+    return place
 
 
 def rewrite_html(tree: HtmlElement, source: str, around: Surroundings) -> Rewritten:

@@ -38,14 +38,14 @@ def outline(element: Element, each: ShownObject) -> None:
     style = (element.get("style") or "").strip().rstrip(";")
     own = f"outline:3px solid {colour}!important;outline-offset:2px!important"
     element.set("style", f"{style};{own}" if style else own)
-    label = _new_label(element)
+    label = new_label(element)
     label.set("id", f"aah-object-{each.number}")
     label.set("style", _LABEL.format(colour))
     told = (f"{each.type or 'object'} {each.number}", each.author, each.date)
     label.text = " · ".join(shown(text, _LONGEST) for text in told if text)
 
 
-def _new_label(element: Element) -> Element:
+def new_label(element: Element) -> Element:
     """Return a new element where a label can be read: within, or before what holds no text."""
     place = element
     if element.tag in _INSIDE:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 from pathlib import Path
+from secrets import token_urlsafe
 from typing import Final, Protocol
 from urllib.parse import parse_qs, unquote
 
@@ -17,6 +18,7 @@ from aahcrawler.replay.addresses import Address
 from aahcrawler.replay.answer_headers import policy
 from aahcrawler.replay.capture_lookup import NoIndexError
 from aahcrawler.replay.door import Door
+from aahcrawler.replay.numbered_pages import PLACE, MarkedPages, marked_markup
 from aahcrawler.replay.replayed_captures import Annotate, ReplayedCaptures, Shown, no_annotations
 
 ENTER: Final = "/enter"
@@ -58,18 +60,26 @@ class FixedFolders:
 
 
 def replay_app(
-    folders: Folders, hosts: Collection[str], *, door: Door | None = None, annotate: Annotate = no_annotations
+    folders: Folders,
+    hosts: Collection[str],
+    *,
+    door: Door | None = None,
+    annotate: Annotate = no_annotations,
+    marked: MarkedPages | None = None,
 ) -> ASGIApp:
     """Return the application that shows the captures of these crawls under these host names (without port).
 
-    Without a door, whoever can connect is let in. ``annotate`` is called in threads.
+    Without a door, whoever can connect is let in, and no marked pages are shown. ``annotate`` is called in threads.
     """
-    return _ReplayApp(folders, frozenset(host.lower() for host in hosts), door, annotate)
+    return _ReplayApp(folders, frozenset(host.lower() for host in hosts), door, annotate, marked or MarkedPages())
 
 
 class _ReplayApp:
-    def __init__(self, folders: Folders, hosts: frozenset[str], door: Door | None, annotate: Annotate) -> None:
+    def __init__(
+        self, folders: Folders, hosts: frozenset[str], door: Door | None, annotate: Annotate, marked: MarkedPages
+    ) -> None:
         self._folders, self._hosts, self._door, self._annotate = folders, hosts, door, annotate
+        self._marked = marked
         self._policy = partial(policy, "" if door is None else door.cockpit)
         self._limiter = CapacityLimiter(_AT_ONCE)
         self._known: dict[Path, ReplayedCaptures] = {}
@@ -114,6 +124,12 @@ class _ReplayApp:
         query = request.scope["query_string"].decode("latin-1")
         if path == "/":
             return self._own(own_pages.list_of_crawls(self._folders.names()))
+        if (
+            self._door is not None
+            and path.startswith(PLACE)
+            and (marked := self._marked_page(path, self._door.cockpit))
+        ):
+            return marked
         name, _, rest = path[1:].partition("/")
         folder = self._folders.folder_of(unquote(name))
         address = Address.parse(path, query) if len(path) + len(query) <= _LONGEST_ADDRESS else None
@@ -130,6 +146,17 @@ class _ReplayApp:
             return self._message(503, "No index", str(error))
         except OSError as error:
             return self._message(503, "Not readable", f"The archive cannot be read now: {error.strerror}.")
+
+    def _marked_page(self, path: str, cockpit: str) -> Response | None:
+        try:
+            marked = self._marked.page(path)
+        except OSError as error:
+            return self._message(503, "Not readable", f"The page cannot be read now: {error.strerror}.")
+        if marked is None:
+            return None
+        nonce = token_urlsafe(18)
+        body = marked_markup(marked, cockpit, nonce)
+        return Response(body, 200, {**self._policy(nonce=nonce), **_HTML, "Cache-Control": "no-store"})
 
     def _listed(self, captures: ReplayedCaptures, crawl: str, request: Request) -> Response:
         if not request.url.path.endswith("/"):

@@ -8,12 +8,17 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from aahcrawler.authoring.page_capture import CaptureError, Wish, capture, doubts
+from aahcrawler.authoring.capture_problems import problems
+from aahcrawler.authoring.file_lines import FileLines
+from aahcrawler.authoring.page_capture import CaptureError, Wish, capture, doubts, told_of
 from aahcrawler.authoring.page_source import Source, SourceError
 from aahcrawler.authoring.saved_pages import SavedPage, as_json, read_expectation, read_page
 from aahcrawler.cli import app
+from aahcrawler.helper import Assistance, FailedAction, Failure
 from aahcrawler.page import Headers, Page
+from knowledge_base.loader import load
 from knowledge_base.model import KnowledgeBase
+from online_analysis.document import Document
 from tests.helper.saved_pages import FOLDER, html_page
 from tests.shipped import shipped
 
@@ -157,3 +162,40 @@ def test_of_an_unknown_page_the_application_has_to_be_said(
 ) -> None:
     with pytest.raises(CaptureError, match="--application NAME"):
         capture(html_page("http://a.test/", "<p>Hello"), knowledge_base, folders, Wish())
+
+
+def test_what_is_wrong_is_told_once_with_its_place_and_remedy(tmp_path: Path) -> None:
+    (tmp_path / "applications").mkdir()
+    text = (FOLDER.parent / "phpbb.xml").read_text("utf-8")
+    wrong = text
+    for css in (".postbody .content", ".content", "[id^=post_content]"):
+        assert f'css="{css}"' in text
+        wrong = wrong.replace(f'css="{css}"', 'css=".nowhere"')
+    (tmp_path / "applications" / "phpbb.xml").write_text(wrong, "utf-8")
+    captured = capture(THREAD.page, load(tmp_path), (tmp_path,), Wish("phpbb", "a"))
+    said = list(told_of(captured))
+    assert "saved although this is wrong; mend the application's file, then capture again with --replace:" in said
+    (fault,) = [line for line in said if "body of none" in line]
+    assert fault.startswith("  - posts: finds objects but the body of none; mend the select of its field body, ")
+    assert f"{tmp_path}/applications/phpbb.xml:" in fault
+    assert not [line for line in said if "have no body" in line or line.startswith("failed")]
+
+
+def test_faults_of_one_cause_are_told_together() -> None:
+    failures = [FailedAction("Tiny", "thread", name, Failure.SLOW, "400 million nodes") for name in ("posts", "likes")]
+    assistance = Assistance(None, Document("http://a.test/", None, "", (), ()), failed_actions=(*failures, failures[0]))
+    (told,) = problems(assistance, FileLines(()))
+    assert told.startswith("posts and likes: would take too long on this page and was left out; ")
+    assert "(400 million nodes)" in told
+
+
+def test_a_page_that_two_applications_claim_is_not_saved(tmp_path: Path) -> None:
+    (tmp_path / "applications").mkdir()
+    for name, sign in (("One", "p"), ("Two", "b")):
+        (tmp_path / "applications" / f"{name}.xml").write_text(
+            f'<application name="{name}" kind="blog"><detect><pattern strength="strong" css="{sign}" literal="hello"/>'
+            '</detect><needs-browser css="#none"/></application>'
+        )
+    page = html_page("http://a.test/", "<p>Hello <b>you")
+    with pytest.raises(CaptureError, match="One and Two claim this page with equal strength"):
+        capture(page, load(tmp_path), (tmp_path,), Wish("One", "a"))

@@ -7,7 +7,8 @@ from typing import cast
 
 from lxml.html import HtmlElement
 
-from aahcrawler.authoring.drafting.url_generalisation import Shape, paging_of, shape_of
+from aahcrawler.authoring.drafting.url_generalisation import paging_of, shape_of
+from aahcrawler.authoring.drafting.url_shape import Shape
 from aahcrawler.page import Page, generic
 from aahcrawler.page.generic import PageLink
 from aahcrawler.urls import canonicalize, origin

@@ -4,9 +4,10 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from aahcrawler.authoring.drafting.url_shape import FILE, NAME, SAFE, Shape, anywhere
 from aahcrawler.page.generic import PageLink
 from aahcrawler.page.text import fold
-from knowledge_base.url_rules import Paging, ParsedUrl, PathGlob, QueryGlob, Reason, UrlRule
+from knowledge_base.url_rules import Paging, ParsedUrl, Reason
 
 MOST_AVOIDED = 40
 LONGEST_WORD = 10
@@ -14,7 +15,6 @@ LONGEST_WORD = 10
 MANY_VALUES = 3
 """The number of values at one place of a path from which the place is a variable."""
 
-_FILE = re.compile(r"[A-Za-z][A-Za-z_-]*\.(?:php\d?|html?|aspx?|jsp|cgi|pl|do)")
 _STATIC = re.compile(r"(?!index\.)[A-Za-z][A-Za-z_-]*(\.html?)")
 _DIGITS = re.compile(r"\d+")
 _PAGE_PART = re.compile(r"([/_.-]?(?:[a-z]{1,8}[-_/=.]?)?)(\d{1,6})")
@@ -23,9 +23,6 @@ _PAGE_WORDS = re.compile(
 )
 _SESSION = re.compile(r"[0-9a-f]{26,64}", re.IGNORECASE)
 _PARTS = re.compile(r"[a-z]+")
-_SAFE = re.compile(r"[A-Za-z0-9_.~!$()+,;=:@|-]*")
-"""Characters that a rule contains unescaped; blanks separate, quotation marks end, and others are wildcards."""
-_NAME = re.compile(r"[A-Za-z0-9_.~-]+")
 _SLUG_SIGNS = re.compile(r"[-_.~%+]")
 
 # fmt: off
@@ -52,27 +49,6 @@ AVOIDED: Mapping[Reason, frozenset[str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
-    """The common form of URLs of one sort: a glob of the path, and the parameters present."""
-
-    path: str
-    parameters: tuple[str, ...] = ()
-    query: str = ""
-
-    @property
-    def rule(self) -> UrlRule:
-        """The rule as the knowledge base applies it, other parameters allowed."""
-        pairs = (part.partition("=") for part in self.parameters)
-        present = tuple((name, value if sign else "*") for name, sign, value in pairs)
-        return UrlRule(PathGlob(self.path), present, query=QueryGlob(self.query) if self.query else None)
-
-    def attributes(self) -> dict[str, str]:
-        """Return the attributes for a file."""
-        given = {"path": self.path, "parameters": " ".join(self.parameters), "query": self.query}
-        return {name: value for name, value in given.items() if value}
-
-
-@dataclass(frozen=True, slots=True)
 class Avoided:
     """A rule for URLs that are probably of no use, and one such URL."""
 
@@ -94,16 +70,12 @@ def shape_of(address: ParsedUrl, others: Iterable[ParsedUrl] = (), paging: Seque
     alike = [other for other in others if len(other.segments) == len(address.segments)]
     parts = [_open_part(address, place, alike) for place in range(len(address.segments))]
     _open_title(parts, address)
-    if _FILE.fullmatch(parts[-1]):
-        parts = ["**", parts[-1]]
-    elif len([part for part in parts if part]) > 1 and parts[0].isalpha():
-        parts = ["**", *parts]
-    path = "/".join(parts) if parts[0] == "**" else "/" + "/".join(parts)
+    path = anywhere(parts)
     if address.query and "=" not in address.query[0]:
         return Shape(path, query="/".join(map(_open_word, address.query[0].split("/"))))
     counted = {rule.parameter for rule in paging}
     pairs = [(name, value) for name, value in address.parameters.items() if name not in counted]
-    return Shape(path, tuple(_pair(name, value) for name, value in pairs if _NAME.fullmatch(name)))
+    return Shape(path, tuple(_pair(name, value) for name, value in pairs if NAME.fullmatch(name)))
 
 
 def paging_of(address: ParsedUrl, links: Iterable[PageLink]) -> tuple[Paging, ...]:
@@ -152,7 +124,7 @@ def _open_part(address: ParsedUrl, place: int, alike: Sequence[ParsedUrl]) -> st
     part = address.segments[place]
     if not part and place < len(address.segments) - 1:
         return "*"
-    if not part or _FILE.fullmatch(part):
+    if not part or FILE.fullmatch(part):
         return part
     values = {
         other.segments[place]
@@ -187,19 +159,19 @@ def _open_word(part: str) -> str:
         opened = "".join("#" if piece.isdigit() else _open_piece(piece) for piece in pieces)
         return re.sub(r"\*+", "*", re.sub(r"^[A-Za-z]+(?=\.#$)", "*", opened))
     is_title = bool(_SLUG_SIGNS.search(part)) or len(part) > LONGEST_WORD
-    return "*" if is_title or not _SAFE.fullmatch(part) else part
+    return "*" if is_title or not SAFE.fullmatch(part) else part
 
 
 def _open_piece(piece: str) -> str:
     """Write the letters beside a number; those of a title are left open, but not the signs at their edges."""
-    if len(piece) <= LONGEST_WORD and _SAFE.fullmatch(piece) and not re.search(r"[A-Za-z][-_][A-Za-z]", piece):
+    if len(piece) <= LONGEST_WORD and SAFE.fullmatch(piece) and not re.search(r"[A-Za-z][-_][A-Za-z]", piece):
         return piece
     found = re.fullmatch(r"([-_.~]*)(.*?)([-_.~]*(?:\.[a-z]{3,5})?)", piece)
-    return f"{found[1]}*{found[3]}" if found and _SAFE.fullmatch(found[1] + found[3]) else "*"
+    return f"{found[1]}*{found[3]}" if found and SAFE.fullmatch(found[1] + found[3]) else "*"
 
 
 def _pair(name: str, value: str) -> str:
-    return name if _varies(value) or not _SAFE.fullmatch(value) else f"{name}={value}"
+    return name if _varies(value) or not SAFE.fullmatch(value) else f"{name}={value}"
 
 
 def _varies(value: str) -> bool:
@@ -240,11 +212,11 @@ def _guesses(address: ParsedUrl) -> Iterator[Avoided]:
 
 def _shape_of_words(address: ParsedUrl, words: frozenset[str]) -> Shape | None:
     last = address.segments[-1]
-    file = last if _FILE.fullmatch(last) else ""
+    file = last if FILE.fullmatch(last) else ""
     if file and _tells(file.partition(".")[0], words):
         return Shape(f"**/{file}")
     for name, value in address.parameters.items():
-        if not _NAME.fullmatch(name):
+        if not NAME.fullmatch(name):
             continue
         where = f"**/{file}" if file else "**"
         if _tells(value.partition(";")[0], words) and re.fullmatch(r"[A-Za-z_-]+", value.partition(";")[0]):

@@ -55,7 +55,7 @@ class Extraction:
     reader: FieldReader
     failure: Failure | None = None
     detail: str = ""
-    _owners: Owners | None = None
+    owners: Owners | None = None
     _composed: Composed = field(default_factory=Composed)
     _replies: Replies = field(default_factory=Replies)
 
@@ -66,7 +66,7 @@ class Extraction:
         tree, elements = self.location.page.tree, self.location.page.elements
         allowance = _allowance(elements.size(tree))
         weight = max(1, _depth(tree) // DEEP) if _deep(tree) else 1
-        for number, item in enumerate(self._find_items()):
+        for number, item in enumerate(self.items()):
             allowance -= weight * elements.size(item)
             if self.reader.budget < 0 or allowance < 0 or number >= MOST_OBJECTS:
                 self.failure, self.detail = Failure.TOO_MUCH, f"after {number} objects"
@@ -81,7 +81,8 @@ class Extraction:
         elif seen and not bodies and any(wanted.name == BODY for wanted in self.action.fields):
             self.failure = Failure.INCOMPLETE
 
-    def _find_items(self) -> list[HtmlElement]:
+    def items(self) -> list[HtmlElement]:
+        """Return the elements of the objects, made ones where the action has a run."""
         page = self.location.page
         for selector in self.reader.narrowed(self.action.items):
             items = selector.elements(page.tree, page.elements)
@@ -90,7 +91,7 @@ class Extraction:
                 if self.action.run is not None:
                     items = run_items(items, self.action.run, page.fetched_at, page.elements)
                     self.reader.keep_whole(self.action.fields)
-                self._owners = nesting(items)
+                self.owners = nesting(items)
                 return items
         return []
 
@@ -162,7 +163,7 @@ class Extraction:
 
     def _found(self, wanted: Field, item: HtmlElement, *, first: bool) -> Found:
         """Read a field. Of several objects, only the first one of a first page gets the page's declared values."""
-        found = self.reader.read(wanted, item, self._owners)
+        found = self.reader.read(wanted, item, self.owners)
         if not found.values and wanted.declared and (first or not self.action.many):
             return self.reader.declared(wanted)
         return found

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
 from aahcrawler.service.catalog.gateway import Gateway
+from aahcrawler.service.catalog.knowledge_folders import KnowledgeFolders
 from aahcrawler.service.catalog.shared_catalog import SharedCatalog, catalog_of
 from aahcrawler.service.web.problems import NO_CRAWL, ProblemError
 
@@ -26,6 +27,11 @@ class Reach:
     def of(cls, local: Catalog, shared: str | None) -> "Reach":
         """Return the reach of a service: the crawls of its folders, and those of its shared server, if it has one."""
         return cls(catalog_of(shared, local), Gateway(shared), shared)
+
+    @property
+    def knowledge(self) -> KnowledgeFolders:
+        """The folders of the knowledge base, as the environment and the folder of the crawls say."""
+        return KnowledgeFolders.of(self.catalog.place_for_new())
 
     def crawls(self) -> tuple[Crawl, ...]:
         """Return every crawl that is known."""

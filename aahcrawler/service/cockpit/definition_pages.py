@@ -155,7 +155,7 @@ class _Desk:
 
         def work(progress: Progress) -> ReferenceSuggestions:
             progress.total = MOST_PAGES
-            return reference_suggestions(reference, icd, progress.advance)
+            return reference_suggestions(reference, icd, self._helm.reach.knowledge.folders, progress.advance)
 
         return self._helm.jobs.begin(Task("reference-suggestions", reference.id, session.caller.name), work)
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Final
 from aahcrawler.crawls import Started, started
 from aahcrawler.layout import KEEPER, LOCK, START_LOG
 from aahcrawler.segments import no_link
+from aahcrawler.service.catalog.knowledge_folders import KnowledgeFolders
 from aahcrawler.service.web.problems import CONFLICT, NOT_STARTED, ProblemError
 
 PATIENCE: Final = 30.0
@@ -76,7 +77,9 @@ def _target(descriptor: Path) -> str:
 class Processes:
     """Starts the processes of crawls, and asks them to end, each once. It may be used by several threads at once."""
 
-    def __init__(self, patience: float = PATIENCE) -> None:
+    def __init__(self, knowledge: Callable[[], KnowledgeFolders], patience: float = PATIENCE) -> None:
+        """``knowledge`` returns the folders of the knowledge base that crawls are to use."""
+        self._knowledge = knowledge
         self._patience = patience
         self._asked: dict[tuple[str, int], float] = {}
         self._starting: set[str] = set()
@@ -123,6 +126,7 @@ class Processes:
         What it says goes to a file in the folder. Raise ``ProblemError`` where it cannot be started.
         """
         environment = {name: value for name, value in os.environ.items() if name != _SECRET}
+        environment |= self._knowledge().environment
         path = folder / START_LOG
         try:
             with open(path, "ab", opener=no_link) as log:

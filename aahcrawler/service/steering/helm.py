@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from aahcrawler.service.catalog.knowledge_folders import KnowledgeFolders
 from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.steering.crawl_process import Processes
 from aahcrawler.service.steering.held_definitions import HeldDefinitions
@@ -22,7 +23,11 @@ class Helm:
     @classmethod
     def of(cls, reach: Reach) -> "Helm":
         """Return the helm of a service."""
-        return cls(reach, HeldDefinitions(reach), Processes(), Jobs(), SeedTrials())
+
+        def knowledge() -> KnowledgeFolders:
+            return reach.knowledge
+
+        return cls(reach, HeldDefinitions(reach), Processes(knowledge), Jobs(), SeedTrials(knowledge))
 
     def close(self) -> None:
         """Give up the jobs that are under way. Crawls that were started go on."""

@@ -1,6 +1,7 @@
 """Dry runs of definitions that nobody has saved yet: the first page of each seed, tried in a process of its own."""
 
 import json
+import os
 import secrets
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from aahcrawler.service.catalog.knowledge_folders import KnowledgeFolders
 from aahcrawler.service.steering.machine_fields import refuse_machine_fields
 from aahcrawler.service.web.problems import NO_JOB, TOO_MANY, ProblemError
 from online_analysis.icd import Icd
@@ -89,7 +91,9 @@ class _Trial:
 class SeedTrials:
     """Runs dry runs, two at once and a quarter of an hour each at most. It may be used by several threads."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, knowledge: Callable[[], KnowledgeFolders], clock: Callable[[], float] = time.monotonic) -> None:
+        """``knowledge`` returns the folders of the knowledge base that pages are to be read with."""
+        self._knowledge = knowledge
         self._clock = clock
         self._trials: OrderedDict[str, _Trial] = OrderedDict()
         self._lock = threading.Lock()
@@ -105,7 +109,7 @@ class SeedTrials:
             file = Path(folder.name) / f"{icd.id}.yaml"
             # Where the crawl would write is looked at for takedowns; a draft leads to no folder of this machine.
             file.write_text(edited(text, {"output": None}), "utf-8")
-            trial = _Trial(len(icd.seeds), _started(file), self._clock())
+            trial = _Trial(len(icd.seeds), _started(file, self._knowledge()), self._clock())
             name = secrets.token_urlsafe(12)
             self._trials[name] = trial
         threading.Thread(target=self._follow, args=(trial, folder), name="seed trial", daemon=True).start()
@@ -171,10 +175,11 @@ class SeedTrials:
                 del self._trials[name]
 
 
-def _started(file: Path) -> subprocess.Popen[bytes]:
+def _started(file: Path, knowledge: KnowledgeFolders) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [*_COMMAND, str(file)],
         cwd=file.parent,
+        env={**os.environ, **knowledge.environment},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

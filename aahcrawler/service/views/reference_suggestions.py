@@ -1,9 +1,9 @@
 """What an archived crawl suggests for a definition: the words, names and sites of its relevant pages."""
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from itertools import islice
+from pathlib import Path
 from typing import Final
 
 from pydantic import BaseModel, ConfigDict
@@ -15,7 +15,6 @@ from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.views.page_indexes import NO_FOLDER
 from aahcrawler.service.web.problems import UNAVAILABLE, ProblemError
 from aahcrawler.urls import canonicalize
-from knowledge_base.file_selection import named_folders
 from knowledge_base.loader import LoadError
 from offline.refinement.crawl_suggestions import suggestions_of
 from offline.refinement.proposals import propose
@@ -26,7 +25,6 @@ from online_analysis.suggestions import Suggested
 
 MOST_PAGES: Final = 1_000
 """Pages that are read: each is understood anew."""
-_KNOWLEDGE_BASE: Final = "AAH_KNOWLEDGE_BASE"
 _TROUBLE = (ArchiveError, LoadError, ReadError, RefinementError, RereadError, SegmentError)
 
 
@@ -54,8 +52,13 @@ class ReferenceSuggestions(BaseModel):
     outcome: str
 
 
-def reference_suggestions(crawl: Crawl, icd: Icd, advance: Callable[[], None]) -> ReferenceSuggestions:
-    """Return what a crawl suggests for a definition; ``advance`` is called with each page. Raise ``ProblemError``."""
+def reference_suggestions(
+    crawl: Crawl, icd: Icd, folders: Sequence[Path], advance: Callable[[], None]
+) -> ReferenceSuggestions:
+    """Return what a crawl suggests for a definition, its pages read with the knowledge base of some folders.
+
+    ``advance`` is called with each page. Raise ``ProblemError``.
+    """
     if crawl.folder is None:
         raise ProblemError(NO_FOLDER, "this machine has none of the crawl's folder")
 
@@ -67,7 +70,7 @@ def reference_suggestions(crawl: Crawl, icd: Icd, advance: Callable[[], None]) -
     try:
         topic = topic_of(icd, crawl.folder)
         seeds = frozenset(canonicalize(seed) or seed for seed in icd.seeds)
-        with closing(Reader.of(crawl.folder, named_folders(os.environ.get(_KNOWLEDGE_BASE, "")))) as reader:
+        with closing(Reader.of(crawl.folder, folders)) as reader:
             proposals = propose(icd, topic, seeds, counted(reference_pages(crawl.folder, topic, reader)))
     except _TROUBLE as error:
         raise ProblemError(UNAVAILABLE, f"{crawl.id} cannot be read as a reference: {error}") from error

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from aahcrawler.service.catalog.knowledge_folders import KnowledgeFolders
 from aahcrawler.service.steering.seed_trials import SeedTrials, TrialShown
 from aahcrawler.service.web.problems import ProblemError
 from online_analysis.icd import Icd
@@ -23,7 +24,7 @@ politeness: {{delay: 0 s}}
 
 @pytest.fixture
 def trials() -> Iterator[SeedTrials]:
-    opened = SeedTrials()
+    opened = SeedTrials(lambda: KnowledgeFolders.of(None))
     yield opened
     opened.close()
 

@@ -1,0 +1,1 @@
+"""Change single elements of an application's file and leave every other byte as it is."""

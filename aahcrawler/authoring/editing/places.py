@@ -1,0 +1,75 @@
+"""Name the elements of a file by places, such as ``level[thread]/extract[posts]/field[title]/select[2]``."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from aahcrawler.authoring.xml_spans import Span
+
+_SEGMENT = re.compile(r"([^\[\]/]+)(?:\[([^\[\]/]+)\])?")
+_NUMBER = re.compile(r"[1-9][0-9]{0,5}")
+_DRAWN = re.compile(r"[^\[\]/\s](?:[^\[\]/]*[^\[\]/\s])?")
+
+
+@dataclass(slots=True)
+class Node:
+    """An element of a file with its place; ``number`` counts all elements of its parent from 0."""
+
+    span: Span
+    place: str
+    parent: "Node | None"
+    number: int = 0
+    children: list["Node"] = field(default_factory=list)
+
+    def all(self) -> Iterator["Node"]:
+        """Yield the node and all below it in the order of the file."""
+        yield self
+        for child in self.children:
+            yield from child.all()
+
+    def below(self, place: str) -> "Node | None":
+        """Return the node at a place as seen from this one; None if there is none, or several could be meant."""
+        found: Node | None = self
+        for segment in place.split("/") if place else ():
+            found = found._child(segment) if found is not None else None  # noqa: SLF001 (of the same class)
+        return found
+
+    def _child(self, segment: str) -> "Node | None":
+        parts = _SEGMENT.fullmatch(segment)
+        alike = [child for child in self.children if parts and child.span.tag == parts[1]]
+        if parts is None or not alike:
+            return None
+        key = parts[2]
+        if key is None:
+            return alike[0] if len(alike) == 1 else None
+        if _NUMBER.fullmatch(key):
+            return alike[int(key) - 1] if int(key) <= len(alike) else None
+        named = [child for child in alike if child.span.name == key]
+        return named[0] if len(named) == 1 else None
+
+
+def nodes_of(root: Span) -> Node:
+    """Return the node of a file's root element, whose place is empty."""
+    return _with_children(Node(root, "", None))
+
+
+def is_within(place: str, other: str) -> bool:
+    """Return whether a place is another one or below it.
+
+    >>> is_within("level[a]/when[1]", "level[a]"), is_within("level[ab]", "level[a]"), is_within("level[a]", "")
+    (True, False, True)
+    """
+    return not other or place == other or place.startswith(f"{other}/")
+
+
+def _with_children(node: Node) -> Node:
+    names = Counter((part.tag, part.name) for part in node.span.parts)
+    numbers: Counter[str] = Counter()
+    for position, part in enumerate(node.span.parts):
+        numbers[part.tag] += 1
+        tells = names[part.tag, part.name] == 1 and _DRAWN.fullmatch(part.name) and not _NUMBER.fullmatch(part.name)
+        key = part.name if tells else str(numbers[part.tag])
+        place = f"{node.place}/{part.tag}[{key}]".removeprefix("/")
+        node.children.append(_with_children(Node(part, place, node, position)))
+    return node

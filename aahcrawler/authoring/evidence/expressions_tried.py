@@ -1,0 +1,101 @@
+"""Try expressions of a file on saved pages: whether they find anything, and how far those get that do not."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from lxml import etree
+from lxml.html import HtmlElement
+
+from aahcrawler.authoring.partial_matches import narrowed
+from aahcrawler.helper.detection.attempts import FAILING
+from aahcrawler.helper.extraction.runs import run_items
+from aahcrawler.page import Page
+from knowledge_base.model import Condition, Extract
+from knowledge_base.parsing import attributes
+from knowledge_base.parsing.notes import Notes
+from knowledge_base.selectors import Node, Selector
+
+MOST_ITEMS = 50
+"""Objects of a page in which the expressions of fields are tried."""
+_LONGEST = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """A page, and the elements of it that an expression is tried on."""
+
+    page: Page
+    at: tuple[HtmlElement, ...]
+
+
+def whole(pages: Iterable[Page]) -> tuple[Ground, ...]:
+    """Return pages as what an expression of a level looks at."""
+    return tuple(Ground(page, (page.tree,)) for page in pages)
+
+
+def items_on(pages: Iterable[Page], action: Extract) -> tuple[Ground, ...]:
+    """Return the elements of the objects that an action finds, for the pages on which there are any."""
+    grounds = (Ground(page, tuple(_items(page, action))[:MOST_ITEMS]) for page in pages)
+    return tuple(ground for ground in grounds if ground.at)
+
+
+def finds(selector: Selector, grounds: Iterable[Ground]) -> bool:
+    """Return whether an expression finds anything anywhere; one that fails on a page finds nothing there."""
+    return any(found(selector, at, ground.page) for ground in grounds for at in ground.at)
+
+
+def found(selector: Selector, at: HtmlElement, page: Page) -> Sequence[Node]:
+    """Return what an expression finds at an element, nothing where it fails."""
+    try:
+        return selector.found(at, page.elements)
+    except FAILING:
+        return ()
+
+
+def selector_of(element: etree._Element) -> Selector:
+    """Return the compiled expression of an element of a valid file."""
+    return _compiled(_word(element, "xpath"), _word(element, "css"), _word(element, "attribute"))
+
+
+def condition_of(element: etree._Element) -> Condition:
+    """Return the sign that an element of a valid file is."""
+    return attributes.condition(element, Notes(Path()))
+
+
+def written(element: etree._Element) -> str:
+    """Return what an element looks for, as it is written."""
+    given = ((name, _word(element, name)) for name in ("css", "xpath", "path", "query", "parameters", "absent"))
+    words = " ".join(f'{name}="{value}"' for name, value in given if value)
+    return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}..."
+
+
+def nearest(element: etree._Element, grounds: Sequence[Ground]) -> str:
+    """Say how far an expression gets where it gets farthest, such as ``div finds 3, div.post nothing``."""
+    best: tuple[str, ...] = ()
+    for ground in grounds:
+        for at in ground.at[:1]:
+            steps = narrowed(_word(element, "css"), _word(element, "xpath"), at)
+            told = tuple(f"{step.expression} finds {step.count or 'nothing'}" for step in steps)
+            best = max(best, told[-2:], key=len)
+    return ", ".join(best)
+
+
+def _items(page: Page, action: Extract) -> list[HtmlElement]:
+    for selector in action.items:
+        items = [node for node in found(selector, page.tree, page) if isinstance(node, HtmlElement)]
+        if items:
+            items = items if action.many else items[:1]
+            return run_items(items, action.run, page.fetched_at, page.elements) if action.run is not None else items
+    return []
+
+
+@lru_cache(2_048)
+def _compiled(xpath: str, css: str, attribute: str) -> Selector:
+    element = etree.Element("select", {"xpath": xpath, "css": css, "attribute": attribute})
+    return attributes.selector(element, Notes(Path()))
+
+
+def _word(element: etree._Element, name: str) -> str:
+    return attributes.text(element, name)

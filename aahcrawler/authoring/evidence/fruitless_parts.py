@@ -1,0 +1,172 @@
+"""Find the parts of levels that find nothing on the saved pages of their level."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from lxml import etree
+
+from aahcrawler.authoring.check_findings import Finding, warning
+from aahcrawler.authoring.evidence.expressions_tried import (
+    Ground,
+    condition_of,
+    finds,
+    items_on,
+    nearest,
+    selector_of,
+    whole,
+    written,
+)
+from aahcrawler.authoring.evidence.level_pages import LevelPages, is_doubtful, is_read_off, variant_of
+from aahcrawler.authoring.file_lines import ApplicationFile
+from aahcrawler.authoring.saved_pages import SavedPage
+from aahcrawler.helper import Failure
+from knowledge_base.matching import Sight
+from knowledge_base.model import Action, Extract, PageLevel
+
+_SEVERAL = 2
+"""Pages or objects on none of which something is found that must not be on each."""
+_EXPECTED = frozenset({"author", "date", "body"})
+"""Fields that objects have wherever they are: one that is never found is a mistake, whoever has read the template."""
+
+
+def fruitless_parts(file: ApplicationFile, pages: LevelPages) -> Iterator[Finding]:
+    """Yield the signs, actions, fields and expressions of a file that find nothing on the saved pages of their level.
+
+    What is documented may well be on none of a few pages, and so may one of several alternatives that somebody has
+    written; what a program read off a page must be on one. Levels without saved pages are passed over.
+    """
+    application = pages.applications.get(file.name)
+    for element in file.root.iterchildren("level"):
+        name = element.get("name") or ""
+        shown = tuple(page for page in pages.of_level(file, name) if not _needs_browser(page))
+        if application is None or not shown:
+            continue
+        level = application.level(name)
+        base = tuple(page for page in shown if variant_of(page, level) is None)
+        is_draft = application.draft
+        yield from _Part(file, element, level, level.actions, shown, base, is_draft).findings()
+        for variant in level.variants:
+            own = tuple(page for page in shown if variant_of(page, level) is variant)
+            written_as = next(each for each in element.iterchildren("variant") if each.get("name") == variant.name)
+            yield from _Part(file, written_as, level, variant.actions, own, own, is_draft).findings()
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A level, or a variant of it, as its file writes it.
+
+    ``shown`` are the pages on which its parts may be, ``needed`` those without which nothing can be told.
+    """
+
+    file: ApplicationFile
+    element: etree._Element
+    level: PageLevel
+    actions: tuple[Action, ...]
+    shown: tuple[SavedPage, ...]
+    needed: tuple[SavedPage, ...]
+    is_draft: bool
+
+    def findings(self) -> Iterator[Finding]:
+        if not self.needed:
+            return
+        yield from self._signs()
+        for written_as in self.element.iterchildren("extract"):
+            action = next(each for each in self.actions if each.name == written_as.get("name"))
+            if isinstance(action, Extract):
+                yield from self._extract(written_as, action)
+        for written_as in self.element.iterchildren("navigate"):
+            yield from self._navigate(written_as)
+
+    @cached_property
+    def _pages(self) -> tuple[Ground, ...]:
+        return whole(page.page for page in self.shown)
+
+    @property
+    def _where(self) -> str:
+        number = len(self.shown)
+        return f"the saved page of level {self.level.name}" if number == 1 else f"{number} saved pages of its level"
+
+    def _must_show(self, element: etree._Element) -> bool:
+        return is_read_off(element) or (self.is_draft and is_doubtful(element))
+
+    def _is_baseless(self, expressions: list[etree._Element], tried: int, *, known: bool = False) -> bool:
+        """Return whether nothing speaks for expressions that find nothing on so many pages, or in so many objects."""
+        must_show = any(map(self._must_show, expressions))
+        return must_show or (tried >= _SEVERAL and (known or all(map(is_doubtful, expressions))))
+
+    def _signs(self) -> Iterator[Finding]:
+        sights = [Sight(page.page) for page in self.shown]
+        for sign in self.element.iterchildren("when"):
+            condition = condition_of(sign)
+            if self._must_show(sign) and not any(sight.meets(condition) for sight in sights):
+                yield self._nothing(sign, "this sign is not on", self._pages)
+
+    def _extract(self, element: etree._Element, action: Extract) -> Iterator[Finding]:
+        items = items_on((page.page for page in self.shown), action)
+        own = list(element.iterchildren("item"))
+        if not items:
+            only = sum(isinstance(each, Extract) for each in self.actions) == 1
+            if own and (action.always or only or self._is_baseless(own, len(self.shown))):
+                yield self._nothing(own[0], f"the action {action.name} finds no object on", self._pages, element)
+            return
+        yield from self._alternatives(own, self._pages)
+        for part in element.iterchildren("identity", "parent", "field"):
+            yield from self._part_of_object(part, items)
+
+    def _part_of_object(self, part: etree._Element, items: tuple[Ground, ...]) -> Iterator[Finding]:
+        selects = list(part.iterchildren("select"))
+        grounds = self._pages if part.get("page") == "yes" else items
+        number = sum(len(ground.at) for ground in items)
+        if not selects or any(finds(selector_of(each), grounds) for each in selects):
+            yield from self._alternatives(selects, grounds)
+        elif part.get("declared") or part.get("fields"):
+            return
+        elif part.tag == "field" and self._is_baseless(selects, number, known=part.get("name") in _EXPECTED):
+            yield self._nothing(selects[0], f"the field {part.get('name')} is found in no object on", grounds, part)
+        elif part.tag == "identity":
+            said = "the number of no object is found, so that none is read, on"
+            yield self._nothing(selects[0], said, grounds, part)
+        else:
+            yield from self._alternatives(selects, grounds)
+
+    def _navigate(self, element: etree._Element) -> Iterator[Finding]:
+        selects = list(element.iterchildren("select"))
+        if any(finds(selector_of(each), self._pages) for each in selects):
+            yield from self._alternatives(selects, self._pages)
+        elif any(map(self._must_show, selects)) or (
+            selects and self._is_baseless(selects, len(self.shown)) and not self._is_spare(element)
+        ):
+            yield self._nothing(selects[0], f"the action {element.get('name')} finds no link on", self._pages, element)
+
+    def _is_spare(self, element: etree._Element) -> bool:
+        """Return whether an action is but one of several ways to a level, or asks for URLs that are on no page."""
+        if element.get("when-none") or element.find("request") is not None or element.find("form") is not None:
+            return True
+        others = (each for each in self.element.iterchildren("navigate") if each.get("to") == element.get("to"))
+        return any(
+            finds(selector_of(select), self._pages)
+            for each in others
+            if each is not element
+            for select in each.iterchildren("select")
+        )
+
+    def _alternatives(self, selects: list[etree._Element], grounds: tuple[Ground, ...]) -> Iterator[Finding]:
+        for each in selects:
+            if self._must_show(each) and not finds(selector_of(each), grounds):
+                yield self._nothing(each, "this finds nothing on", grounds)
+
+    def _nothing(
+        self, expression: etree._Element, said: str, grounds: tuple[Ground, ...], place: etree._Element | None = None
+    ) -> Finding:
+        near = nearest(expression, grounds)
+        message = (
+            f"{said} {self._where}: {written(expression)}{f'; {near}' if near else ''}; "
+            "write what finds it there, or take this out"
+        )
+        return warning(self.file.place(expression if place is None else place), message)
+
+
+def _needs_browser(page: SavedPage) -> bool:
+    """Return whether a saved page is expected to hold nothing before a browser has run its scripts."""
+    return Failure.NEEDS_BROWSER.value in page.expected.failed.values()

@@ -1,0 +1,1 @@
+"""The own folder: the entries of one's own beside those that ship, with who changed what when."""

@@ -1,0 +1,93 @@
+"""A knowledge base as it would be with an entry, in a temporary folder, so that it is proved before it is saved."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from lxml import etree
+
+from aahcrawler.authoring.own_entries.entry_files import Entry
+from aahcrawler.authoring.saved_pages import SavedPage, pages_folder, saved_pages
+from knowledge_base.loader import LoadError, load
+from knowledge_base.model import KnowledgeBase
+
+_PARSER = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """A knowledge base with an entry that is not saved yet.
+
+    ``folders`` are to be used in the place of the real ones; the last of them is temporary and ``stands_for`` the real
+    one. It holds the file and the saved pages of the entry, and the files of all others, but not their pages.
+    """
+
+    name: str
+    folders: tuple[Path, ...]
+    stands_for: Path
+    knowledge_base: KnowledgeBase
+
+    @property
+    def file(self) -> Path:
+        """The XML file of the entry."""
+        return self.folders[-1] / "applications" / f"{self.name}.xml"
+
+    @property
+    def application(self) -> str:
+        """The name of the application that the entry describes."""
+        return (etree.parse(self.file, _PARSER).getroot().get("name") or "").strip()
+
+    def pages(self) -> tuple[SavedPage, ...]:
+        """Return the saved pages of all folders, those of the entry as they would be. Raises `SavedPageError`."""
+        found = {page.name: page for folder in self.folders[:-1] for page in saved_pages(pages_folder(folder))}
+        others = saved_pages(pages_folder(self.stands_for))
+        found |= {page.name: page for page in others if page.file.parent.name != self.name}
+        found |= {page.name: page for page in self.own_pages()}
+        return tuple(found[name] for name in sorted(found))
+
+    def own_pages(self) -> tuple[SavedPage, ...]:
+        """Return the saved pages of the entry itself. Raises `SavedPageError`."""
+        return saved_pages(pages_folder(self.folders[-1]))
+
+    def entry(self) -> Entry:
+        """Return the entry as it is in the temporary folder, with the pages that were saved there."""
+        applications = self.folders[-1] / "applications"
+        files = (file for file in applications.rglob(f"{self.name}*") if file.is_file() and file.stem == self.name)
+        pages = (applications / "pages" / self.name).glob("*")
+        parts = {file.relative_to(applications).as_posix(): file.read_bytes() for file in (*files, *pages)}
+        return Entry.of(self.name, parts)
+
+
+@contextmanager
+def staged(entry: Entry, folders: Sequence[Path]) -> Iterator[Staged]:
+    """Load a knowledge base with an entry in the place of the one of its name in the last folder.
+
+    Raises `LoadError`, with the places in the real files.
+    """
+    with tempfile.TemporaryDirectory(prefix="aah-") as temporary:
+        folder = Path(temporary) / folders[-1].name
+        _fill(folder, folders[-1], entry)
+        every = (*folders[:-1], folder)
+        try:
+            knowledge_base = load(*every)
+        except LoadError as error:
+            raise LoadError(
+                replace(problem, file=problem.file.replace(str(folder), str(folders[-1]))) for problem in error.problems
+            ) from error
+        yield Staged(entry.name, every, folders[-1], knowledge_base)
+
+
+def _fill(folder: Path, real: Path, entry: Entry) -> None:
+    applications = folder / "applications"
+    applications.mkdir(parents=True)
+    if (real / "kinds").is_dir():
+        shutil.copytree(real / "kinds", folder / "kinds")
+    for file in (real / "applications").glob("*.xml"):
+        shutil.copyfile(file, applications / file.name)
+    for part, data in entry.parts().items():
+        target = applications / part
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)

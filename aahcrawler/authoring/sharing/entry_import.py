@@ -1,0 +1,181 @@
+"""Take in an entry that somebody else packed: look at it first, prove it, and only then save it."""
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import unified_diff
+from pathlib import Path
+
+from aahcrawler.authoring.check import check
+from aahcrawler.authoring.check_findings import Finding, Severity
+from aahcrawler.authoring.own_entries.change_log import Change, plain_line
+from aahcrawler.authoring.own_entries.entry_files import Entry, file_part
+from aahcrawler.authoring.own_entries.own_folder import OwnFolder
+from aahcrawler.authoring.sharing import import_proof
+from aahcrawler.authoring.sharing.entry_pack import Pack, PackError, root_attributes
+from aahcrawler.authoring.sharing.page_contents import Contents
+from knowledge_base.file_selection import SHIPPED, chosen_files
+from knowledge_base.loader import LONGEST_CHAIN
+
+STEP = 10.0
+"""Seconds that an expression may take while its cost is measured."""
+MOST_NOTES = 20
+MOST_DIFFERENCE = 400
+"""Lines of a difference that are shown."""
+
+
+class ImportRefusedError(PackError):
+    """An entry is not taken in; ``lines`` say why."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self.lines = tuple(lines)
+        super().__init__("\n".join(("nothing was written:", *(f"  {line}" for line in self.lines))))
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """An entry of a pack that was looked at and tried, but not saved.
+
+    ``wrong`` says why it cannot be taken in, ``said`` what is to be known of it. ``former`` is the entry of its name in
+    the own folder, None if there is none; ``covers`` the file of an earlier folder whose place it would take.
+    ``difference`` tells what would change, a line each, as programs that compare files write it.
+    """
+
+    pack: Pack
+    wrong: tuple[str, ...]
+    said: tuple[str, ...]
+    former: Entry | None
+    covers: Path | None
+    difference: tuple[str, ...]
+
+    @property
+    def replaces(self) -> bool:
+        """Whether it would take the place of an entry that is there."""
+        return self.former is not None or self.covers is not None
+
+
+def propose(pack: Pack, folders: Sequence[Path], seconds: float = import_proof.SECONDS) -> Proposal:
+    """Look at an entry and try it together with all others, as it would be in the last of the folders.
+
+    Its file is examined in a process that may be killed before anything else reads it. Nothing is written. Raises
+    `PackError` where the last folder is the one that ships.
+    """
+    if folders[-1].resolve() == SHIPPED.resolve():
+        raise PackError(
+            "the files that ship belong to the installed package; name a folder of your own: --kb shipped:FOLDER"
+        )
+    entry = pack.entry
+    wrong, warned = _examined(entry, folders)
+    if not wrong:
+        wrong = import_proof.failures(import_proof.Task(entry, tuple(folders)), seconds)
+    former = OwnFolder(folders[-1]).entry(entry.name)
+    covered = _covered(pack, folders)
+    difference = tuple(_difference(entry, former, covered))
+    return Proposal(pack, tuple(map(plain_line, wrong)), (*_said(pack), *warned), former, covered, difference)
+
+
+def take(proposal: Proposal, folder: Path, who: str, *, replace: bool = False) -> Change:
+    """Save a proposed entry in a folder of one's own, and note that.
+
+    Raises `ImportRefusedError` where it failed, or where it would take the place of another and ``replace`` does not
+    say so; raises `OwnFolderError` if the entry was changed since it was proposed.
+    """
+    if proposal.wrong:
+        raise ImportRefusedError(proposal.wrong)
+    manifest, entry = proposal.pack.manifest, proposal.pack.entry
+    if proposal.replaces and not replace:
+        there = proposal.covers or file_part(entry.name)
+        raise ImportRefusedError(
+            [f"it would take the place of {there}; see what changes with --show, then add --replace"]
+        )
+    what = f"taken in from an entry packed by {manifest.by or 'somebody'}, changed last on {manifest.made:%Y-%m-%d}"
+    return OwnFolder(folder).save(
+        entry.name,
+        entry.xml,
+        entry.pages,
+        who,
+        what,
+        licence=entry.licence,
+        expected=proposal.former.digest if proposal.former is not None else "",
+    )
+
+
+def _examined(entry: Entry, folders: Sequence[Path]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the errors and the warnings that a check finds in an entry's file and those that it extends."""
+    extended = _extended(entry, folders)
+    with tempfile.TemporaryDirectory(prefix="aah-") as temporary:
+        applications = Path(temporary) / "applications"
+        for part, data in {**{file.name: file.read_bytes() for file in extended}, **entry.parts()}.items():
+            target = applications / part
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(data)
+        findings = sorted(check((Path(temporary),), STEP).findings, key=lambda finding: finding.key)
+        told = [(finding, _in_words(finding, temporary, entry.name)) for finding in findings]
+    names = tuple(f"{applications / file.name}" for file in extended)
+    own = [(finding, line) for finding, line in told if not finding.place.file.startswith(names)] if names else told
+    wrong = tuple(line for finding, line in own if finding.severity is Severity.ERROR)
+    return wrong, tuple(line for finding, line in own if finding.severity is Severity.WARNING)[:MOST_NOTES]
+
+
+def _in_words(finding: Finding, folder: str, name: str) -> str:
+    """Return a finding with the file as it is called in the entry; what is of no file is about the entry."""
+    return plain_line(str(finding).replace(f"{folder}/applications/", "").replace(f"{folder}:0", f"{name}.xml"))
+
+
+def _extended(entry: Entry, folders: Sequence[Path]) -> tuple[Path, ...]:
+    """Return the files that an entry extends, one after the other; those that are not there are left out."""
+    there = [folder for folder in folders if (folder / "applications").is_dir()]
+    named = {root_attributes(file.read_bytes()).get("name"): file for file in chosen_files(there).applications}
+    found: list[Path] = []
+    wanted = root_attributes(entry.xml).get("extends")
+    while wanted in named and named[wanted] not in found and len(found) < LONGEST_CHAIN:
+        found.append(named[wanted])
+        wanted = root_attributes(named[wanted].read_bytes()).get("extends")
+    return tuple(found)
+
+
+def _covered(pack: Pack, folders: Sequence[Path]) -> Path | None:
+    """Return the file of an earlier folder that describes the application too, None if there is none."""
+    for file in chosen_files([folder for folder in folders[:-1] if (folder / "applications").is_dir()]).applications:
+        if root_attributes(file.read_bytes()).get("name", "").lower() == pack.manifest.application.lower():
+            return file
+    return None
+
+
+def _said(pack: Pack) -> Iterator[str]:
+    """Yield what people have to know of an entry."""
+    manifest = pack.manifest
+    by = plain_line(manifest.by) or "somebody"
+    yield (
+        f"{manifest.name}: {plain_line(manifest.application)} ({manifest.kind}), packed by {by} with "
+        f"{plain_line(manifest.program)}, changed last on {manifest.made:%Y-%m-%d}"
+    )
+    yield f"licence: {manifest.licence}; anybody can write any name and licence into such a file"
+    match manifest.pages:
+        case Contents.LEFT_OUT | Contents.NONE:
+            yield "no saved pages came with it, so nothing proves that it reads any page; save some: aah kb capture"
+        case Contents.OTHERS:
+            yield f"its {len(pack.entry.pages)} saved pages hold what other people wrote; do not pass them on"
+        case Contents.MINE | Contents.MADE_UP:
+            yield f"it was proved on {len(pack.entry.pages)} saved pages; their words are said to be {manifest.pages}"
+
+
+def _difference(entry: Entry, former: Entry | None, covered: Path | None) -> Iterator[str]:
+    """Yield what would change, a line each."""
+    if former is None and covered is None:
+        return
+    before = former.xml if former is not None else covered.read_bytes() if covered is not None else b""
+    old, new = (plain.decode("utf-8", "replace").splitlines() for plain in (before, entry.xml))
+    lines = list(unified_diff(old, new, "before", "after", lineterm="", n=1))
+    yield from map(_shown, lines[:MOST_DIFFERENCE])
+    if len(lines) > MOST_DIFFERENCE:
+        yield f"and {len(lines) - MOST_DIFFERENCE} more lines"
+    was = {page.stem: page for page in former.pages} if former is not None else {}
+    now = {page.stem: page for page in entry.pages}
+    yield from (f"- saved page {stem}" for stem in sorted(was.keys() - now.keys()))
+    yield from (f"+ saved page {stem}" for stem in sorted(now.keys() - was.keys()))
+    yield from (f"! saved page {stem} differs" for stem in sorted(was.keys() & now.keys()) if was[stem] != now[stem])
+
+
+def _shown(line: str) -> str:
+    return "".join(sign if sign.isprintable() else " " for sign in line)[:300]

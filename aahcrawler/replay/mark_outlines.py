@@ -1,0 +1,108 @@
+"""Outlines around the elements that the parts of an entry match, told apart by colour, by line and by a label."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import groupby
+from typing import Final
+
+from lxml.etree import _Element as Element
+
+from aahcrawler.replay.outlines import new_label
+from aahcrawler.replay.shown_text import shown
+
+CHOSEN_ID: Final = "aah-chosen"
+"""The id of the label of the chosen element."""
+MOST_MARKS: Final = 1_500
+_LONGEST: Final = 60
+_NEVER_SEEN: Final = frozenset({"html", "head", "meta", "link", "script", "style", "title", "base"})
+
+
+class MarkKind(StrEnum):
+    """What a marked element is for the entry. The order is that in which labels of one element stand."""
+
+    CHOSEN = "chosen"
+    """Somebody has chosen it."""
+    ITEM = "item"
+    """It is one object: a post, a comment, a photo."""
+    FIELD = "field"
+    """It is a field of an object."""
+    LINK = "link"
+    """It is a link that is followed."""
+    AVOID = "avoid"
+    """It is a link that is avoided."""
+    SIGN = "sign"
+    """It is a sign of the software or of a level."""
+    LEFT_OUT = "left-out"
+    """It is left out of a field."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How marks of a kind look: a colour that can be read under white letters, and a line (CSS ``outline``)."""
+
+    colour: str
+    width: int
+    line: str
+
+
+# Colours that those who see few of them tell apart; the lines differ as well.
+LOOKS: Final = {
+    MarkKind.CHOSEN: Look("#000000", 4, "solid"),
+    MarkKind.ITEM: Look("#0062a3", 3, "solid"),
+    MarkKind.FIELD: Look("#b34700", 2, "dashed"),
+    MarkKind.LINK: Look("#00694d", 3, "dotted"),
+    MarkKind.AVOID: Look("#8a3a6d", 4, "double"),
+    MarkKind.SIGN: Look("#4b4b9c", 4, "groove"),
+    MarkKind.LEFT_OUT: Look("#5c5c5c", 1, "dashed"),
+}
+_ORDER: Final = list(LOOKS)
+_LABELS: Final = (
+    "all:initial!important;display:inline-block!important;margin:0 4px 2px 0!important;max-width:100%!important;"
+    "vertical-align:top!important;unicode-bidi:isolate!important;pointer-events:auto!important;"
+    "visibility:visible!important;opacity:1!important"
+)
+_LABEL: Final = (
+    "all:initial!important;display:inline-block!important;background:{}!important;color:#fff!important;"
+    "font:600 11px/1.4 system-ui,-apple-system,'Segoe UI',sans-serif!important;padding:0 6px!important;"
+    "margin:0 2px 0 0!important;border-radius:3px!important;max-width:100%!important;overflow-wrap:anywhere!important"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """An element, by its number, that a part of an entry matches, and what its label says."""
+
+    number: int
+    kind: MarkKind
+    label: str
+
+
+def outline_marks(elements: Sequence[Element], marks: Sequence[Mark]) -> None:
+    """Outline and label the elements that marks name; of more than ``MOST_MARKS`` the first ones.
+
+    ``elements`` are those of the page by their numbers. Marks of what no reader sees, or of no element, are passed
+    over.
+    """
+    known = [mark for mark in marks[:MOST_MARKS] if 0 <= mark.number < len(elements)]
+    known.sort(key=lambda mark: (mark.number, _ORDER.index(mark.kind)))
+    for number, group in groupby(known, key=lambda mark: mark.number):
+        element = elements[number]
+        if element.tag not in _NEVER_SEEN and next(element.iterancestors("head"), None) is None:
+            _outline(element, list(dict.fromkeys(group)))
+
+
+def _outline(element: Element, marks: Sequence[Mark]) -> None:
+    look = LOOKS[marks[0].kind]
+    style = (element.get("style") or "").strip().rstrip(";")
+    offset = -look.width if element.tag == "body" else 1
+    own = f"outline:{look.width}px {look.line} {look.colour}!important;outline-offset:{offset}px!important"
+    element.set("style", f"{style};{own}" if style else own)
+    labels = new_label(element)
+    labels.set("style", _LABELS)
+    if marks[0].kind is MarkKind.CHOSEN:
+        labels.set("id", CHOSEN_ID)
+    for mark in marks:
+        label = labels.makeelement("span", {"style": _LABEL.format(LOOKS[mark.kind].colour)})
+        label.text = shown(mark.label, _LONGEST)
+        labels.append(label)

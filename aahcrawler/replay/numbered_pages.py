@@ -1,0 +1,139 @@
+"""Pages as the studio shows them: without what could act, numbered, marked, and with one script, by which to choose.
+
+Whoever made the page has no say in it: its scripts, handlers and forms are taken out as of any replayed page, and the
+policy of the answer lets nothing run but the script that carries a value made for this one answer. That script says
+nothing to the cockpit but the number of an element, and it knows nothing else.
+"""
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import resources
+from secrets import token_urlsafe
+from threading import Lock
+from typing import Final
+
+from lxml.etree import _Element as Element
+from lxml.html import HtmlElement
+
+from aahcrawler.page import Page, markup
+from aahcrawler.replay.addresses import Address, Modifier
+from aahcrawler.replay.element_numbers import ATTRIBUTE, write_numbers
+from aahcrawler.replay.html_rewriting import Rewritten, Surroundings, rewrite_html
+from aahcrawler.replay.mark_outlines import Mark, MarkKind, outline_marks
+from aahcrawler.replay.shown_text import markup_of
+
+PLACE: Final = "/marked/"
+"""How the addresses of marked pages begin; a handle follows."""
+MOST_HANDLES: Final = 400
+HANDLE_SECONDS: Final = 12 * 3600.0
+NOWHERE: Final = "#aah-nowhere"
+_BEGINNING: Final = 20_000
+_FRAMES: Final = ("iframe", "frame", "video", "audio")
+_CONTROLS: Final = ("button", "input", "select", "textarea", "fieldset", "option", "optgroup")
+_UNTOUCHED: Final = "pointer-events:none!important"
+_MEMBER: Final = "padding-left:1.5em;font-family:monospace"
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedPage:
+    """A page with what is to be marked on it, in a crawl at a moment (14 digits), from which its pictures are taken.
+
+    ``page`` belongs to whoever shows it, who changes its tree.
+    """
+
+    crawl: str
+    moment: str
+    page: Page
+    marks: tuple[Mark, ...] = ()
+
+
+MakePage = Callable[[], MarkedPage | None]
+"""Makes a marked page whenever it is to be shown; None where it is there no more."""
+
+
+class MarkedPages:
+    """Hands out addresses of marked pages that nobody can guess. Several threads may use it at once.
+
+    An address holds for twelve hours; of more than ``MOST_HANDLES`` the oldest is forgotten.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._lock = clock, Lock()
+        self._known: OrderedDict[str, tuple[float, MakePage]] = OrderedDict()
+
+    def issue(self, make: MakePage) -> str:
+        """Return the path under which the replay shows a page."""
+        handle = token_urlsafe(24)
+        with self._lock:
+            self._known[handle] = self._clock() + HANDLE_SECONDS, make
+            while len(self._known) > MOST_HANDLES:
+                self._known.popitem(last=False)
+        return f"{PLACE}{handle}"
+
+    def page(self, path: str) -> MarkedPage | None:
+        """Return the page of a path, None where there is none, or no longer."""
+        with self._lock:
+            until, make = self._known.get(path.removeprefix(PLACE), (0.0, None))
+        return make() if make is not None and self._clock() < until else None
+
+
+def marked_markup(marked: MarkedPage, cockpit: str, nonce: str) -> bytes:
+    """Return a marked page as HTML. ``cockpit`` is the origin whose page is told what is chosen."""
+    page = marked.page
+    elements = write_numbers(page.tree)
+    around = Surroundings(Address(marked.crawl, marked.moment, Modifier.FRAME, page.url), page.base_url)
+    if page.is_json:
+        rewritten = _json_document(page.tree, elements)
+    else:
+        rewritten = rewrite_html(page.tree, page.text[:_BEGINNING], around)
+    _still(rewritten.tree)
+    outline_marks(elements, marked.marks)
+    return rewritten.markup(in_head=_script(cockpit, nonce, _chosen(marked)))
+
+
+def _still(tree: HtmlElement) -> None:
+    """Have links lead nowhere, leave what stands in frames to the element around them, and let controls be chosen."""
+    for element in tree.iter("a", "area", *_FRAMES, *_CONTROLS):
+        if element.tag in _CONTROLS:
+            element.attrib.pop("disabled", None)  # What is disabled hears of no click; nothing can be sent anyway.
+            continue
+        if element.tag in _FRAMES:
+            style = (element.get("style") or "").strip().rstrip(";")
+            element.set("style", f"{style};{_UNTOUCHED}" if style else _UNTOUCHED)
+            element.set("tabindex", "-1")
+            continue
+        for name in ("href", "xlink:href"):
+            if element.attrib.pop(name, None) is not None:
+                element.set("href", NOWHERE)
+
+
+def _chosen(marked: MarkedPage) -> int:
+    """Return the number of the element that is chosen already, -1 for none."""
+    return next((mark.number for mark in marked.marks if mark.kind is MarkKind.CHOSEN), -1)
+
+
+def _script(cockpit: str, nonce: str, chosen: int) -> str:
+    text = resources.files(__package__).joinpath("choosing.js").read_text("utf-8")
+    values = {"nonce": nonce, "data-cockpit": cockpit, "data-attribute": ATTRIBUTE, "data-chosen": str(chosen)}
+    return f"<script{_written(values)}>{text}</script>"
+
+
+def _written(values: Mapping[str, str]) -> str:
+    return "".join(f' {name}="{markup_of(value)}"' for name, value in values.items())
+
+
+def _json_document(tree: HtmlElement, elements: list[Element]) -> Rewritten:
+    """Return a document that shows a JSON answer as the tree that expressions see."""
+    for element in elements:
+        name = element.makeelement("b")
+        name.text, name.tail, element.text = str(element.tag) + ": ", element.text, None
+        element.tag = "div"
+        element.set("style", _MEMBER)
+        element.insert(0, name)
+    document = markup.empty()
+    body = document.find("body")
+    assert body is not None  # noqa: S101 - an empty document has one
+    body.append(tree)
+    return Rewritten(document, "<!DOCTYPE html>\n")

@@ -1,0 +1,52 @@
+"""The folders of the knowledge base that a service works with, and the one among them that holds its own entries."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from knowledge_base.file_selection import SHIPPED, SHIPPED_WORD, named_folders
+
+VARIABLE: Final = "AAH_KNOWLEDGE_BASE"
+OWN_NAME: Final = "knowledge-base"
+"""The folder of own entries beside the crawls, where none is named."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeFolders:
+    """The folders that are named, and the one that own entries are saved in; that need not be there yet.
+
+    ``own`` is None where there is no place for one.
+    """
+
+    named: tuple[Path, ...]
+    own: Path | None
+
+    @classmethod
+    def of(cls, place: Path | None) -> "KnowledgeFolders":
+        """Return the folders that the environment names.
+
+        Own entries go to the last of them. Where that is the one that ships, they go to a folder of their own in
+        ``place``, which holds the crawls.
+        """
+        named = tuple(folder.absolute() for folder in named_folders(os.environ.get(VARIABLE, "")))
+        if named[-1] != SHIPPED.absolute():
+            return cls(named, named[-1])
+        return cls(named, None if place is None else (place / OWN_NAME).absolute())
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """The folders that count now: those named, then that of own entries once it holds any."""
+        if self.own is None or self.own in self.named or not (self.own / "applications").is_dir():
+            return self.named
+        return (*self.named, self.own)
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """What tells a process to use the same folders, whatever its working folder."""
+        return {VARIABLE: os.pathsep.join(_word(folder) for folder in self.folders)}
+
+
+def _word(folder: Path) -> str:
+    return SHIPPED_WORD if folder == SHIPPED.absolute() else str(folder)

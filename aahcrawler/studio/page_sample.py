@@ -1,0 +1,295 @@
+"""The captured pages of a host that rules are judged by: some of each group of alike addresses, read when needed."""
+
+import sqlite3
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from threading import RLock
+from typing import Final
+
+from lxml.html import HtmlElement
+
+from aahcrawler.authoring.drafting.address_groups import AddressGroup, address_groups
+from aahcrawler.helper.site_memory.sites import site_of
+from aahcrawler.page import Page
+from aahcrawler.page_index import member_at
+from aahcrawler.page_index.capture_statements import read_statements
+from aahcrawler.replay.capture_lookup import NoIndexError
+from aahcrawler.replay.object_finding import find_objects
+from aahcrawler.replay.recorded_answers import RecordedAnswers
+from aahcrawler.segments import DamageError
+from aahcrawler.studio.read_objects import ReadBy, Reading, of_crawl, read_generically
+from aahcrawler.urls import queue_of
+
+MOST_OF_GROUP: Final = 20
+MOST_PAGES: Final = 200
+MOST_CAPTURES: Final = 20_000
+"""Captures of a host that the sample is drawn from, the newest."""
+MOST_HOSTS: Final = 500
+MOST_BYTES: Final = 256 << 20
+"""Bytes that the pages kept in memory may take, as far as they can be told."""
+LARGEST: Final = 1_500_000
+"""Bytes of a page by which rules are judged; larger ones are hostile, or no pages for people."""
+_WEIGHT: Final = 14
+"""Bytes of a parsed page for each byte of its source."""
+_LEAST_WEIGHT: Final = 100_000
+_HTML: Final = ("text/html", "application/xhtml+xml")
+_NEWEST: Final = """
+SELECT id, url FROM capture INDEXED BY capture_at
+WHERE site = ? AND status = 200 AND NOT is_requisite ORDER BY at DESC, id DESC LIMIT ?
+"""
+_HOSTS: Final = """
+SELECT substr(url, instr(url, '://') + 3, instr(substr(url, instr(url, '://') + 3), '/') - 1) AS host, count(*) AS n
+FROM capture INDEXED BY capture_at WHERE status = 200 AND NOT is_requisite GROUP BY host ORDER BY n DESC, host LIMIT ?
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedPage:
+    """A captured page as the index has it. ``record`` is the id of its record.
+
+    ``level`` is what the crawl took it for. ``objects`` is the number of objects that the crawl recorded;
+    ``statements`` is where: folder, segment and place.
+    ``application``, ``level`` and ``role`` are empty where the crawl knew none.
+    """
+
+    record: str
+    url: str
+    fetched_at: str
+    application: str = ""
+    level: str = ""
+    role: str = ""
+    objects: int = 0
+    statements: tuple[str, str, int] = ("", "", 0)
+
+
+@dataclass(frozen=True)
+class SampledPage:
+    """A page of a sample, parsed, with what was read there before."""
+
+    captured: CapturedPage
+    page: Page
+    reading: Reading
+
+    @property
+    def tree(self) -> HtmlElement:
+        """The document element. Treat it as read-only."""
+        return self.page.tree
+
+    @cached_property
+    def places(self) -> dict[int, HtmlElement]:
+        """The elements of the objects that can be found on the page, by the numbers of these."""
+        found = find_objects(self.tree, [each.shown for each in self.reading.objects])
+        return {number: element for number, element in found.items() if isinstance(element, HtmlElement)}
+
+
+@dataclass(frozen=True, slots=True)
+class SampleGroup:
+    """A group of alike addresses: all that are known, those that were captured, and the pages that were drawn."""
+
+    addresses: AddressGroup
+    captured: tuple[CapturedPage, ...]
+    drawn: tuple[CapturedPage, ...]
+
+
+Load = Callable[[CapturedPage], Page | None]
+Recorded = Callable[[CapturedPage], Reading]
+
+
+@dataclass
+class PageSample:
+    """Pages of one host, at most 20 of each group of addresses and 200 in all; parsed when they are first asked for.
+
+    Several threads may use it at once. What is kept in memory is bounded; ``close`` lets go of it.
+    """
+
+    host: str
+    groups: tuple[SampleGroup, ...]
+    load: Load
+    recorded: Recorded
+    most_bytes: int = MOST_BYTES
+    _kept: OrderedDict[str, tuple[int, SampledPage | None]] = field(default_factory=OrderedDict, repr=False)
+    _added: dict[str, Page] = field(default_factory=dict, repr=False)
+    _lock: RLock = field(default_factory=RLock, repr=False)
+    _weight: int = 0
+
+    @cached_property
+    def pages(self) -> tuple[CapturedPage, ...]:
+        """All pages of the sample, group by group."""
+        return tuple(page for group in self.groups for page in group.drawn)
+
+    @cached_property
+    def _group_of(self) -> dict[str, int]:
+        return {page.record: number for number, group in enumerate(self.groups) for page in group.captured}
+
+    @cached_property
+    def _by_record(self) -> dict[str, CapturedPage]:
+        return {page.record: page for group in self.groups for page in group.captured}
+
+    def group_of(self, record: str) -> int | None:
+        """Return the number of the group that a page is of, None for a page that was not captured on this host."""
+        return self._group_of.get(record)
+
+    def captured(self, record: str) -> CapturedPage | None:
+        """Return a captured page of the host by the id of its record, whether or not it was drawn."""
+        return self._by_record.get(record)
+
+    def add(self, record: str, page: Page) -> CapturedPage:
+        """Take in a page that the crawl does not have, such as one fetched just now; it is of no group."""
+        with self._lock:
+            self._added[record] = page
+            known = CapturedPage(record, page.url, page.fetched_at.isoformat())
+            self._by_record[record] = known
+            return known
+
+    def sampled(self, captured: CapturedPage) -> SampledPage | None:
+        """Return a page, parsed; None where the archive cannot show it, or it is no HTML or too large."""
+        with self._lock:
+            known = self._kept.get(captured.record)
+            if known is not None:
+                self._kept.move_to_end(captured.record)
+                return known[1]
+            found = self._read(captured)
+            weight = _LEAST_WEIGHT if found is None else _LEAST_WEIGHT + _WEIGHT * len(found.page.body)
+            self._kept[captured.record] = weight, found
+            self._weight += weight
+            while self._weight > self.most_bytes and len(self._kept) > 1:
+                self._weight -= self._kept.popitem(last=False)[1][0]
+            return found
+
+    def reading(self, captured: CapturedPage) -> Reading:
+        """Return what the crawl recorded of a page, without parsing it; what was read since where it is parsed."""
+        with self._lock:
+            known = self._kept.get(captured.record)
+        return known[1].reading if known is not None and known[1] is not None else self.recorded(captured)
+
+    def close(self) -> None:
+        """Let go of all pages."""
+        with self._lock:
+            self._kept.clear()
+            self._added.clear()
+            self._weight = 0
+
+    def _read(self, captured: CapturedPage) -> SampledPage | None:
+        page = self._added.get(captured.record) or self.load(captured)
+        if page is None or not page.is_html or len(page.body) > LARGEST:
+            return None
+        # Threads share the tree: two that parse at once would each have another one.
+        page.tree.getroottree()
+        reading = Reading((), ReadBy.NOBODY) if captured.record in self._added else self.recorded(captured)
+        if reading.by is ReadBy.NOBODY and captured.role != "intermediate":
+            reading = read_generically(page)
+        return SampledPage(captured, page, reading)
+
+
+def hosts(base: sqlite3.Connection) -> tuple[tuple[str, int], ...]:
+    """Return the hosts that a crawl captured pages of, each with their number, the most first; at most 500."""
+    found: dict[str, int] = {}
+    for host, count in base.execute(_HOSTS, (MOST_HOSTS,)):
+        name = str(host).removeprefix("www.")
+        found[name] = found.get(name, 0) + int(count)
+    return tuple(sorted(found.items(), key=lambda each: (-each[1], each[0])))
+
+
+def page_sample(crawl: Path, base: sqlite3.Connection, host: str, known: Iterable[str] = ()) -> PageSample:
+    """Draw the sample of a host from the index of a crawl's pages, evenly from each group and always the same.
+
+    ``base`` is asked now and not kept. ``known`` are further URLs, such as those that are queued; they count for the
+    groups of addresses.
+    """
+    captured = _captured(base, host)
+    archive = ArchivedPages(crawl)
+    return PageSample(host, drawn(captured, known, host), archive.page, archive.reading)
+
+
+def drawn(captured: Sequence[CapturedPage], known: Iterable[str], host: str) -> tuple[SampleGroup, ...]:
+    """Return the groups of addresses with the pages drawn of each, those with the most known addresses first."""
+    by_url = {page.url: page for page in captured}
+    others = {url for url in known if site_of(url) == host and url not in by_url}
+    groups = address_groups([*by_url, *sorted(others)])
+    members = [tuple(by_url[url] for url in sorted(group.urls) if url in by_url) for group in groups]
+    quotas = _quotas([len(pages) for pages in members])
+    return tuple(
+        SampleGroup(group, pages, tuple(_evenly(pages, quota)))
+        for group, pages, quota in zip(groups, members, quotas, strict=True)
+    )
+
+
+def _quotas(sizes: Sequence[int]) -> list[int]:
+    """Return how many pages to draw of each group: the same of all that have as many, one more round at a time."""
+    quotas = [0] * len(sizes)
+    left = MOST_PAGES
+    for _ in range(MOST_OF_GROUP):
+        for number, size in enumerate(sizes):
+            if left and quotas[number] < size:
+                quotas[number] += 1
+                left -= 1
+    return quotas
+
+
+def _evenly(pages: Sequence[CapturedPage], number: int) -> Iterable[CapturedPage]:
+    return (pages[place * len(pages) // number] for place in range(number))
+
+
+def _captured(base: sqlite3.Connection, host: str) -> tuple[CapturedPage, ...]:
+    """Return the newest capture of each URL of a host that holds a page, ordered by URL."""
+    newest: dict[str, int] = {}
+    for number, url in base.execute(_NEWEST, (queue_of(f"http://{host}/"), MOST_CAPTURES)):
+        if site_of(url) == host:
+            newest.setdefault(url, number)
+    found = [page for page in _rows(base, newest.values()) if page is not None]
+    return tuple(sorted(found, key=lambda page: page.url))
+
+
+def _rows(base: sqlite3.Connection, numbers: Collection[int]) -> Iterable[CapturedPage | None]:
+    for number in numbers:
+        row = base.execute(
+            "SELECT capture.*, segment.folder AS of_folder, segment.name AS of_segment FROM capture"
+            " JOIN segment ON segment.id = capture.segment WHERE capture.id = ?",
+            (number,),
+        ).fetchone()
+        yield _page(row) if row is not None else None
+
+
+def _page(row: sqlite3.Row) -> CapturedPage | None:
+    if row["media_type"] not in _HTML or not row["is_page"] or row["unchanged"] is not None:
+        return None
+    return CapturedPage(
+        record=row["record"],
+        url=row["url"],
+        fetched_at=row["fetched_at"],
+        application=row["application"] or "",
+        level=row["level"] or "",
+        role=row["role"] or "",
+        objects=row["objects"],
+        statements=(row["of_folder"], row["of_segment"], row["place"]),
+    )
+
+
+class ArchivedPages:
+    """Reads captured pages from the archive of a crawl, and what the crawl recorded of them from its statements."""
+
+    def __init__(self, crawl: Path) -> None:
+        self._crawl = crawl
+        self._answers = RecordedAnswers(crawl)
+
+    def page(self, captured: CapturedPage) -> Page | None:
+        """Return a page, None where the archive has it no more."""
+        moment = "".join(sign for sign in captured.fetched_at[:19] if sign.isdigit())
+        try:
+            answer = self._answers.nearest(captured.url, moment)
+            return self._answers.page(answer) if answer is not None and answer.url == captured.url else None
+        except (NoIndexError, OSError):
+            return None
+
+    def reading(self, captured: CapturedPage) -> Reading:
+        """Return the objects that the crawl recorded for a page, none where its statements cannot be read."""
+        if not captured.objects:
+            return Reading((), ReadBy.NOBODY)
+        try:
+            stated = read_statements(member_at(self._crawl, *captured.statements))
+        except (OSError, DamageError, ValueError):
+            return Reading((), ReadBy.NOBODY)
+        return of_crawl(stated.objects)

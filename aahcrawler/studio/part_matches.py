@@ -1,0 +1,375 @@
+"""What each part of an entry matches on a page: elements, values and links, and what the page is taken for."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from lxml.etree import XPathError
+from lxml.html import HtmlElement
+
+from aahcrawler.authoring.explain import explain
+from aahcrawler.authoring.explanation_model import Explanation
+from aahcrawler.authoring.file_lines import FileLines
+from aahcrawler.authoring.partial_matches import narrowed
+from aahcrawler.helper import ApplicationAwareHelper
+from aahcrawler.page import Page
+from aahcrawler.studio.entry_parts import EntryParts, EntryPlaces, Part
+from aahcrawler.studio.extract_matches import ExtractMatches, Finding, finding_of
+from aahcrawler.studio.link_fates import LinkFate, LinkFates
+from aahcrawler.studio.page_links import page_links
+from aahcrawler.studio.read_objects import ReadBy, Reading, of_web_objects
+from knowledge_base.matching import Sight
+from knowledge_base.model import Application, Condition, Extract, KnowledgeBase, PageLevel, Pattern, Signal
+from knowledge_base.url_rules import Paging, ParsedUrl
+
+MOST_FOUND = 500
+"""Things that one part finds on a page and that are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartMatch:
+    """A part of an entry on a page.
+
+    ``holds`` says of a sign, a condition or an address whether the page meets it, and is None for other parts.
+    ``found`` counts what it finds, of which ``findings`` are the first 500. ``said`` says it in words, ``counts``
+    whether the part is of the level (and variant) that the page is taken for, or of the entry as a whole.
+    """
+
+    place: str
+    tag: str
+    words: str
+    said: str
+    holds: bool | None = None
+    findings: tuple[Finding, ...] = ()
+    found: int = 0
+    counts: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class PageMatches:
+    """A page as an entry reads it. ``application`` and the rest are empty where the page is taken for nothing.
+
+    ``why`` are sentences. ``reading`` are the objects that are read now.
+    """
+
+    url: str
+    application: str
+    level: str
+    variant: str
+    why: tuple[str, ...]
+    parts: tuple[PartMatch, ...]
+    links: tuple[LinkFate, ...]
+    reading: Reading
+    explanation: Explanation = field(repr=False)
+
+    def at(self, place: str) -> PartMatch | None:
+        """Return what the part at a place matches."""
+        return next((part for part in self.parts if part.place == place), None)
+
+
+def matches(
+    application: Application, text: EntryPlaces, page: Page, knowledge_base: KnowledgeBase | None = None
+) -> PageMatches:
+    """Return what each part of an entry matches on a page.
+
+    ``application`` is the entry as it was loaded, ``knowledge_base`` one that holds it (it alone where none is given):
+    other applications may claim the page. Where the text has changed since it was loaded, parts that the application
+    does not have are shown with what their expressions find.
+    """
+    known = knowledge_base or KnowledgeBase((application,))
+    assistance = ApplicationAwareHelper(known).assist(page)
+    explanation = explain(page, known, FileLines(()))
+    match = assistance.match
+    is_own = match is not None and match.application.name == application.name
+    level = match.level if match is not None and is_own else None
+    parts = EntryParts(text)
+    matching = _Matching(page, application, parts, level, match.variant if match is not None and is_own else "")
+    return PageMatches(
+        page.url,
+        explanation.application,
+        explanation.level,
+        explanation.variant,
+        tuple(_why(explanation, application)),
+        tuple(matching.all()),
+        tuple(LinkFates(page, assistance, parts, application if is_own else None).all()),
+        of_web_objects(assistance.objects, ReadBy.ENTRY if is_own else ReadBy.GENERIC),
+        explanation,
+    )
+
+
+def _why(explanation: Explanation, application: Application) -> Iterator[str]:
+    """Yield in sentences what the page is taken for."""
+    if explanation.rivals:
+        yield f"{' and '.join(explanation.rivals)} claim the page with equal strength, so that it counts for neither."
+        return
+    recognised = explanation.recognised
+    if recognised is None:
+        own = next((each for each in explanation.nearest if each.name == application.name), None)
+        shown = (
+            f"{own.held} of its {len(own.patterns)} signs, which is not enough" if own is not None else "no sign of it"
+        )
+        yield f"The page is not taken for {application.name}: it shows {shown}."
+        return
+    signs = f"{recognised.held} of {len(recognised.patterns)} signs"
+    yield f"The page is taken for {explanation.application}: it shows {signs}."
+    fitting = [level.name for level in explanation.levels if level.fits]
+    if not explanation.level:
+        yield "It is of no level: the conditions of none hold."
+        return
+    variant = f", in its variant {explanation.variant}" if explanation.variant else ""
+    yield f"It is of level {explanation.level}{variant}."
+    if len(fitting) > 1:
+        others = ", ".join(name for name in fitting if name != explanation.level)
+        yield f"The conditions of {others} hold as well; the first level of the file counts."
+
+
+@dataclass
+class _Matching:
+    """The parts of an entry on one page."""
+
+    page: Page
+    application: Application
+    parts: EntryParts
+    level: PageLevel | None
+    variant: str
+
+    def all(self) -> Iterator[PartMatch]:
+        """Yield all parts that look for something, in the order of the entry."""
+        for part in self.parts.all:
+            judge = self._judges.get(part.tag)
+            try:
+                found = list(judge(part)) if judge is not None else []
+            except (XPathError, ValueError) as error:
+                found = [PartMatch(part.place, part.tag, part.words, f"it cannot be evaluated on this page: {error}")]
+            yield from (replace(each, counts=self._counts(part)) for each in found)
+
+    @cached_property
+    def _judges(self) -> Mapping[str, Callable[[Part], Iterable[PartMatch]]]:
+        return {
+            "pattern": self._pattern,
+            "when": self._condition,
+            "unless": self._condition,
+            "needs-browser": self._condition,
+            "address": self._address,
+            "paging": self._paging,
+            "url": self._avoided,
+            "drop": self._dropped,
+            "item": self._item,
+            "field": self._field,
+            "select": self._select,
+            **dict.fromkeys(("ignore", "own", "instead", "form", "block", "signature", "stop", "heading"), self._any),
+        }
+
+    @cached_property
+    def _sight(self) -> Sight:
+        return Sight(self.page)
+
+    @cached_property
+    def _here(self) -> ParsedUrl:
+        return self.application.canonical(ParsedUrl.parse(self.page.url))
+
+    @cached_property
+    def _links(self) -> tuple[tuple[HtmlElement, ParsedUrl, ParsedUrl], ...]:
+        """The links to the site of the page: their elements, their URLs, and the canonical forms of these."""
+        here = self._here.prefix
+        found = ((element, ParsedUrl.parse(url)) for element, url in page_links(self.page) if url)
+        return tuple((at, url, self.application.canonical(url)) for at, url in found if url.prefix == here)
+
+    def _counts(self, part: Part) -> bool:
+        level, variant = self.parts.around(part, "level"), self.parts.around(part, "variant")
+        if level is None or part.tag in ("when", "unless"):
+            return True
+        if self.level is None or level.text("name") != self.level.name:
+            return False
+        return variant is None or variant.text("name") == self.variant
+
+    def _model_level(self, part: Part) -> PageLevel | None:
+        around = self.parts.around(part, "level")
+        name = around.text("name") if around is not None else ""
+        return next((level for level in self.application.levels if level.name == name), None)
+
+    def _pattern(self, part: Part) -> Iterator[PartMatch]:
+        patterns = self.application.patterns
+        if part.number >= len(patterns):
+            return
+        pattern = patterns[part.number]
+        holds = self._sight.shows(pattern)
+        yield self._told(part, self._shown_by(pattern) if holds else (), holds)
+
+    def _shown_by(self, pattern: Pattern) -> Sequence[Finding]:
+        tree = self.page.tree
+        if pattern.selector is not None:
+            return self._found(pattern.selector.found(tree, self.page.elements))
+        tag, attribute = _SIGNALS.get(pattern.signal, ("", ""))
+        value = pattern.value.lower()
+        told = (each for each in tree.iter(tag) if value in (each.get(attribute) or "").lower()) if tag else ()
+        return tuple(Finding(each, each.get(attribute) or "") for each in told)
+
+    def _condition(self, part: Part) -> Iterator[PartMatch]:
+        condition = self._model_condition(part)
+        selector = part.selector
+        found = self._found(selector.found(self.page.tree, self.page.elements)) if selector is not None else ()
+        if condition is None:
+            yield self._told(part, found, None)
+            return
+        holds = self._sight.meets(condition)
+        address_fails = condition.rule is not None and not condition.rule.matches(self._sight.parsed_url)
+        yield self._told(part, found, holds, "the address of the page does not fit" if address_fails else "")
+
+    def _model_condition(self, part: Part) -> Condition | None:
+        level, variant = self._model_level(part), self.parts.around(part, "variant")
+        if part.tag == "needs-browser":
+            given = self.application.needs_browser
+        elif level is None or self.parts.around(part, "request") is not None:
+            return None
+        elif variant is not None:
+            named = (each.when for each in level.variants if each.name == variant.text("name"))
+            given = next(named, ())
+        else:
+            given = level.when if part.tag == "when" else level.unless
+        return given[part.number] if part.number < len(given) else None
+
+    def _address(self, part: Part) -> Iterator[PartMatch]:
+        level = self._model_level(part)
+        if level is None or part.number >= len(level.addresses):
+            return
+        rule = level.addresses[part.number]
+
+        def fits(url: ParsedUrl) -> bool:
+            return rule.matches(url) or rule.matches(level.first_page(url))
+
+        links = tuple(Finding(element, url.url) for element, _, url in self._links if fits(url))
+        holds = fits(self._here)
+        said = (
+            f"the page's own address {'fits' if holds else 'does not fit'}; {_many(len(links), 'link')} of the page fit"
+        )
+        yield PartMatch(part.place, part.tag, part.words, said, holds, links[:MOST_FOUND], len(links))
+
+    def _paging(self, part: Part) -> Iterator[PartMatch]:
+        paging = Paging(part.text("parameter"), part.text("part"))
+        if bool(paging.parameter) == bool(paging.part):
+            return
+        own = paging.strip(self._here).url
+        links = tuple(
+            Finding(element, url.url)
+            for element, _, url in self._links
+            if url.url != self._here.url and paging.strip(url).url == own
+        )
+        said = f"{_many(len(links), 'link')} to other pages of this one"
+        yield PartMatch(part.place, part.tag, part.words, said, None, links[:MOST_FOUND], len(links))
+
+    def _avoided(self, part: Part) -> Iterator[PartMatch]:
+        rules = self.application.avoid.rules
+        if part.number >= len(rules):
+            return
+        wanted = rules[part.number]
+        links = tuple(
+            Finding(element, url.url) for element, _, url in self._links if self.application.refusal(url) is wanted
+        )
+        yield self._told(part, links, None)
+
+    def _dropped(self, part: Part) -> Iterator[PartMatch]:
+        rules = self.application.drops.rules
+        if part.number >= len(rules):
+            return
+        rule = rules[part.number]
+        links = tuple(Finding(at, url.url) for at, url, _ in self._links if rule.apply(url) is not url)
+        yield self._told(part, links, None)
+
+    def _extract(self, part: Part) -> ExtractMatches | None:
+        """Return the extraction action that a part is of, on this page."""
+        around = self.parts.around(part, "extract")
+        level = self._model_level(part)
+        if around is None or level is None:
+            return None
+        if around.place not in self._extracts:
+            variant = self.parts.around(part, "variant")
+            named = (each.actions for each in level.variants if variant and each.name == variant.text("name"))
+            name = around.text("name")
+            action = next((each for each in next(named, level.actions) if each.name == name), None)
+            made = None
+            if isinstance(action, Extract):
+                made = ExtractMatches(self.page, self.application, level, action, self.parts, around)
+            self._extracts[around.place] = made
+        return self._extracts[around.place]
+
+    @cached_property
+    def _extracts(self) -> dict[str, ExtractMatches | None]:
+        return {}
+
+    def _item(self, part: Part) -> Iterator[PartMatch]:
+        extract = self._extract(part)
+        if extract is not None:
+            yield self._told(part, extract.of_item(part), None)
+
+    def _field(self, part: Part) -> Iterator[PartMatch]:
+        extract = self._extract(part)
+        if extract is None:
+            return
+        every: list[Finding] = []
+        selects = list(extract.of_field(part))
+        for _, findings in selects:
+            every += findings
+        read = len({finding.item for finding in every})
+        said = f"read in {read} of {_many(len(extract.items), 'object')}"
+        yield PartMatch(part.place, part.tag, part.words, said, None, tuple(every[:MOST_FOUND]), len(every))
+        for select, findings in selects:
+            said = (
+                f"reads {len({finding.item for finding in findings})}"
+                if findings
+                else self._why_not(select, extract, read)
+            )
+            yield PartMatch(
+                select.place, select.tag, select.words, said, None, tuple(findings[:MOST_FOUND]), len(findings)
+            )
+
+    def _why_not(self, select: Part, extract: ExtractMatches, read: int) -> str:
+        """Say why an expression of a field reads nothing: another one does, or how far it gets in the first object."""
+        if read == len(extract.items):
+            return "reads nothing: all objects have the value by others" if read else "there is no object to read it in"
+        steps = narrowed(select.text("css"), select.text("xpath"), extract.items[0])
+        return "; ".join(("reads nothing", *(f"{step.expression} finds {step.count}" for step in steps[-2:])))
+
+    def _select(self, part: Part) -> Iterator[PartMatch]:
+        holder = self.parts.at(part.parent)
+        tag = holder.tag if holder is not None else ""
+        if tag == "field":
+            return
+        if tag in ("identity", "parent"):
+            extract = self._extract(part)
+            if extract is not None:
+                yield self._told(part, extract.within(part), None)
+            return
+        yield from self._any(part)
+
+    def _any(self, part: Part) -> Iterator[PartMatch]:
+        selector = part.selector
+        if selector is None:
+            return
+        nodes = selector.found(self.page.tree, self.page.elements)
+        yield self._told(part, self._found(nodes, selector.attribute), None)
+
+    def _found(self, nodes: Iterable[HtmlElement | str], attribute: str = "") -> tuple[Finding, ...]:
+        return tuple(finding_of(node, attribute) for node in nodes if not isinstance(node, str) or node)
+
+    def _told(self, part: Part, findings: Sequence[Finding], holds: bool | None, more: str = "") -> PartMatch:
+        count = len(findings)
+        words = [] if holds is None else ["holds" if holds else "does not hold"]
+        if part.selector is not None or holds is None:
+            words.append(f"finds {count or 'nothing'}")
+        if not count and part.selector is not None:
+            steps = narrowed(part.text("css"), part.text("xpath"), self.page.tree)
+            words += [f"{step.expression} finds {step.count}" for step in steps[-2:] if len(steps) > 1]
+        said = "; ".join(filter(None, (*words, more)))
+        return PartMatch(part.place, part.tag, part.words, said, holds, tuple(findings[:MOST_FOUND]), count)
+
+
+_SIGNALS: Mapping[Signal, tuple[str, str]] = {
+    Signal.GENERATOR: ("meta", "content"),
+    Signal.SCRIPT: ("script", "src"),
+    Signal.LINK: ("link", "href"),
+}
+
+
+def _many(count: int, name: str) -> str:
+    return f"{count} {name}" if count == 1 else f"{count} {name}s"

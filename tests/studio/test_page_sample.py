@@ -1,0 +1,75 @@
+"""The sample of a host's pages, and the groups of its addresses."""
+
+import re
+from collections import Counter
+
+from aahcrawler.studio.page_sample import LARGEST, MOST_OF_GROUP, MOST_PAGES, drawn
+from aahcrawler.studio.read_objects import ReadBy
+from aahcrawler.studio.site_groups import Suggested, site_groups
+from tests.studio.ropes import HOST, PAGES, parsed, record_of, sample_of
+
+
+def test_pages_are_drawn_evenly_and_always_the_same() -> None:
+    paths = [f"/thread/{number}" for number in range(1, 500)] + [f"/tag/{word}/" for word in "abcdefgh"]
+    sample = sample_of(dict.fromkeys(paths, PAGES["/thread/1"]))
+    drawn_of = Counter(re.split(r"\d", page.url)[0] for page in sample.pages)
+    assert drawn_of[f"http://{HOST}/thread/"] == MOST_OF_GROUP
+    assert sum(drawn_of.values()) <= MOST_PAGES
+    again = sample_of(dict.fromkeys(reversed(paths), PAGES["/thread/1"]))
+    assert [page.url for page in again.pages] == [page.url for page in sample.pages]
+    threads = [int(page.url.rpartition("/")[2]) for page in sample.pages if "/thread/" in page.url]
+    assert len({number // 100 for number in threads}) == 5
+
+
+def test_pages_kept_in_memory_are_bounded() -> None:
+    sample = sample_of()
+    sample.most_bytes = 250_000
+    first = [sample.sampled(page) for page in sample.pages]
+    assert all(first)
+    again = sample.sampled(sample.pages[0])
+    assert again is not None
+    assert again is not first[0]
+    assert sample.sampled(sample.pages[0]) is again
+    sample.close()
+    assert sample.sampled(sample.pages[0]) is not again
+
+
+def test_what_is_no_page_for_people_is_passed_over() -> None:
+    sample = sample_of({"/thread/1": "<p>x" + " " * LARGEST, "/thread/2": PAGES["/thread/2"]})
+    assert [sample.sampled(page) is None for page in sample.pages] == [True, False]
+
+
+def test_a_page_that_was_not_crawled_is_read_generically() -> None:
+    sample = sample_of()
+    added = sample.add("fetched", parsed("/thread/6"))
+    page = sample.sampled(added)
+    assert page is not None
+    assert page.reading.by is ReadBy.GENERIC
+    assert len(page.places) == 4
+    assert sample.captured("fetched") is added
+    assert sample.group_of("fetched") is None
+
+
+def test_groups_say_what_their_pages_are_for() -> None:
+    groups = site_groups(sample_of(known=[f"http://{HOST}/thread/{number}" for number in range(1, 40)]))
+    told = {group.shape.path: (group.role, group.captured, group.queued, group.reason) for group in groups}
+    assert told == {
+        "**/thread/#": (Suggested.CONTENT, 6, 33, "replies and posts on 6 of 6 pages"),
+        "**/board/#": (Suggested.LIST, 2, 0, "it leads to 3 pages that hold something"),
+        "/": (Suggested.LIST, 1, 0, "it leads to 2 lists"),
+        "/login": (
+            *(Suggested.NEITHER, 1, 0),
+            "nothing was read on them, and they hardly lead to pages that hold something",
+        ),
+    }
+    example = groups[0].examples[0]
+    assert (example.record, example.title, example.found) == (
+        record_of("/thread/1"),
+        "Wet ropes - Knots and Ropes",
+        "2 replies, 1 post",
+    )
+
+
+def test_no_page_is_drawn_twice_and_urls_of_other_hosts_are_left_out() -> None:
+    groups = drawn([], ["http://elsewhere.test/thread/1", f"http://www.{HOST}/thread/1"], HOST)
+    assert [group.addresses.urls for group in groups] == [(f"http://www.{HOST}/thread/1",)]
