@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from aahcrawler.authoring.commands import Folders
+from aahcrawler.authoring.commands import Folders, Person
 from aahcrawler.exits import told
 
 learned_app = typer.Typer(help="Actions and signs that crawls have learned.")
@@ -23,7 +23,7 @@ Crawl = Annotated[
 def list_learned(crawl: Crawl, kb: Folders = "") -> None:
     """List the actions and signs that a crawl has learned, with the replaced ones and the evidence."""
     from aahcrawler.adaptation.store.overlay import Overlay
-    from aahcrawler.authoring.promotion import compared, described
+    from aahcrawler.authoring.promotion_words import compared, described
     from aahcrawler.layout import LEARNED
     from knowledge_base.file_selection import named_folders
     from knowledge_base.loader import LoadError, load
@@ -57,30 +57,39 @@ def promote_learned(
     site: Annotated[
         str, typer.Option("--site", help="The site it was learned on, if several items have the name.")
     ] = "",
-    variant: Annotated[str, typer.Option("--as", metavar="VARIANT", help="The name of the variant.")] = "",
+    variant: Annotated[str, typer.Option("--as", metavar="VARIANT", help="The variant that is to get it.")] = "",
+    show: Annotated[bool, typer.Option("--show", help="Say what would change, and write nothing.")] = False,
+    person: Person = "",
 ) -> None:
-    """Write a learned action or sign into its application's file, with a page of the crawl as its test.
+    """Make a learned action or sign part of its application's file, with a page of the crawl as its test.
 
-    An action becomes a variant of its level, a sign one more sign of its level or application. The file is that of the
-    last folder of the knowledge base; it is created if it is missing.
+    It becomes part of an action or a variant that is there where all pages allow it, else a new variant. The file is
+    that of the last folder of the knowledge base; it is created if it is missing.
     """
     from aahcrawler.adaptation.store.overlay import Overlay
     from aahcrawler.authoring.archived_pages import kept_page
-    from aahcrawler.authoring.page_capture import CaptureError, told_of
-    from aahcrawler.authoring.promotion import PromotionError, chosen, promote
+    from aahcrawler.authoring.insertion import PromotionError
+    from aahcrawler.authoring.own_entries.own_folder import OwnFolderError, login_name
+    from aahcrawler.authoring.page_capture import told_of
+    from aahcrawler.authoring.promotion import carried_out, chosen, planned
+    from aahcrawler.authoring.saved_pages import SavedPageError
     from aahcrawler.layout import LEARNED
-    from knowledge_base.file_selection import named_folders
+    from knowledge_base.file_selection import filled, named_folders
     from knowledge_base.loader import LoadError, load
 
     folders = named_folders(kb)
-    with told(LoadError, PromotionError, CaptureError, OSError):
-        (folders[-1] / "applications").mkdir(parents=True, exist_ok=True)
-        learnt, _ = Overlay(crawl / LEARNED).learned(load(*folders))
+    with told(LoadError, PromotionError, SavedPageError, OwnFolderError, OSError):
+        learnt, _ = Overlay(crawl / LEARNED).learned(load(*filled(folders)))
         learned = chosen(learnt, name, application, site)
         pages = [page for url in learned.pages if (page := kept_page(crawl, url)) is not None]
-        promoted = promote(learned, pages, folders, variant)
-    of = f"level {learned.level}" if learned.level else "the application"
-    typer.echo(f"{promoted.file}: {f'variant {promoted.variant} of ' if promoted.variant else ''}{of}")
+        plan = planned(learned, pages, folders, variant)
+        for line in plan.lines():
+            typer.echo(line)
+        if show or plan.insertion is None:
+            typer.echo("nothing was written")
+            return
+        promoted = carried_out(plan, folders, person or login_name())
+    typer.echo(f"written: {promoted.file}")
     if promoted.captured is None:
         typer.echo(
             "no page it was learned from is in the crawl's archive any more or of a known level, so it has no test"
