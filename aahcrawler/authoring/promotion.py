@@ -92,22 +92,6 @@ class Promoted:
     changed: bool = True
 
 
-def chosen(learnt: Sequence[Learned], name: str, application: str, site: str) -> Learned:
-    """Return the only learned item of that name. Raises `PromotionError` if there is none or several."""
-    found = [
-        each
-        for each in learnt
-        if each.name == name and application in ("", each.application) and site in ("", each.site)
-    ]
-    if len(found) == 1:
-        return found[0]
-    if not found:
-        known = ", ".join(sorted({each.name for each in learnt})) or "nothing at all"
-        raise PromotionError(f"nothing was learned under the name {name}; there is {known}")
-    several = "; ".join(f"--application {each.application!r} --site {each.site}" for each in found)
-    raise PromotionError(f"several are called {name}; add one of: {several}")
-
-
 def planned(learned: Learned, pages: Sequence[Page], folders: Sequence[Path], variant: str = "") -> Plan:
     """Find the way to write a learned item into its application's file that changes least and that all pages prove.
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from aahcrawler.adaptation.store.learned import LearnedAction, LearnedLinks, LearnedSign
 from aahcrawler.adaptation.store.overlay import Overlay
 from aahcrawler.authoring.insertion import PromotionError
-from aahcrawler.authoring.promotion import chosen, promote
+from aahcrawler.authoring.promotion import promote
 from aahcrawler.authoring.promotion_words import compared
 from aahcrawler.cli import app
 from aahcrawler.helper import ApplicationAwareHelper
@@ -254,15 +254,6 @@ def test_a_file_without_line_breaks_is_changed_in_the_right_place(base: Path) ->
     holder = found.getparent()
     assert holder is not None
     assert holder.get("name") == topic_level()
-
-
-def test_one_of_several_has_to_be_named() -> None:
-    both = (learned(), learned("other.test"))
-    assert chosen(both, "learned-posts-1", "", "other.test").site == "other.test"
-    with pytest.raises(PromotionError, match=r"--site other\.test"):
-        chosen(both, "learned-posts-1", "", "")
-    with pytest.raises(PromotionError, match="learned-posts-1"):
-        chosen(both, "something", "", "")
 
 
 def test_what_differs_stands_side_by_side() -> None:
