@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from aahcrawler.archive.commands import Folder, archive_app
+from aahcrawler.authoring.archive_trial_command import archive_trial_app
 from aahcrawler.authoring.commands import kb_app
 from aahcrawler.authoring.definition_commands import definition_app
 from aahcrawler.authoring.entry_commands import entry_app
@@ -40,6 +41,7 @@ icd_app.add_typer(dry_run_app)
 icd_app.add_typer(refine_app)
 app.add_typer(icd_app, name="icd")
 kb_app.add_typer(learned_app)
+kb_app.add_typer(archive_trial_app)
 kb_app.add_typer(entry_app)
 kb_app.add_typer(sharing_app)
 app.add_typer(kb_app, name="kb")

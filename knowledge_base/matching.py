@@ -182,18 +182,27 @@ class Detector:
 
         The strongest single pattern decides, then the number of patterns that strong, then all of them. Equal
         evidence for two applications is reported, never settled by chance. Nothing is evaluated that could not change
-        the answer.
+        the answer. Drafts are asked where no other file claims the page.
         """
         sight = Sight(page)
-        contest = _Contest(sight, self._candidates.on(sight.front, sight.body))
-        for strength in sorted(Strength, reverse=True):
-            contest.round(strength)
-        winners = contest.winners()
-        if not winners:
-            return Detection()
-        if len(winners) > 1:
-            return Detection(rivals=tuple(sorted(application.name for application in winners)))
-        return Detection(winners[0], tuple(contest.shown[winners[0]]))
+        candidates = self._candidates.on(sight.front, sight.body)
+        drafts = {each: patterns for each, patterns in candidates.items() if each.draft}
+        if not drafts:
+            return _decided(_Contest(sight, candidates))
+        others = {each: patterns for each, patterns in candidates.items() if not each.draft}
+        found = _decided(_Contest(sight, others))
+        return found if found.application is not None or found.rivals else _decided(_Contest(sight, drafts))
+
+
+def _decided(contest: "_Contest") -> Detection:
+    for strength in sorted(Strength, reverse=True):
+        contest.round(strength)
+    winners = contest.winners()
+    if not winners:
+        return Detection()
+    if len(winners) > 1:
+        return Detection(rivals=tuple(sorted(application.name for application in winners)))
+    return Detection(winners[0], tuple(contest.shown[winners[0]]))
 
 
 class _Contest:

@@ -86,7 +86,7 @@ def capture(page: Page, knowledge_base: KnowledgeBase, folders: Sequence[Path], 
     stem, name = _described(folders, wish.application)
     _check(page, found, wish, name)
     file = _file(pages_folder(folders[-1]) / stem, wish.name, found.level or "other")
-    expected = found.model_copy(update={"headers": header_lines(_kept_headers(page, knowledge_base))})
+    expected = found.model_copy(update={"headers": header_lines(kept_headers(page, knowledge_base))})
     saved = SavedPage(f"{file.parent.name}/{file.stem}", file, page, expected)
     if not wish.replace and (file.exists() or file.with_suffix(".json").exists()):
         raise CaptureError(f"{file} is there already; choose another name with --as, or add --replace")
@@ -229,7 +229,7 @@ def _name_in(file: Path) -> str | None:
     return etree.parse(file, etree.XMLParser(resolve_entities=False, no_network=True)).getroot().get("name")
 
 
-def _kept_headers(page: Page, knowledge_base: KnowledgeBase) -> Iterator[tuple[str, str]]:
+def kept_headers(page: Page, knowledge_base: KnowledgeBase) -> Iterator[tuple[str, str]]:
     """Keep the header fields that recognition may look at; of a cookie its name, as its value may be a secret."""
     looked_at = {
         pattern.name

@@ -101,22 +101,33 @@ def read_page(file: Path) -> SavedPage:
         body = file.read_bytes()
     except OSError as error:
         raise SavedPageError(f"{file} cannot be read: {error.strerror}") from error
+    return SavedPage(f"{file.parent.name}/{file.stem}", file, page_of(body, expected), expected)
+
+
+def page_of(body: bytes, expected: Expectation) -> Page:
+    """Return the page of which an expectation is."""
     fields = tuple(_field(line) for line in expected.headers)
     if not any(name.lower() == "content-type" for name, _ in fields):
         fields = (CONTENT_TYPE, *fields)
-    page = Page(expected.url, 200, Headers(fields), body, expected.fetched)
-    return SavedPage(f"{file.parent.name}/{file.stem}", file, page, expected)
+    return Page(expected.url, 200, Headers(fields), body, expected.fetched)
 
 
 def read_expectation(file: Path) -> Expectation:
     """Read the expectation of a page. Raises `SavedPageError`."""
     try:
-        expected = Expectation.model_validate(json.loads(file.read_bytes()))
+        data = file.read_bytes()
     except FileNotFoundError as error:
         page = file.with_suffix(".html")
         raise SavedPageError(f"{page} has no {file.name} beside it; write one, or take the page away") from error
     except OSError as error:
         raise SavedPageError(f"{file} cannot be read: {error.strerror}") from error
+    return expectation_of(data, file)
+
+
+def expectation_of(data: bytes, file: Path) -> Expectation:
+    """Return the expectation that the bytes of a file are. Raises `SavedPageError`, which names the file."""
+    try:
+        expected = Expectation.model_validate(json.loads(data))
     except ValidationError as error:
         raise SavedPageError("\n".join(_mistakes(file, error))) from error
     except ValueError as error:

@@ -247,33 +247,33 @@ def _shortened(what: str, lines: Sequence[str]) -> Iterator[str]:
 
 
 def _objects(expected: Sequence[ObjectRow], found: Sequence[ObjectRow]) -> Iterator[str]:
-    partners = _partners(expected, found)
+    pairs = partners(expected, found)
     lines = []
     for row in expected:
-        partner = partners.get(row.iri)
+        partner = pairs.get(row.iri)
         if partner is None:
             lines.append(f"object {row.iri}: missing ({_glimpse(row)})")
         else:
             lines += [f"object {row.iri}: {difference}" for difference in _fields(row, partner)]
-    taken = {row.iri for row in partners.values()}
+    taken = {row.iri for row in pairs.values()}
     lines += [f"object {row.iri}: additional ({_glimpse(row)})" for row in found if row.iri not in taken]
     if not lines and [row.iri for row in expected] != [row.iri for row in found]:
         lines.append(f"objects come in another order: {', '.join(row.iri for row in found)}")
     yield from _shortened("objects", lines)
 
 
-def _partners(expected: Sequence[ObjectRow], found: Sequence[ObjectRow]) -> dict[str, ObjectRow]:
-    """Find for each expected object the one that was found: by its URL, else by its words."""
+def partners(expected: Sequence[ObjectRow], found: Sequence[ObjectRow]) -> dict[str, ObjectRow]:
+    """Return for each expected object, by its IRI, the one that was found: that of its IRI, else of its words."""
     by_iri = {row.iri: row for row in found}
     wanted = {row.iri for row in expected}
-    partners = {row.iri: by_iri[row.iri] for row in expected if row.iri in by_iri}
+    pairs = {row.iri: by_iri[row.iri] for row in expected if row.iri in by_iri}
     free = [row for row in found if row.iri not in wanted]
     for row in expected:
         alike = next((other for other in free if row.body and other.body == row.body), None)
-        if row.iri not in partners and alike is not None:
-            partners[row.iri] = alike
+        if row.iri not in pairs and alike is not None:
+            pairs[row.iri] = alike
             free.remove(alike)
-    return partners
+    return pairs
 
 
 def _fields(expected: ObjectRow, found: ObjectRow) -> Iterator[str]:

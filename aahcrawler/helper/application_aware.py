@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from aahcrawler.helper.adaptation_protocol import Adapter
+from aahcrawler.helper.application import draft_reading
 from aahcrawler.helper.application.application_reading import Adaptation, ApplicationReading
 from aahcrawler.helper.application.completion import Completion
 from aahcrawler.helper.application.scripted import is_empty_shell
@@ -65,9 +66,14 @@ class ApplicationAwareHelper:
         return self._applications.get(name)
 
     def is_intermediate(self, url: str) -> bool:
-        """Return whether the application of the site, if known, documents a URL as that of a page of links."""
+        """Return whether the application of the site, if known, documents a URL as that of a page of links.
+
+        What a draft says of URLs is no reason to pass any over.
+        """
         application = self._sites.application(url)
-        level = self._sites.verdict(application, url).level if application is not None else None
+        if application is None or application.draft:
+            return False
+        level = self._sites.verdict(application, url).level
         return level is not None and level.role == "intermediate"
 
     def canonical(self, url: str) -> str:
@@ -84,7 +90,8 @@ class ApplicationAwareHelper:
         if site_of(url) != site_of(target):
             return None
         application = self._sites.application(target)
-        reason = self._sites.verdict(application, target).reason if application is not None else junk_reason(target)
+        known = application if application is not None and not application.draft else None
+        reason = self._sites.verdict(known, target).reason if known is not None else junk_reason(target)
         return reason if reason in (Reason.LOGIN, Reason.REGISTER) else None
 
     def assist(self, page: Page, former: Metadata | None = None) -> Assistance:
@@ -144,6 +151,8 @@ class ApplicationAwareHelper:
             found = reading.assistance()
             if not self._may_hold_content(page, application):
                 return found
+            if application.draft:
+                return draft_reading.better(found, self._generic(page))
             if reading.place is not None and not reading.is_empty_list:
                 return found
             if reading.place is not None:

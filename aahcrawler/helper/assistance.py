@@ -33,6 +33,8 @@ class Failure(StrEnum):
     """The page is of an application of which nothing on its site is a sign any more: only a former crawl knows it."""
     NEEDS_BROWSER = "needs-browser"
     """Only a browser that runs scripts could show the content of this page."""
+    READS_LESS = "reads-less"
+    """The file is a draft, and reading the page without it found more; that reading counts."""
     NOT_SENT = "not-sent"
     """A form would change something on the server (its method is not GET), or a value for it is missing."""
 

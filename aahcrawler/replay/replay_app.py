@@ -18,7 +18,7 @@ from aahcrawler.replay.addresses import Address
 from aahcrawler.replay.answer_headers import policy
 from aahcrawler.replay.capture_lookup import NoIndexError
 from aahcrawler.replay.door import Door
-from aahcrawler.replay.marked_pages import PLACE, MarkedPages, marked_markup
+from aahcrawler.replay.numbered_pages import PLACE, MarkedPages, marked_markup
 from aahcrawler.replay.replayed_captures import Annotate, ReplayedCaptures, Shown, no_annotations
 
 ENTER: Final = "/enter"

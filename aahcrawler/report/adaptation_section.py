@@ -18,6 +18,7 @@ FAILURE_WORDS: Mapping[str, str] = {
     "no-sign": "shows no sign of its software any more, which only a former crawl knew: until a sign is learned or a "
     "pattern is added to the file, new pages of the site are read as those of no known software",
     "needs-browser": "only a browser could show the content of the page",
+    "reads-less": "the draft read less of the page than reading without it, which counts",
     "not-sent": "the form would change something, or lacks a value",
 }
 METHOD_WORDS: Mapping[str, str] = {

@@ -17,6 +17,7 @@ from starlette.types import ASGIApp
 from aahcrawler.frontier.server.environment import REDIS_URL
 from aahcrawler.listening import is_loopback, listener
 from aahcrawler.replay.door import Door
+from aahcrawler.replay.numbered_pages import MarkedPages
 from aahcrawler.replay.replay_app import replay_app
 from aahcrawler.service.api.app import ServiceSettings, create_app
 from aahcrawler.service.catalog.reach import Reach
@@ -90,10 +91,15 @@ def assembled(settings: ServiceSettings, instruments: Instruments, names: Names,
     door = Door.new(names.cockpit)
     tokens = settings.tokens or Tokens.bare(secrets.token_urlsafe(32))
     api = create_app(replace(settings, tokens=tokens), instruments)
+    marked = MarkedPages()
     replay = replay_app(
-        ReachFolders(instruments.reach), [host_name(names.replay)], door=door, annotate=ReplayMarks(instruments)
+        ReachFolders(instruments.reach),
+        [host_name(names.replay)],
+        door=door,
+        annotate=ReplayMarks(instruments),
+        marked=marked,
     )
-    return cockpit_app(Site.of(instruments, sign_in, names, door.tickets.issue), api, replay)
+    return cockpit_app(Site.of(instruments, sign_in, names, door.tickets.issue, marked), api, replay)
 
 
 def names_of(listening: Listening, published: Published) -> Names:

@@ -39,12 +39,13 @@ class EntryText:
 
     A place names each element on the way from the root, whose own place is empty: by its tag and, in brackets, its
     ``name``, or its number from 1 among the elements of that tag beside it where it has none or shares it. A number
-    also names an element that has a name, and a tag alone the only element of that tag.
+    also names an element that has a name, and a tag alone the only element of that tag. ``splice`` says which bytes the
+    change replaced that made this text, None where it was read.
     """
 
     def __init__(self, data: bytes, splice: Splice | None = None) -> None:
         self.data = data
-        self._splice = splice
+        self.splice = splice
         self._document = _parsed(data)
         self._root = nodes_of(_spans(data))
 
@@ -76,6 +77,21 @@ class EntryText:
         """Return the line on which an element begins, from 1; 0 if there is none at the place."""
         node = self._root.below(place)
         return 0 if node is None else self.data.count(b"\n", 0, node.span.begin) + 1
+
+    def place_at(self, line: int) -> str:
+        """Return the place of the last element that begins on or before a line; that of the root where none does."""
+        end = len(b"".join(self.data.splitlines(keepends=True)[:line]))
+        return next((node.place for node in reversed(list(self._root.all())) if node.span.begin < end), "")
+
+    def touched(self, begin: int, end: int) -> tuple[tuple[str, ...], str, bool]:
+        """Return what bytes are part of: whole elements, the element around them, and whether its start tag is cut."""
+        around = self._root
+        while inner := [each for each in around.children if each.span.begin < begin and end < each.span.close]:
+            around = inner[0]
+        overlapped = [each for each in around.children if each.span.begin < end and begin < each.span.close]
+        whole = tuple(each.place for each in overlapped if begin <= each.span.begin and each.span.close <= end)
+        is_cut = len(whole) < len(overlapped) or begin < around.span.opened or end > around.span.end
+        return whole, around.place, is_cut
 
     def text(self, place: str) -> str:
         """Return an element as it stands in the file. Raises `EditError` where there is none."""
@@ -132,10 +148,8 @@ class EntryText:
 
     def confirm(self, place: str) -> "EntryText":
         """Remove the comment that marks an element as a guess; without one, nothing changes. Raises `EditError`."""
-        text = self
-        while marks := text._guess_marks(text._node(place)):
-            text = text._without(*marks[-1])
-        return text
+        marks = self._guess_marks(self._node(place))
+        return self._without(marks[0][0], marks[-1][1]) if marks else self
 
     def set(self, place: str, attribute: str, value: str | None) -> "EntryText":
         """Set an attribute of an element, or remove it with None, within its start tag. Raises `EditError`."""
@@ -158,7 +172,7 @@ class EntryText:
 
         Below an element that was put in the place of another, those at the same places count as the same.
         """
-        node, splice = before._root.below(place), self._splice  # noqa: SLF001 (of the same class)
+        node, splice = before._root.below(place), self.splice  # noqa: SLF001 (of the same class)
         if node is None or splice is None:
             return self.place(place)
         above: list[str] = []

@@ -12,6 +12,7 @@ from aahcrawler.helper.assistance import Refused
 from aahcrawler.helper.extraction.page_literals import literals_on
 from aahcrawler.helper.extraction.page_location import address_text
 from aahcrawler.helper.links.ignored_links import Ignored
+from aahcrawler.helper.links.junk_urls import junk_reason
 from aahcrawler.helper.links.requests import Requests, Values, no_values
 from aahcrawler.helper.site_memory.sites import Sites, Verdict, site_of
 from aahcrawler.page import Page
@@ -99,11 +100,15 @@ class Links:
         return self._resolved[href]
 
     def judge(self, application: Application, url: str) -> Verdict | None:
-        """Return the application's verdict on a URL; None for junk, which is recorded."""
+        """Return the application's verdict on a URL; None for junk, which is recorded.
+
+        Where a draft contradicts itself, the words of the URL decide.
+        """
         verdict = self.sites.verdict(application, url)
-        if verdict.reason is None:
+        reason = junk_reason(verdict.url) if verdict.contradicts else verdict.reason
+        if reason is None:
             return verdict
-        self._refused.setdefault(verdict.url, Refused(verdict.url, verdict.reason))
+        self._refused.setdefault(verdict.url, Refused(verdict.url, reason))
         return None
 
     def is_here(self, url: str) -> bool:

@@ -25,12 +25,15 @@ class Verdict:
     """An application's verdict on one URL.
 
     ``url`` is the canonical form, ``level`` the level that documents it, ``reason`` why it is not to be fetched.
+    ``contradicts`` tells that a draft avoids a URL that one of its levels documents: either guess may be wrong, and the
+    URL is not avoided for that.
     """
 
     url: str
     address: ParsedUrl
     level: PageLevel | None
     reason: Reason | None
+    contradicts: bool = False
 
 
 class Sites:
@@ -190,11 +193,13 @@ class Verdicts:
         query = tuple(raw for raw, part in zip(address.query, shape[1], strict=True) if part in kept)
         is_canonical = len(query) == len(address.query) and alike.address.path == address.path
         canonical = address if is_canonical else ParsedUrl(address.prefix, alike.address.path, query)
-        return Verdict(canonical.url, canonical, alike.level, alike.reason)
+        return Verdict(canonical.url, canonical, alike.level, alike.reason, alike.contradicts)
 
 
 def _verdict(application: Application, address: ParsedUrl) -> Verdict:
     canonical = application.canonical(address)
     refusal = application.refusal(canonical)
-    level = application.level_of(canonical) if refusal is None else None
+    level = application.level_of(canonical) if refusal is None or application.draft else None
+    if refusal is not None and level is not None:
+        return Verdict(canonical.url, canonical, level, None, contradicts=True)
     return Verdict(canonical.url, canonical, level, refusal.reason if refusal else None)

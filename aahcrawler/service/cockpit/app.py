@@ -27,6 +27,7 @@ from aahcrawler.service.cockpit import (
 )
 from aahcrawler.service.cockpit.origins import Hosts
 from aahcrawler.service.cockpit.site import COOKIE, NotSignedInError, Site, said_of, then
+from aahcrawler.service.cockpit.studio import studio_routes
 from aahcrawler.service.web.problems import ProblemError
 
 _STATIC: Final = {"cockpit.css": "text/css", "cockpit.js": "text/javascript", "icon.svg": "image/svg+xml"}
@@ -43,6 +44,7 @@ TOPICS: Final = (
     log_page,
     definition_pages,
     steer_page,
+    studio_routes,
     act_routes,
 )
 _logger = logging.getLogger(__name__)

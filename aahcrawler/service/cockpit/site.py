@@ -11,6 +11,7 @@ from markupsafe import Markup
 from starlette.datastructures import UploadFile
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from aahcrawler.replay.numbered_pages import MarkedPages
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.origins import LARGEST_BODY, Names
 from aahcrawler.service.cockpit.rendering import Pages
@@ -35,6 +36,7 @@ TABS: Final = (
     ("seeds", "Seeds"),
     ("failures", "Not fetched"),
     ("exclusions", "Exclusions"),
+    ("studio", "Studio"),
     ("definition", "Definition"),
     ("log", "Log"),
 )
@@ -62,25 +64,44 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True)
+class Framed:
+    """How pages of the archive get into frames: tickets to paths of the replay, and paths of marked pages."""
+
+    ticket: Callable[[str], str]
+    marked: MarkedPages
+
+
+@dataclass(frozen=True, slots=True)
 class Site:
-    """The cockpit as its pages see it; ``ticket`` issues a ticket by which a frame may show a path of the replay."""
+    """The cockpit as its pages see it."""
 
     instruments: Instruments
     pages: Pages
     sign_in: SignIn
     names: Names
-    ticket: Callable[[str], str]
+    framed: Framed
 
     @classmethod
-    def of(cls, instruments: Instruments, sign_in: SignIn, names: Names, ticket: Callable[[str], str]) -> "Site":
-        """Return the site with its templates."""
+    def of(
+        cls,
+        instruments: Instruments,
+        sign_in: SignIn,
+        names: Names,
+        ticket: Callable[[str], str],
+        marked: MarkedPages | None = None,
+    ) -> "Site":
+        """Return the site with its templates; ``ticket`` issues a ticket to a path of the replay."""
         return cls(
             instruments,
             Pages({"address": address, "replay_origin": names.replay, "secret": secret}),
             sign_in,
             names,
-            ticket,
+            Framed(ticket, marked or MarkedPages()),
         )
+
+    def ticket(self, path: str) -> str:
+        """Return a ticket by which a frame may show a path of the replay."""
+        return self.framed.ticket(path)
 
     def crawl(self, name: str) -> Crawl:
         """Return the crawl of an id. Raise ``ProblemError`` where there is none."""
@@ -136,6 +157,7 @@ async def sent_form(request: Request) -> Form:
 
 
 Reading = Annotated[Session, Depends(who_may(Role.READ))]
+Editing = Annotated[Session, Depends(who_may(Role.EDIT))]
 Operating = Annotated[Session, Depends(who_may(Role.OPERATE))]
 Sent = Annotated[Form, Depends(sent_form)]
 

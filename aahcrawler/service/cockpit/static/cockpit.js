@@ -79,8 +79,40 @@
     }, Number(element.dataset.after ?? 700));
   };
 
+  // <iframe data-chosen="URL" data-origin="ORIGIN" data-into="ID">: whoever chooses an element in the frame gets, in the
+  // place named, what the URL says of its number. The frame is hostile: it may say a number of its own page, no more.
+  const LEAVE = -1, BACK = -2, MOST_ELEMENTS = 1e6;
+  const chooser = (frame) => {
+    let asked = 0;
+    const ask = async (element) => {
+      const number = ++asked;
+      const into = document.getElementById(frame.dataset.into);
+      into.setAttribute("aria-busy", "true");
+      const answer = await fetch(`${frame.dataset.chosen}element=${element}`);
+      if (number !== asked) return;
+      into.removeAttribute("aria-busy");
+      if (!answer.ok) return;
+      into.innerHTML = await answer.text();
+      into.querySelectorAll("[data-again]").forEach(again);
+      into.querySelector("h2, h3")?.focus({ preventScroll: innerWidth > 1024 });
+    };
+    const out = (isBack) => {
+      const stops = [...document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex='0'], iframe")]
+        .filter((each) => each === frame || (each.tabIndex >= 0 && each.getClientRects().length));
+      const at = stops.indexOf(frame);
+      (isBack ? stops[at - 1] : stops[at + 1] ?? main())?.focus();
+    };
+    window.addEventListener("message", (event) => {
+      if (event.source !== frame.contentWindow || event.origin !== frame.dataset.origin) return;
+      if (!Number.isInteger(event.data)) return;
+      if (event.data === LEAVE || event.data === BACK) out(event.data === BACK);
+      else if (event.data >= 0 && event.data < MOST_ELEMENTS) ask(event.data).catch(() => {});
+    });
+  };
+
   // <form data-at-once>: it is sent as soon as the page is there, as a frame's ticket is.
   document.querySelectorAll("form[data-at-once]").forEach((form) => form.submit());
+  document.querySelectorAll("iframe[data-chosen]").forEach(chooser);
   document.querySelectorAll("[data-live]").forEach(live);
   document.querySelectorAll("form[data-check]").forEach(check);
   document.querySelectorAll("[data-again]").forEach(again);

@@ -18,7 +18,7 @@ from aahcrawler.page import Headers, Page
 from aahcrawler.replay.door import Door
 from aahcrawler.replay.element_numbers import numbered_elements
 from aahcrawler.replay.mark_outlines import Mark, MarkKind
-from aahcrawler.replay.marked_pages import MarkedPage, MarkedPages, marked_markup
+from aahcrawler.replay.numbered_pages import MarkedPage, MarkedPages, marked_markup
 from aahcrawler.replay.replay_app import FixedFolders, replay_app
 from tests.replay.serving import serving
 from tests.replay.test_hostile_captures import EVIL, HOSTILE

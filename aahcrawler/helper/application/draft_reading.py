@@ -1,0 +1,164 @@
+"""Read a page with a draft, whose guesses nobody has confirmed, no worse than without it.
+
+The page is read with the draft's actions and generically. The objects of the draft count unless generic reading finds
+more texts of people, or the same ones less cut. Links of both are followed: a draft adds and names links, and takes
+none away but those that it avoids.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from aahcrawler.helper.application.completion import FIELDS, SOURCE, WHOLES
+from aahcrawler.helper.application.text_comparison import HELD, Pair, ReadTexts, lines_of
+from aahcrawler.helper.assistance import Assistance, FailedAction, Failure
+from aahcrawler.helper.extraction.extraction import BODY
+from aahcrawler.helper.parts.part_text import body_of
+from aahcrawler.webobject import Value, WebObject
+from knowledge_base.model import Match
+from online_analysis.document import Outlink
+
+READ: Final = "read"
+"""The name under which a draft's reading of a page fails."""
+
+WHOLE: Final = 0.8
+"""The share of a text from which on it is not cut."""
+
+MUCH: Final = 40
+"""The letters that a text has to lack to count as cut: a line of running text."""
+
+_NONE, _MISSING, _WITHIN, _CUT = "", "missing", "within another one", "cut"
+
+
+def better(found: Assistance, generic: Assistance) -> Assistance:
+    """Return the better of what a draft and generic reading found on a page, with what the other one adds.
+
+    ``found`` is the result of the draft's actions. Where generic reading counts although the draft knows the level of
+    the page, this is among the failed actions. A list that turns out to hold texts is of no level.
+    """
+    match = found.match
+    level = match.level if match is not None else None
+    read = generic.objects
+    lacks = lacking(found.objects, read) if level is not None else ""
+    refused = {each.url: each for each in (*found.refused, *generic.refused)}
+    found = replace(found, refused=tuple(refused.values()), requisites=generic.requisites)
+    if match is None or level is None:
+        return _generic(found, generic, completed(read, found.objects, {}))
+    if not lacks:
+        outlinks = _joined(found.document.outlinks, (replace(each, part=None) for each in generic.document.outlinks))
+        objects = completed(found.objects, read, dict.fromkeys(FIELDS, SOURCE))
+        return replace(found, objects=objects, document=replace(found.document, outlinks=outlinks))
+    failed = FailedAction(match.application.name, level.name, READ, Failure.READS_LESS, lacks, len(read))
+    known = level if level.role == "terminal" else None
+    objects = completed(tuple(map(_marked, read)), found.objects, {})
+    return replace(
+        _generic(found, generic, objects),
+        match=Match(match.application, known, match.variant if known is not None else ""),
+        failed_actions=(*found.failed_actions, failed),
+        containers=(),
+        learned="",
+    )
+
+
+def lacking(own: Sequence[WebObject], generic: Sequence[WebObject]) -> str:
+    """Say what a draft's objects lack that generic reading has; empty where the draft's reading is as good.
+
+    A text is missing that is in none of the draft's; if nobody signed it, it counts where it is the text of the page,
+    or the draft found no text. Texts are joined that somebody signed and that one object of the draft holds. One is cut
+    that lacks a fifth of its letters. All of that has to be more than what generic reading lacks itself.
+    """
+    mine, other = ReadTexts(own), ReadTexts(generic)
+    found: Counter[str] = Counter()
+    letters: Counter[str] = Counter()
+    holders: defaultdict[str, list[int]] = defaultdict(list)
+    for place, each in enumerate(other.objects):
+        pair = other.pair(place, mine)
+        fault, lost = _fault(each, pair, mine)
+        found[fault] += 1
+        letters[fault] += lost
+        if pair is not None and fault == _WITHIN:
+            holders[pair.other.iri].append(lost)
+    joined = [lost for alike in holders.values() if len(alike) > 1 for lost in alike]
+    gained = letters[_MISSING] + letters[_CUT] + sum(joined)
+    if gained <= other.lacks(mine):
+        return ""
+    told = {"missing": found[_MISSING], "taken for one": len(joined), "cut": found[_CUT]}
+    return "texts of this page: " + ", ".join(f"{number} {fault}" for fault, number in told.items() if number)
+
+
+def _fault(generic: WebObject, pair: Pair | None, mine: ReadTexts) -> tuple[str, int]:
+    """Return what is wrong with the draft's reading of an object that generic reading found, and how many letters."""
+    lines = lines_of(body_of(generic))
+    size = sum(map(len, lines))
+    if pair is None or (pair.of_own < HELD and pair.of_other < HELD):
+        is_missing = not mine.has(lines) and (_is_signed(generic) or generic.type in WHOLES or not mine.objects)
+        return (_MISSING, size) if is_missing else (_NONE, 0)
+    if pair.of_own >= HELD and pair.of_other < HELD:
+        return (_WITHIN, size) if _is_signed(generic) else (_NONE, 0)
+    lost = size - mine.letters_of(lines)
+    return (_CUT, lost) if pair.of_own < WHOLE and lost >= max(MUCH, size * (1 - WHOLE)) else (_NONE, 0)
+
+
+def completed(
+    objects: Sequence[WebObject], others: Sequence[WebObject], sources: Mapping[str, str]
+) -> tuple[WebObject, ...]:
+    """Return objects with the title, author and date that they lack, if another reading has them of the same text.
+
+    ``sources`` name where such a value was inferred from, by its field.
+    """
+    mine, other = ReadTexts(objects), ReadTexts(others)
+    added: dict[str, WebObject] = {}
+    for place, each in enumerate(mine.objects):
+        pair = mine.pair(place, other) if any(name not in each.properties for name in FIELDS) else None
+        if pair is not None and pair.is_same:
+            added[each.iri] = _with_fields(each, pair.other, sources)
+    return tuple(added.get(each.iri, each) for each in objects)
+
+
+def _generic(found: Assistance, generic: Assistance, objects: tuple[WebObject, ...]) -> Assistance:
+    """Return the result of generic reading as one of the draft's application, with the links of both."""
+    known = found.document
+    named: Mapping[str, Outlink] = {each.url: each for each in known.outlinks}
+    read = (_named(each, named.get(each.url)) for each in generic.document.outlinks)
+    outlinks = _joined(read, (replace(each, part=None) for each in known.outlinks))
+    document = replace(generic.document, outlinks=outlinks, application=known.application, kind=known.kind)
+    return replace(found, document=document, objects=objects, no_object=generic.no_object)
+
+
+def _joined(first: Iterable[Outlink], second: Iterable[Outlink]) -> tuple[Outlink, ...]:
+    joined: dict[str, Outlink] = {}
+    for each in (*first, *second):
+        joined.setdefault(each.url, each)
+    return tuple(joined.values())
+
+
+def _named(link: Outlink, chosen: Outlink | None) -> Outlink:
+    """Return a link with the action of the draft that chose it."""
+    return link if chosen is None else replace(link, action=chosen.action, leads_to=chosen.leads_to)
+
+
+def _is_signed(web_object: WebObject) -> bool:
+    return "author" in web_object.properties or "date" in web_object.properties
+
+
+def _with_fields(web_object: WebObject, other: WebObject, sources: Mapping[str, str]) -> WebObject:
+    missing: dict[str, tuple[Value, ...]] = {
+        name: other.properties[name]
+        for name in FIELDS
+        if name in other.properties and name not in web_object.properties
+    }
+    if not missing:
+        return web_object
+    inferred = {name: sources[name] for name in missing if name in sources}
+    return replace(
+        web_object,
+        properties={**web_object.properties, **missing},
+        inferred={**web_object.inferred, **inferred},
+    )
+
+
+def _marked(web_object: WebObject) -> WebObject:
+    """Return an object of generic reading with what no action found named as inferred."""
+    found = dict.fromkeys((name for name in (*FIELDS, BODY) if name in web_object.properties), SOURCE)
+    return replace(web_object, inferred={**web_object.inferred, **found})

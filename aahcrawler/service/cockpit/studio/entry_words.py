@@ -1,0 +1,201 @@
+"""The parts of an entry in plain words, for people who know what stands on a page and not how files say it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from aahcrawler.service.cockpit.studio.address_words import address_words
+from aahcrawler.studio.entry_parts import EntryParts, Part
+
+_SIGNALS: Final[Mapping[str, str]] = {
+    "host": "the site is {}",
+    "generator": "the page says it was made by “{}”",
+    "script": "a script from an address with {}",
+    "link": "a style sheet or the like from an address with {}",
+    "header": "the server sends the field {}",
+    "cookie": "the server sets the cookie {}",
+    "text": "the source of the page holds “{}”",
+    "css": "there is an element {}",
+    "xpath": "there is an element {}",
+}
+_STRENGTHS: Final = {"proof": "it decides", "strong": "it is enough", "hint": "it needs a second one"}
+_ROLES: Final = {"terminal": "pages that hold content", "intermediate": "pages that lead to content"}
+_NAMES: Final[Mapping[str, str]] = {
+    "detect": "Signs of the software",
+    "canonical": "Addresses that mean the same page",
+    "avoid": "Addresses that are never fetched",
+    "listings": "Lists of everything",
+    "about": "About",
+    "ignore": "Not looked at",
+    "needs-browser": "Needs a browser",
+    "when": "Its sign",
+    "unless": "Not when",
+    "address": "Its addresses",
+    "paging": "Further pages",
+    "pages": "Links to further pages",
+    "item": "One object",
+    "identity": "What tells objects apart",
+    "parent": "What it answers",
+    "without": "Left out",
+    "own": "Objects that the page holds as its own",
+    "run": "How comments without elements are cut",
+    "drop": "Does not count",
+    "use": "As on another level",
+    "instead": "Another type",
+    "pattern": "Sign",
+}
+_CONTAINERS: Final = frozenset({"detect", "avoid", "canonical", "listings", "level", "variant", "extract", "field"})
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A part in words: a name, a sentence about it, and the expression that it looks by, empty where it has none."""
+
+    name: str
+    detail: str = ""
+    expression: str = ""
+
+
+def said_of(part: Part, parts: EntryParts) -> Said:
+    """Return a part of an entry in words."""
+    say = _SAY.get(part.tag)
+    if say is not None:
+        return say(part, parts)
+    return Said(_NAMES.get(part.tag, part.tag.replace("-", " ").capitalize()), _rest(part), expression_of(part))
+
+
+def short(part: Part, parts: EntryParts) -> str:
+    """Return what the label of an element says that a part matches: ``title``, ``post``, ``sign of thread``."""
+    extract, field, level = (parts.around(part, tag) for tag in ("extract", "field", "level"))
+    if part.tag == "field" or (field is not None and part.tag == "select"):
+        return _field_name(part if part.tag == "field" else field)
+    if part.tag == "item" and extract is not None:
+        return extract.text("type") or extract.text("name")
+    if part.tag in ("when", "unless", "pattern"):
+        whose = level.text("name") if level is not None else "the software"
+        return f"sign of {whose}" if part.tag != "unless" else f"no {whose}"
+    if part.tag == "without" and field is not None:
+        return f"not in {_field_name(field)}"
+    if part.tag == "select":
+        around = parts.at(part.parent)
+        return _NAMES.get(around.tag, around.tag).lower() if around is not None else "select"
+    return said_of(part, parts).name.lower()
+
+
+def expression_of(part: Part) -> str:
+    """Return the expression of a part as the file has it, empty where there is none."""
+    return part.text("css") or part.text("xpath")
+
+
+def is_container(part: Part) -> bool:
+    """Return whether a part is there for the parts in it."""
+    return part.tag in _CONTAINERS
+
+
+def _field_name(part: Part | None) -> str:
+    return part.text("name") if part is not None else ""
+
+
+def _level(part: Part, _: EntryParts) -> Said:
+    return Said(f"Level {part.text('name')}", _ROLES.get(part.text("role"), part.text("role")))
+
+
+def _variant(part: Part, _: EntryParts) -> Said:
+    return Said(f"Variant {part.text('name')}", "what differs where pages show its sign")
+
+
+def _pattern(part: Part, _: EntryParts) -> Said:
+    name = next((each for each in _SIGNALS if part.text(each)), "")
+    value = part.text(name)
+    words = _SIGNALS[name].format(value) if name else f"the address is like {_address_of(part)}"
+    strength = _STRENGTHS.get(part.text("strength"), "")
+    return Said("Sign", f"{words}{f' ({strength})' if strength else ''}")
+
+
+def _condition(part: Part, _: EntryParts) -> Said:
+    expression, address = expression_of(part), _address_of(part)
+    words = [f"there is an element {expression}"] if expression else []
+    words += [f"the address is like {address}"] if address else []
+    return Said(_NAMES[part.tag], " and ".join(words) or _rest(part))
+
+
+def _address(part: Part, _: EntryParts) -> Said:
+    optional = part.text("optional")
+    return Said(_NAMES[part.tag], f"{_address_of(part)}{f', perhaps with {optional}' if optional else ''}")
+
+
+def _paging(part: Part, _: EntryParts) -> Said:
+    return Said(_NAMES["paging"], f"they differ in {part.text('parameter') or part.text('part')}")
+
+
+def _avoided(part: Part, _: EntryParts) -> Said:
+    return Said(f"Avoid because {part.text('reason').replace('-', ' ')}", _address_of(part))
+
+
+def _navigate(part: Part, _: EntryParts) -> Said:
+    return Said(f"Links to {part.text('to') or part.text('name')}", f"called {part.text('name')}")
+
+
+def _extract(part: Part, _: EntryParts) -> Said:
+    many = "several on a page" if part.text("many") == "yes" else "one on a page"
+    return Said(f"Content: {part.text('name')}", f"each a {part.text('type') or 'thing'}, {many}")
+
+
+def _field(part: Part, _: EntryParts) -> Said:
+    notes = [note for attribute, note in _FIELD_NOTES.items() if part.text(attribute) == "yes"]
+    kind = part.text("kind")
+    return Said(part.text("name").capitalize(), ", ".join([*([f"a {kind}"] if kind else []), *notes]))
+
+
+_FIELD_NOTES: Final = {
+    "page": "anywhere on the page",
+    "first-only": "of the first object alone",
+    "many": "several values",
+    "join": "all that is found is one value",
+}
+
+
+def _select(part: Part, parts: EntryParts) -> Said:
+    around = parts.at(part.parent)
+    first = part.number == 0
+    attribute = part.text("attribute")
+    name = "Links at" if around is not None and around.tag == "navigate" else "Read at" if first else "or else at"
+    return Said(name, f"its {attribute}" if attribute else "", expression_of(part))
+
+
+def _drop(part: Part, _: EntryParts) -> Said:
+    what = part.text("parameter") or part.text("file")
+    value = part.text("value")
+    return Said(_NAMES["drop"], f"{what}{f' where it is {value}' if value else ''}")
+
+
+def _address_of(part: Part) -> str:
+    path, query = part.text("path"), part.text("query")
+    parameters = tuple(part.text("parameters").split())
+    return address_words(path, parameters, query) if path or parameters or query else ""
+
+
+def _rest(part: Part) -> str:
+    """Return what the file says of a part that has no words of its own."""
+    held = {"css", "xpath", "cite", "name"}
+    given = [f"{name}: {value}" for name, value in part.element.attrib.items() if str(name) not in held]
+    text = (part.element.text or "").strip()
+    return "; ".join([*given, *([text[:200]] if text else [])])
+
+
+_SAY: Final = {
+    "level": _level,
+    "variant": _variant,
+    "pattern": _pattern,
+    "when": _condition,
+    "unless": _condition,
+    "needs-browser": _condition,
+    "address": _address,
+    "paging": _paging,
+    "url": _avoided,
+    "navigate": _navigate,
+    "extract": _extract,
+    "field": _field,
+    "select": _select,
+    "drop": _drop,
+}

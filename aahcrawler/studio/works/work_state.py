@@ -1,0 +1,159 @@
+"""A work at one moment: its text, the doubts that are left, its pages, and the steps that led there."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import cached_property
+from types import MappingProxyType
+
+from pydantic import BaseModel, ConfigDict
+
+from aahcrawler.authoring.drafting.doubts import Alternative, Doubt
+from aahcrawler.authoring.editing.edit_error import EditError
+from aahcrawler.authoring.editing.edits import Edit
+from aahcrawler.authoring.editing.entry_text import EntryText
+from aahcrawler.authoring.own_entries.entry_files import digest
+from aahcrawler.studio.works.work_steps import PageState, Patch, Step, StepKind
+
+
+class Origin(BaseModel):
+    """What a work began with: when, by whom, from what in words.
+
+    ``base`` is the digest of the entry in the own folder that it changes, empty where there was none.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    begun: datetime
+    who: str
+    source: str
+    base: str = ""
+
+
+class KeptDoubt(BaseModel):
+    """A doubt, with the words of its comment in the file; ``open`` as long as that comment is there."""
+
+    model_config = ConfigDict(frozen=True)
+
+    doubt: Doubt
+    words: str
+    open: bool = True
+
+
+@dataclass(frozen=True)
+class WorkState:
+    """A work after the last of ``steps``; ``first`` is the number of the oldest of them that is kept."""
+
+    origin: Origin
+    text: EntryText
+    kept_doubts: tuple[KeptDoubt, ...] = ()
+    pages: Mapping[str, PageState] = field(default_factory=lambda: MappingProxyType({}))
+    steps: tuple[Step, ...] = ()
+
+    @property
+    def revision(self) -> int:
+        """The number of the last step, 0 before the first."""
+        return self.steps[-1].number if self.steps else 0
+
+    @cached_property
+    def doubts(self) -> tuple[Doubt, ...]:
+        """The doubts that nobody has settled, the most doubtful first."""
+        left = (kept.doubt for kept in self.kept_doubts if kept.open)
+        return tuple(sorted(left, key=lambda doubt: -doubt.doubt))
+
+    @property
+    def base(self) -> str:
+        """The digest of the entry in the own folder that the work changes, as saved last or found at the beginning."""
+        saved = (step.text for step in reversed(self.steps) if step.kind is StepKind.SAVE)
+        return next(saved, self.origin.base)
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether nothing was changed since the entry was saved."""
+        return bool(self.steps) and self.steps[-1].kind is StepKind.SAVE
+
+    def text_at(self, revision: int) -> EntryText | None:
+        """Return the text after a step, None where the steps since are not kept any more."""
+        text = self.text
+        for step in reversed(self.steps):
+            if step.number <= revision:
+                return text
+            for patch in reversed(step.patches):
+                text = patch.reverse.applied(text)
+        known = self.steps[0].number - 1 if self.steps else 0
+        return text if revision == known else None
+
+    def after(self, step: Step) -> "WorkState":
+        """Return the work after one more step. Raises `EditError`, and ValueError for a step of another state."""
+        text, doubts = self.text, self.kept_doubts
+        for patch in step.patches:
+            changed = patch.applied(text)
+            doubts = followed_doubts(doubts, text, changed)
+            text = changed
+        if digest(text.data) != step.text:
+            raise ValueError(f"step {step.number} is of another state")
+        pages = {name: state for name, state in self.pages.items() if name not in step.pages}
+        pages |= {name: change.after for name, change in step.pages.items() if change.after is not None}
+        return replace(self, text=text, kept_doubts=doubts, pages=pages, steps=(*self.steps, step))
+
+
+def kept_doubts(doubts: Iterable[Doubt], text: EntryText) -> tuple[KeptDoubt, ...]:
+    """Return the doubts of a draft, without those whose element is not there or not marked as a guess."""
+    guesses = text.guesses()
+    placed = ((doubt, text.place(doubt.place)) for doubt in doubts)
+    return tuple(
+        KeptDoubt(doubt=doubt.model_copy(update={"place": place}), words=guesses[place])
+        for doubt, place in placed
+        if place is not None and place in guesses
+    )
+
+
+def followed_doubts(doubts: Sequence[KeptDoubt], before: EntryText, after: EntryText) -> tuple[KeptDoubt, ...]:
+    """Return doubts at their places after a change; those whose comment is gone are closed, or open again with it."""
+    guesses = after.guesses()
+    moved = [_moved(kept, before, after) for kept in doubts]
+    still = [kept.open and guesses.get(kept.doubt.place) == kept.words for kept in moved]
+    taken = {kept.doubt.place for kept, is_open in zip(moved, still, strict=True) if is_open}
+    found = []
+    for kept, is_open in zip(moved, still, strict=True):
+        free = [place for place, words in guesses.items() if words == kept.words and place not in taken]
+        if is_open or not free:
+            found.append(kept.model_copy(update={"open": is_open}))
+            continue
+        place = kept.doubt.place if kept.doubt.place in free else free[0]
+        taken.add(place)
+        doubt = kept.doubt.model_copy(update={"place": place})
+        found.append(kept.model_copy(update={"open": True, "doubt": doubt}))
+    return tuple(found)
+
+
+def _moved(kept: KeptDoubt, before: EntryText, after: EntryText) -> KeptDoubt:
+    def place(of: str) -> str:
+        return (after.followed(of, before) or of) if before.place(of) is not None else of
+
+    def edit(of: Edit) -> Edit:
+        names = [name for name in ("place", "before") if getattr(of, name, "")]
+        return of.model_copy(update={name: place(getattr(of, name)) for name in names})
+
+    doubt = kept.doubt
+    alternatives = tuple(
+        Alternative(said=each.said, edits=tuple(edit(one) for one in each.edits)) for each in doubt.alternatives
+    )
+    moved = doubt.model_copy(update={"place": place(doubt.place), "alternatives": alternatives})
+    return kept.model_copy(update={"doubt": moved})
+
+
+def parsed_text(data: bytes, what: str) -> EntryText:
+    """Return the text of an entry. Raises `EditError`, which names ``what`` it is and what is wrong."""
+    try:
+        text = EntryText(data)
+    except EditError as error:
+        raise EditError(f"{what} cannot be changed here: {error}") from error
+    root = text.element("")
+    if root is None or root.tag != "application":
+        raise EditError(f"{what} is no file of an application")
+    return text
+
+
+__all__ = ["KeptDoubt", "Origin", "Patch", "WorkState", "followed_doubts", "kept_doubts", "parsed_text"]

@@ -1,0 +1,189 @@
+"""The steps of a work: who did what when, and what takes it back."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from aahcrawler.authoring.editing.edits import Edit
+from aahcrawler.authoring.editing.entry_text import EntryText, Splice
+from aahcrawler.authoring.saved_pages import Expectation
+
+
+class StepKind(StrEnum):
+    """The sorts of steps."""
+
+    CHANGE = "change"
+    UNDO = "undo"
+    REDO = "redo"
+    SAVE = "save"
+
+
+class Patch(BaseModel):
+    """Bytes at an offset that were replaced by others, each byte written as the character of its number."""
+
+    model_config = ConfigDict(frozen=True)
+
+    begin: int
+    before: str
+    after: str
+
+    @property
+    def end(self) -> int:
+        """The offset behind the bytes that are replaced."""
+        return self.begin + len(self.before)
+
+    @property
+    def reverse(self) -> "Patch":
+        """The patch that takes this one back."""
+        return Patch(begin=self.begin, before=self.after, after=self.before)
+
+    def applied(self, text: EntryText) -> EntryText:
+        """Return a text with the bytes replaced. Raises `EditError`, and ValueError for a text that it is not of."""
+        before, after = self.before.encode("latin-1"), self.after.encode("latin-1")
+        if text.data[self.begin : self.end] != before:
+            raise ValueError("the patch is of another text")
+        data = text.data[: self.begin] + after + text.data[self.end :]
+        return EntryText(data, Splice(self.begin, self.end, len(after)))
+
+    def shifted(self, other: "Patch") -> "Patch":
+        """Return the patch for a text in which another one was applied before it."""
+        return self.model_copy(update={"begin": self.begin + len(other.after) - len(other.before)})
+
+
+class Mark(BaseModel):
+    """What a person said of a value read on a page: ``right``, or wrong, with the ``value`` that was read then."""
+
+    model_config = ConfigDict(frozen=True)
+
+    iri: str
+    field: str
+    right: bool
+    value: str | None
+    who: str
+
+
+class PageState(BaseModel):
+    """A page of a work: the digest of its body, what is expected of it, and marks of its values."""
+
+    model_config = ConfigDict(frozen=True)
+
+    body: str
+    expected: Expectation
+    marks: tuple[Mark, ...] = ()
+
+
+class PageChange(BaseModel):
+    """A page before and after a step; None where it was not or is no longer there."""
+
+    model_config = ConfigDict(frozen=True)
+
+    before: PageState | None
+    after: PageState | None
+
+
+class Step(BaseModel):
+    """A step: when (UTC), by whom, what in plain words, and the changes as made on the text before.
+
+    ``patches`` are the bytes that were replaced, one after the other; ``text`` is the digest of the text afterwards.
+    ``of`` is the number of the step that this one takes back or makes again, 0 for others.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    number: int
+    when: datetime
+    who: str
+    said: str
+    text: str
+    kind: StepKind = StepKind.CHANGE
+    of: int = 0
+    edits: tuple[Edit, ...] = ()
+    patches: tuple[Patch, ...] = ()
+    pages: Mapping[str, PageChange] = Field(default_factory=dict)
+
+
+class StepsOverlapError(Exception):
+    """A step cannot be taken back by itself: ``step`` changed the same bytes after it."""
+
+    def __init__(self, step: Step) -> None:
+        self.step = step
+        super().__init__(step.said)
+
+
+def patches_of(text: EntryText, edits: Sequence[Edit]) -> tuple[EntryText, tuple[Patch, ...]]:
+    """Return a text with edits, and what each replaced. Raises `EditError`."""
+    patches = []
+    for edit in edits:
+        after = edit.apply(text)
+        if after is not text and after.splice is not None:
+            patches.append(_patch(text, after, after.splice))
+        text = after
+    return text, tuple(patches)
+
+
+def _patch(before: EntryText, after: EntryText, splice: Splice) -> Patch:
+    old = before.data[splice.begin : splice.end]
+    new = after.data[splice.begin : splice.begin + splice.length]
+    return Patch(begin=splice.begin, before=old.decode("latin-1"), after=new.decode("latin-1"))
+
+
+def reversed_patches(step: Step, later: Sequence[Step]) -> tuple[Patch, ...]:
+    """Return the patches that take a step back on the text after ``later`` steps. Raises `StepsOverlapError`."""
+    back = [patch.reverse for patch in reversed(step.patches)]
+    for each in later:
+        for patch in each.patches:
+            back = _moved_past(back, patch, each)
+    return tuple(back)
+
+
+def _moved_past(patches: Sequence[Patch], other: Patch, step: Step) -> list[Patch]:
+    """Return patches of a text as they are on it with another patch, if they have no bytes in common."""
+    moved = []
+    for patch in patches:
+        if other.end <= patch.begin:
+            moved.append(patch.shifted(other))
+        elif patch.end <= other.begin:
+            moved.append(patch)
+            other = other.shifted(patch)
+        else:
+            raise StepsOverlapError(step)
+    return moved
+
+
+def last_to_undo(steps: Sequence[Step], who: str) -> Step | None:
+    """Return the last step of a person that is in force and can be taken back, None if there is none."""
+    done, _ = _stacks(steps, who)
+    return done[-1] if done else None
+
+
+def last_to_redo(steps: Sequence[Step], who: str) -> Step | None:
+    """Return the step that took back the change that a person may make again, None if there is none."""
+    _, undone = _stacks(steps, who)
+    return undone[-1] if undone else None
+
+
+def _stacks(steps: Sequence[Step], who: str) -> tuple[list[Step], list[Step]]:
+    done: list[Step] = []
+    undone: list[Step] = []
+    for step in _own(steps, who):
+        match step.kind:
+            case StepKind.CHANGE:
+                done.append(step)
+                undone.clear()
+            case StepKind.UNDO:
+                if done:
+                    done.pop()
+                undone.append(step)
+            case StepKind.REDO:
+                if undone:
+                    undone.pop()
+                done.append(step)
+            case StepKind.SAVE:
+                continue
+    return done, undone
+
+
+def _own(steps: Sequence[Step], who: str) -> Iterator[Step]:
+    return (step for step in steps if step.who == who)

@@ -1,0 +1,149 @@
+"""A work is examined in the background and saved once it is right; reasons against it are told."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from aahcrawler.authoring.check_findings import Severity
+from aahcrawler.authoring.editing.edits import Put, SetAttribute
+from aahcrawler.authoring.own_entries.own_folder import OwnFolder
+from aahcrawler.authoring.own_entries.staging import staged
+from aahcrawler.authoring.saved_pages import read_expectation
+from aahcrawler.studio.works.entry_examination import Wanted, examined
+from aahcrawler.studio.works.work import Work
+from aahcrawler.studio.works.work_collection import Works, reading
+from aahcrawler.studio.works.work_errors import NotSavedError, StaleError, WorkError
+from aahcrawler.studio.works.work_progress import Progress
+from aahcrawler.studio.works.work_steps import Mark
+from tests.authoring.tinyforum import BOARD, FORM, TOPIC
+from tests.studio.works.sailing import DATE, DOUBTS, DRAFT, EXTRACT
+
+pytestmark = pytest.mark.starts
+
+
+@pytest.fixture
+def works(tmp_path: Path) -> Works:
+    return Works(tmp_path / "own", ())
+
+
+@pytest.fixture
+def work(works: Works) -> Work:
+    """Begin a work whose pages are expected to be read as they are."""
+    work = works.begin_from(DRAFT, DOUBTS, "tinyforum", "Ada")
+    with staged(work.entry(work.now()), work.folders) as stage:
+        for page, name in ((TOPIC, "topic"), (BOARD, "board"), (FORM, "login")):
+            work.add_page(page, reading(page, stage.knowledge_base), "Ada", name)
+    return work
+
+
+def css(place: str, value: str) -> SetAttribute:
+    return SetAttribute(place=place, attribute="css", value=value)
+
+
+@pytest.mark.slow
+def test_an_entry_is_saved_with_its_pages_once_nothing_is_against_it(works: Works, work: Work, tmp_path: Path) -> None:
+    with pytest.raises(NotSavedError, match="2 guesses") as refused:
+        work.save("Ada")
+    assert refused.value.can_force
+    for doubt in work.now().doubts:
+        work.confirm(doubt, "Bo")
+    state = work.save("Bo")
+    assert state.is_saved
+    own = OwnFolder(tmp_path / "own")
+    entry = own.entry("tinyforum")
+    assert entry is not None
+    assert entry.xml == state.text.data
+    assert [page.stem for page in entry.pages] == ["board", "login", "topic"]
+    (change,) = own.history("tinyforum")
+    assert change.who == "Bo"
+    assert "added the page topic" in change.what
+    assert "confirmed: the date of a post is .when" in change.what
+    # The work goes on, and so does another one once this is discarded.
+    assert not work.change([css(f"{EXTRACT}/item", "div.no")], "Ada", "posts are .no", state.revision).is_saved
+    with pytest.raises(NotSavedError, match="the page topic is read otherwise than expected"):
+        work.save("Ada")
+    work.discard()
+    again = works.open("tinyforum", "Cleo")
+    assert (again.now().text.data, again.now().origin.source) == (entry.xml, "the entry tinyforum")
+    assert again.page("topic").saved.expected == read_expectation(
+        tmp_path / "own/applications/pages/tinyforum/topic.json"
+    )
+    own.save("tinyforum", entry.xml + b"\n", None, "Bo", "a line more")
+    with pytest.raises(StaleError, match="a line more"):
+        again.save("Cleo", force=True)
+
+
+@pytest.mark.slow
+def test_what_is_wrong_is_told_by_place_and_cannot_be_forced(work: Work, tmp_path: Path) -> None:
+    work.change([Put(place=f"{DATE}/select[1]", xml='<select css="..when"/>')], "Ada", "the date is ..when", 3)
+    found = examined(Wanted(4, work.entry(work.now()), work.folders))
+    assert found is not None
+    (error,) = found.errors
+    assert (error.place, error.line, error.severity) == (f"{DATE}/select[1]", 30, Severity.ERROR)
+    assert found.at(f"{DATE}/select[1]") == (error,)
+    with pytest.raises(NotSavedError, match="line 30") as refused:
+        work.save("Ada", force=True)
+    assert not refused.value.can_force
+    assert not (tmp_path / "own/applications/tinyforum.xml").exists()
+
+
+@pytest.mark.slow
+def test_a_value_marked_as_wrong_is_no_test_until_somebody_says_what_is_right(work: Work, tmp_path: Path) -> None:
+    iri = f"{TOPIC.url}#entry-4"
+    work.mark("topic", Mark(iri=iri, field="author", right=False, value="Ada", who="Bo"))
+    with pytest.raises(NotSavedError, match=r"Bo marked author of .* as wrong"):
+        work.save("Ada")
+    work.save("Ada", force=True)
+    pages = tmp_path / "own/applications/pages/tinyforum"
+    assert sorted(file.stem for file in pages.glob("*.html")) == ["board", "login"]
+
+
+@pytest.mark.slow
+def test_a_shipped_entry_is_copied_with_its_pages_and_overridden(work: Work, tmp_path: Path) -> None:
+    work.save("Ada", force=True)
+    other = Works(tmp_path / "other", (tmp_path / "own",))
+    copy = other.open("tinyforum", "Cleo")
+    assert copy.now().origin.source == "a copy of the entry tinyforum that ships"
+    assert sorted(copy.now().pages) == ["board", "login", "topic"]
+    assert [doubt.said for doubt in copy.now().doubts] == ["the page says so", "a date stands there"]
+    copy.change([SetAttribute(place="level[forum]", attribute="start", value="yes")], "Cleo", "begin at forums", 0)
+    copy.save("Cleo", force=True)
+    assert b'start="yes"' in (tmp_path / "other/applications/tinyforum.xml").read_bytes()
+    # What the folder below has need not be there twice.
+    assert not (tmp_path / "other/applications/pages/tinyforum").exists()
+    with pytest.raises(WorkError, match="neither a work nor an entry"):
+        other.open("nothing")
+
+
+@pytest.mark.slow
+def test_progress_is_of_the_newest_revision_and_can_be_ended(works: Works, work: Work) -> None:
+    progress = Progress(works, "tinyforum")
+    assert progress.latest is None
+    for number in range(3):
+        revision = progress.ask()
+        work.change([css(f"{EXTRACT}/field[author]/select", f".no{number}")], "Ada", f"no {number}", revision)
+    revision = progress.ask()
+    assert progress.is_running
+    found = progress.wait(60)
+    assert found is not None
+    assert (found.revision, found.guesses, found.unfinished, progress.fault) == (revision, 2, "", "")
+    (failed,) = found.failed
+    assert failed.page == "topic"
+    assert failed.differences[0].endswith('author: expected "Ada", found nothing')
+    work.change([css(f"{EXTRACT}/field[author]/select", ".who a")], "Ada", "mended", revision)
+    progress.ask()
+    begun = time.monotonic()
+    progress.close()
+    assert time.monotonic() - begun < 5
+    work.discard()
+    with pytest.raises(WorkError, match="discarded"):
+        progress.ask()
+
+
+def test_an_examination_that_takes_too_long_is_ended_and_says_so(work: Work) -> None:
+    begun = time.monotonic()
+    found = examined(Wanted(1, work.entry(work.now()), work.folders), seconds=0.2)
+    assert found is not None
+    assert found.unfinished.startswith("it took too long, busy with ")
+    assert time.monotonic() - begun < 5
