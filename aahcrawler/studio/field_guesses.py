@@ -9,9 +9,9 @@ from lxml.html import HtmlElement
 from aahcrawler.helper.extraction.field_values import as_date
 from aahcrawler.page.text import bare, fold, plain_text
 from aahcrawler.page.titles import head_title
-from aahcrawler.studio.field_values import agreement
 from aahcrawler.studio.page_sample import SampledPage
 from aahcrawler.studio.read_objects import FIELDS, ReadObject, written
+from aahcrawler.studio.values_on_pages import agreement
 from knowledge_base.model import DateFormat
 
 LONGEST_DATE = 60
