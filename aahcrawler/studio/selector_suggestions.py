@@ -6,6 +6,7 @@ from itertools import chain, islice, zip_longest
 
 from lxml.html import HtmlElement
 
+from aahcrawler.studio.cut_values import Cutting
 from aahcrawler.studio.marked_pages import Role, Search, Wanted
 from aahcrawler.studio.other_software import OtherSoftware
 from aahcrawler.studio.page_sample import CapturedPage, PageSample, SampledPage
@@ -17,6 +18,12 @@ from aahcrawler.wrapper_induction.robust_paths import Expression
 MOST_SUGGESTED = 8
 ENOUGH = 3
 """Suggestions that are mostly right beside which others are not shown."""
+CUT = ("author", "date")
+"""Fields whose values may be a part of a line."""
+PAGES_CUT = 6
+"""Pages on which the words around values are compared."""
+FEW_CUT = 2
+"""Expressions out of whose texts values are cut."""
 MOST_LOOKED_AT = 60
 """Pages of a sample that suggestions are judged by."""
 MOST_WORK = 15_000_000
@@ -68,9 +75,13 @@ def suggest(
     """
     if not wanted.right:
         return ()
-    candidates = Candidates(wanted, Search(Budget(MOST_WORK))).all()
+    search = Search(Budget(MOST_WORK))
+    candidates = Candidates(wanted, search).all()
     judging = Judging(wanted, sample, Search(Budget(MOST_JUDGED)))
     pages = tuple(looked_at(wanted, sample, judging.own_groups))
+    if wanted.role is Role.FIELD and wanted.field in CUT:
+        cutting = Cutting(wanted, search, pages[:PAGES_CUT])
+        candidates += tuple(made for each in candidates[:FEW_CUT] for made in cutting.cuts(each))
     shown_by = (
         {each: tuple(software.showing(each.selector, own)) for each in candidates}
         if software is not None and wanted.role is Role.SIGN
