@@ -98,6 +98,12 @@ def reason_of(group: AddressGroup) -> Reason | None:
     return next((guess.reason for guess in _guesses(group, ())), None)
 
 
+def is_open_to_doubt(rule: Avoided) -> bool:
+    """Return whether the words of a rule may as well be the name of a part of the site."""
+    words = re.findall(r"[a-z]+", f"{rule.shape.path} {' '.join(rule.shape.parameters)}".lower())
+    return rule.reason in (Reason.PROFILE, Reason.ACTION) or any(word in _NOUNS for word in words)
+
+
 def _fits(address: ParsedUrl, shapes: Iterable[Shape]) -> bool:
     return any(shape.rule.matches(address) for shape in shapes)
 
