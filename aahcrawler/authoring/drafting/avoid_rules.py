@@ -100,8 +100,10 @@ def reason_of(group: AddressGroup) -> Reason | None:
 
 def is_open_to_doubt(rule: Avoided) -> bool:
     """Return whether the words of a rule may as well be the name of a part of the site."""
-    words = re.findall(r"[a-z]+", f"{rule.shape.path} {' '.join(rule.shape.parameters)}".lower())
-    return rule.reason in (Reason.PROFILE, Reason.ACTION) or any(word in _NOUNS for word in words)
+    if rule.reason in (Reason.PROFILE, Reason.ACTION, Reason.HELP):
+        return True
+    parts = rule.shape.path.split("/")
+    return not SCRIPT.fullmatch(parts[-1]) and any(_word(part) in _NOUNS for part in parts)
 
 
 def _fits(address: ParsedUrl, shapes: Iterable[Shape]) -> bool:

@@ -30,6 +30,7 @@ LEAST_SHARE = 0.6
 MOST_ELEMENTS = 400
 _DATED = ("datetime", "title", "content", "data-time", "data-timestamp")
 _MISSING, _UNLIKE, _ALONE, _RIVAL = 0.5, 0.6, 0.3, 0.04
+_WINDOW = "head > title"
 _HEADINGS = ("h1", "h2", "h3")
 
 Labelled = Callable[[LabelledObject, Page], Iterator[tuple[object, Label]]]
@@ -84,7 +85,7 @@ def _others(proposal: Proposal, field: Field) -> Iterator[tuple[str, etree._Elem
             if _bare(element) not in known:
                 known.add(_bare(element))
                 yield said, _cited(element)
-    if field.name == "title" and not field.page:
+    if field.name == "title" and [each.css for each in field.selectors] != [_WINDOW]:
         yield "the title of the browser's window is meant", _cited(_window_title(field))
 
 
@@ -215,7 +216,7 @@ def _window_title(field: Field) -> etree._Element:
     element = etree.Element("field", {"name": "title", "page": "yes"})
     if field.first_only:
         element.set("first-only", "yes")
-    etree.SubElement(element, "select", {"css": "head > title"})
+    etree.SubElement(element, "select", {"css": _WINDOW})
     return element
 
 

@@ -1,5 +1,6 @@
 """Writes a level of a draft: its sign, its addresses, its paging, its navigation and its objects."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -14,10 +15,11 @@ from aahcrawler.authoring.drafting.generic_comparison import GenericReadings
 from aahcrawler.authoring.drafting.labelling import ways_of_answers, ways_of_repeated, ways_of_single
 from aahcrawler.authoring.drafting.level_plans import LevelPlan, Terms, crumbs, elements
 from aahcrawler.authoring.drafting.level_signs import LevelSign, LevelSigns
+from aahcrawler.authoring.drafting.url_shape import Shape, literal
 from aahcrawler.page import Page
 from aahcrawler.wrapper_induction.link_selectors import find_links
 from aahcrawler.wrapper_induction.robust_paths import Expression
-from knowledge_base.url_rules import Paging
+from knowledge_base.url_rules import Paging, ParsedUrl
 
 SURE, LIKELY, OPEN, WEAK = 0.05, 0.15, 0.4, 0.7
 """Doubts of guesses: what the pages show, what they suggest, what may as well be otherwise, what little speaks for."""
@@ -97,6 +99,8 @@ class LevelWriting:
         best, *others = self.sign_of(level, item)
         when = annotated_xml.add(written, "when", {**best.attributes, "cite": annotated_xml.UNPROVEN})
         said = "this is there on such pages, and on no other page that was given"
+        if not level.pages:
+            said = "no page of this level was given; this is there on the others, and such URLs are of no other level"
         choices = []
         for other in others[:MOST_OTHER_SIGNS]:
             xml = etree.Element("when", dict(other.attributes) | {"cite": annotated_xml.UNPROVEN})
@@ -114,7 +118,7 @@ class LevelWriting:
         address = annotated_xml.add(written, "address", attributes)
         known = f"; {len(level.urls)} URLs that the given pages link to do" if len(level.urls) > 1 else ""
         said = f"URLs of such pages look like this{known}; * matches anything, # a number"
-        self.guesses.mark(address, said, 0.5 / max(len(level.urls), 1) + SURE)
+        self.guesses.mark(address, said, _doubt_of_shape(level), _other_addresses(address, level))
         for paging in pagings:
             self._paging(written, paging, borrowed=paging in level.borrowed)
 
@@ -153,6 +157,28 @@ class LevelWriting:
                 self.guesses.mark(navigate, "the breadcrumb line leads back to the page's list", LIKELY)
                 attributes = way[0].attributes() | {"documented": "yes", "cite": annotated_xml.UNPROVEN}
                 annotated_xml.add(navigate, "select", attributes)
+
+
+def _doubt_of_shape(level: LevelPlan) -> float:
+    """Return how doubtful the shape of a level's URLs is: the fewer URLs it comes from, and the more it leaves open."""
+    if level.start or not level.pages:
+        return SURE if level.start else LIKELY
+    is_open = "*" in level.shape.path.removeprefix("**") or level.shape.query
+    return (OPEN if is_open else LIKELY) / max(len(level.urls), 1) + SURE
+
+
+def _other_addresses(address: etree._Element, level: LevelPlan) -> Iterable[Choice]:
+    """Yield the URL of the first page alone, and any URLs with as many parts."""
+    if not level.pages or level.start:
+        return
+    here = literal(ParsedUrl.parse(level.pages[0].url))
+    wide = Shape(re.sub(r"(?<=/)[^/*#]*[A-Za-z][^/*#]*(?=/|$)", "*", level.shape.path), level.shape.parameters)
+    told = ((here, "only this one URL leads to such a page"), (wide, "any words may stand in the path"))
+    for shape, said in told:
+        if shape is not None and shape != level.shape and level.shape.path != "/":
+            optional = {"optional": str(given)} if (given := address.get("optional")) else {}
+            xml = etree.Element("address", shape.attributes() | optional)
+            yield Choice(f"{said}: {shape.path}", (Change("put", address, xml=xml),))
 
 
 SHORT = 0.95
