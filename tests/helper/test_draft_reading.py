@@ -52,7 +52,7 @@ def draft(*levels: PageLevel) -> Application:
 
 
 def read(known: Application, markup: str, url: str = URL) -> Assistance:
-    return helper_of(known).assist(html_page(url, markup))
+    return helper_of(known).comparing_drafts().assist(html_page(url, markup))
 
 
 def bodies(found: Assistance) -> list[str]:
@@ -108,6 +108,14 @@ def test_posts_taken_for_one_are_told_apart() -> None:
 def test_a_confirmed_file_is_trusted_alone() -> None:
     known = replace(draft(level("thread", ".entry", posts("#entry-1"))), draft=False)
     found = read(known, thread(beside='<a href="/about">About us</a>'))
+    assert bodies(found) == [TEXTS[1]]
+    assert less(found) == []
+    assert found.document.outlinks == ()
+
+
+def test_authors_see_what_a_draft_says_by_itself() -> None:
+    known = draft(level("thread", ".entry", posts("#entry-1")))
+    found = helper_of(known).assist(html_page(URL, thread(beside='<a href="/about">About us</a>')))
     assert bodies(found) == [TEXTS[1]]
     assert less(found) == []
     assert found.document.outlinks == ()
