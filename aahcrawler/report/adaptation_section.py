@@ -6,7 +6,7 @@ from html import escape
 
 from aahcrawler.adaptation.store.overlay import Evidence
 
-_FAILURES: Mapping[str, str] = {
+FAILURE_WORDS: Mapping[str, str] = {
     "nothing-found": "found nothing, where each page of the level has something",
     "incomplete": "found objects without their texts",
     "stopped-working": "found none of its former results any more",
@@ -22,7 +22,7 @@ _FAILURES: Mapping[str, str] = {
     "not-sent": "the form would change something, or lacks a value",
 }
 _LESS = "reads-less"
-_METHODS: Mapping[str, str] = {
+METHOD_WORDS: Mapping[str, str] = {
     "memory": "by the content of pages in a former crawl",
     "relaxed": "by relaxed expressions",
     "induced": "by the structure that the pages repeat",
@@ -66,7 +66,7 @@ def _draft(place: str, count: int) -> str:
 
 def _failure(place: str, count: int, mended: int, spared: int) -> str:
     where, _, reason = place.rpartition(": ")
-    words = _FAILURES.get(reason, reason)
+    words = FAILURE_WORDS.get(reason, reason)
     found = f"{mended:,}" if mended else "nothing"
     failed = f"<th>{escape(where)}</th><th>{escape(words)} ({escape(reason)})</th>"
     return f"<tr>{failed}<td>{count:,}</td><td>{found}</td><td>{spared:,}</td></tr>"
@@ -88,7 +88,7 @@ def learned(known: Sequence[Evidence], used: Mapping[str, int], begun: str) -> s
 def _learned(each: Evidence, begun: str) -> str:
     place = "/".join(filter(None, (each.application, each.level, each.action)))
     when = "" if _is_since(each.date, begun) else ", in a former crawl"
-    method = _METHODS.get(each.method, each.method)
+    method = METHOD_WORDS.get(each.method, each.method)
     first, rest = each.pages[0] if each.pages else "", len(each.pages) - 1
     pages = f"{escape(first)}{f' and {rest} more' if rest > 0 else ''}"
     return (
