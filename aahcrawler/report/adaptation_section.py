@@ -21,6 +21,7 @@ FAILURE_WORDS: Mapping[str, str] = {
     "reads-less": "the draft read less of the page than reading without it, which counts",
     "not-sent": "the form would change something, or lacks a value",
 }
+_LESS = "reads-less"
 METHOD_WORDS: Mapping[str, str] = {
     "memory": "by the content of pages in a former crawl",
     "relaxed": "by relaxed expressions",
@@ -50,8 +51,17 @@ def failures(failed: Mapping[str, int], mended: Mapping[str, int], spared: Mappi
     )
     columns = "<td>pages</td><td>found all the same</td><td>repair or learning not tried</td>"
     head = f"<tr><th>action</th><th>failure</th>{columns}</tr>"
+    drafts = "".join(_draft(place, count) for place, count in failed.items() if place.endswith(f": {_LESS}"))
     absent = "" if sum(mended.values()) == sum(failed.values()) else _ABSENT
-    return f"<table>{head}{rows}</table>{absent}{_SPARED if spared else ''}"
+    return f"<table>{head}{rows}</table>{drafts}{absent}{_SPARED if spared else ''}"
+
+
+def _draft(place: str, count: int) -> str:
+    """Say of which pages a draft read less than is read without it, and what to do about it."""
+    application, level, _ = place.rpartition(": ")[0].rsplit("/", 2)
+    pages = "a page" if count == 1 else f"{count:,} pages"
+    told = f"The draft {application} read less than no file would on {pages} of level {level}."
+    return f"<p>{escape(told)} Look at its guesses with <code>aah kb explain</code>.</p>"
 
 
 def _failure(place: str, count: int, mended: int, spared: int) -> str:
