@@ -1,12 +1,12 @@
 """Make a first draft of an application's file that is valid, works at once, and marks its guesses."""
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from lxml import etree
 
 from aahcrawler.authoring.drafting import annotated_xml
+from aahcrawler.authoring.drafting.avoid_rules import avoided
 from aahcrawler.authoring.drafting.extract_action import Objects, write_extract
 from aahcrawler.authoring.drafting.labelling import answers, repeated, single
 from aahcrawler.authoring.drafting.level_plans import (
@@ -18,20 +18,24 @@ from aahcrawler.authoring.drafting.level_plans import (
     elements,
     own_links,
     plan_levels,
+    without_index,
 )
-from aahcrawler.authoring.drafting.pattern_drafting import Known, Sign, is_template_name, of_host, signs
-from aahcrawler.authoring.drafting.url_generalisation import avoided, session_parameters
+from aahcrawler.authoring.drafting.level_signs import LevelSign, LevelSigns
+from aahcrawler.authoring.drafting.pattern_drafting import Known, Sign, of_host, signs
+from aahcrawler.authoring.drafting.url_generalisation import first_numbers, session_parameters, tracking_parameters
+from aahcrawler.authoring.drafting.url_shape import INDEX
 from aahcrawler.page import Page
+from aahcrawler.page.generic import PageLink
 from aahcrawler.wrapper_induction.examples import LabelledExample
 from aahcrawler.wrapper_induction.link_selectors import find_links
 from aahcrawler.wrapper_induction.robust_paths import Expression
-from knowledge_base.matching import Sight
-from knowledge_base.model import Condition
+from knowledge_base.model import Signal
 from knowledge_base.url_rules import ParsedUrl
 
-_SORT_OF_PAGE = re.compile(
-    r"topic|thread|single|article|question|entry|story|photo|video|album|track|forum|categor|archive|list|view",
-    re.IGNORECASE,
+_ADVICE_OF_SIGNS = "Remove signs that only this site has, such as the name of its own template."
+_ADVICE_OF_SITE = (
+    "This file is for one site alone. For the software it needs signs that hold on every site with it and on no other: "
+    "write them here as css, script, link or generator, and take the host out."
 )
 XSI = "http://www.w3.org/2001/XMLSchema-instance"
 
@@ -52,7 +56,8 @@ class Wanted:
 
 def draft(wanted: Wanted, given: Given, known: Known) -> bytes:
     """Return the file. Raises `DraftError`."""
-    return _Draft(wanted, given, known).file()
+    whole = Given(tuple(map(without_index, given.contents)), tuple(map(without_index, given.lists)))
+    return _Draft(wanted, whole, known).file()
 
 
 class _Draft:
@@ -64,15 +69,20 @@ class _Draft:
         self._known = known
         self._terms: Terms = TERMS[wanted.kind]
         self._signs = _signs(wanted, given, known)
-        planned = plan_levels(given, self._terms)
-        # A level that was only guessed from links, and that nothing distinguishes from others, is left out.
-        self._levels = tuple(level for level in planned if level.pages or self._sign_of(level, None) is not None)
+        self._plan = plan_levels(given, self._terms)
+        # A list that nothing distinguishes from other pages is left out: it would take these away.
+        self._levels = tuple(level for level in self._plan.levels if level.terminal or self._is_distinct(level))
+
+    @property
+    def _of_site(self) -> bool:
+        return any(sign.pattern.signal is Signal.HOST for sign in self._signs)
 
     def file(self) -> bytes:
         root = etree.Element("application", nsmap={"xsi": XSI})
         root.set(f"{{{XSI}}}noNamespaceSchemaLocation", self._wanted.schema)
         root.set("name", self._wanted.name)
         root.set("kind", self._wanted.kind)
+        root.set("draft", "yes")
         addresses = ", ".join(page.url for page in self._given.pages)
         annotated_xml.add(
             root, "about"
@@ -90,7 +100,7 @@ class _Draft:
 
     def _detect(self, root: etree._Element) -> None:
         detect = annotated_xml.add(root, "detect")
-        annotated_xml.note(detect, "Remove signs that only this site has, such as the name of its own template.")
+        annotated_xml.note(detect, _ADVICE_OF_SITE if self._of_site else _ADVICE_OF_SIGNS)
         for sign in self._signs:
             annotated_xml.guess(detect, sign.reason)
             strength = sign.pattern.strength.name.lower()
@@ -99,13 +109,12 @@ class _Draft:
             )
 
     def _canonical(self, root: etree._Element) -> None:
-        urls = [link.url for link in own_links(self._given.pages)]
-        names = session_parameters(urls)
-        if names:
+        drops = dict(_drops(own_links(self._given.pages), self._levels))
+        if drops:
             canonical = annotated_xml.add(root, "canonical")
-            for name in names:
-                annotated_xml.guess(canonical, f"{name} names the visit, not the page")
-                annotated_xml.add(canonical, "drop", {"parameter": name})
+            for attributes, said in drops.items():
+                annotated_xml.guess(canonical, said)
+                annotated_xml.add(canonical, "drop", dict(attributes))
 
     def _avoid(self, root: etree._Element) -> None:
         urls = (link.url for link in own_links(self._given.pages))
@@ -129,10 +138,13 @@ class _Draft:
         item = self._extracts(actions, level) if level.terminal else None
         self._when(written, level, item)
         annotated_xml.guess(written, "URLs of such pages look like this; * matches anything, # a number")
-        optional = " ".join(paging.parameter for paging in level.paging if paging.parameter)
+        pagings = (*level.paging, *level.borrowed)
+        optional = " ".join(paging.parameter for paging in pagings if paging.parameter)
         annotated_xml.add(written, "address", level.shape.attributes() | ({"optional": optional} if optional else {}))
-        for paging in level.paging:
-            annotated_xml.guess(written, "links to other pages of the same thing differ in this number")
+        for paging in pagings:
+            said = "links to other pages of the same thing differ in this number"
+            borrowed = "no given page of this level has a second page; other pages of the site are numbered so"
+            annotated_xml.guess(written, borrowed if paging in level.borrowed else said)
             annotated_xml.add(
                 written, "paging", {"parameter": paging.parameter} if paging.parameter else {"part": paging.part}
             )
@@ -140,7 +152,7 @@ class _Draft:
             annotated_xml.add(
                 written, "own", {"css": "link[rel=canonical]", "attribute": "href", "cite": annotated_xml.UNPROVEN}
             )
-        if level.paging:
+        if pagings:
             annotated_xml.add(written, "pages", {"name": "more-pages"})
         self._navigation(written, level)
         written.extend(list(actions))
@@ -162,39 +174,17 @@ class _Draft:
         return found
 
     def _when(self, written: etree._Element, level: LevelPlan, item: Expression | None) -> None:
-        sign = self._sign_of(level, item)
-        if sign is None:
-            raise DraftError(
-                f"pages of level {level.name} have no sign of their own; give another page with --from, or use --site"
-            )
-        annotated_xml.guess(written, "this is there on such pages, and on no other page that is known")
-        annotated_xml.add(written, "when", {**sign, "cite": annotated_xml.UNPROVEN})
+        sign = self._signs_of(level, item)[0]
+        said = "this is there on such pages, and on no other page that was given"
+        annotated_xml.guess(written, said if sign.distinct else "nothing tells these pages from others that were given")
+        annotated_xml.add(written, "when", {**sign.attributes, "cite": annotated_xml.UNPROVEN})
 
-    def _sign_of(self, level: LevelPlan, item: Expression | None) -> Mapping[str, str] | None:
-        """Return the first sign that holds on all pages of the level and on no other page, given or known."""
-        others = [*(Sight(page) for page in self._given.pages if page not in level.pages), *self._known.pages]
-        for attributes, condition in self._conditions(level, item):
-            holds = all(Sight(page).meets(condition) for page in level.pages)
-            if holds and not any(page.meets(condition) for page in others):
-                return attributes
-        return None
+    def _is_distinct(self, level: LevelPlan) -> bool:
+        return any(sign.distinct for sign in self._signs_of(level, None))
 
-    def _conditions(self, level: LevelPlan, item: Expression | None) -> Iterator[tuple[dict[str, str], Condition]]:
-        path = level.shape.attributes()
-        rule = level.shape.rule
-        if level.pages:
-            for word in _body_words(level.pages[0]):
-                css = Expression(css=word)
-                yield css.attributes(), Condition(css.selector)
-        if item is not None and not item.css.startswith("body"):
-            if not self._terms.thing:
-                yield item.attributes(), Condition(item.selector)
-            yield item.attributes() | path, Condition(item.selector, rule)
-        for sign in self._signs:
-            if sign.expression is not None:
-                yield sign.expression.attributes() | path, Condition(sign.expression.selector, rule)
-        if self._wanted.site or not any(sign.expression for sign in self._signs):
-            yield path, Condition(None, rule)
+    def _signs_of(self, level: LevelPlan, item: Expression | None) -> tuple[LevelSign, ...]:
+        finder = LevelSigns(self._given.pages, self._signs, self._of_site)
+        return finder.of(level, item, bare_item=not self._terms.thing)
 
     def _navigation(self, written: etree._Element, level: LevelPlan) -> None:
         if level.terminal:
@@ -203,7 +193,7 @@ class _Draft:
         for target in self._levels:
             if target is level or target.start:
                 continue
-            fitting = [link for link in level.links if target.shape.rule.matches(ParsedUrl.parse(link.url))]
+            fitting = [link for link in level.links if target.has(link.url)]
             wanted = elements(fitting)
             places = find_links(wanted, level.pages[0].tree) if wanted and level.pages else None
             annotated_xml.guess(written, f"every link whose URL is one of level {target.name}{_better(places)}")
@@ -213,7 +203,7 @@ class _Draft:
     def _way_back(self, written: etree._Element, level: LevelPlan) -> None:
         page = level.pages[0]
         for other in self._levels:
-            back = [link for link in crumbs(page) if other.shape.rule.matches(ParsedUrl.parse(link.url))]
+            back = [link for link in crumbs(page) if other.has(link.url)]
             way = find_links(elements(back), page.tree) if back and not (other.terminal or other.start) else None
             if way is not None:
                 annotated_xml.guess(written, "the breadcrumb line leads back to the page's list")
@@ -223,28 +213,28 @@ class _Draft:
                 )
 
 
+def _drops(links: Sequence[PageLink], levels: Sequence[LevelPlan]) -> Iterator[tuple[tuple[tuple[str, str], ...], str]]:
+    """Yield the attributes of rules that drop parts of URLs which change nothing, each with why."""
+    for name in session_parameters([link.url for link in links]):
+        yield (("parameter", name),), f"{name} names the visit, not the page"
+    for name in tracking_parameters([link.url for link in links]):
+        yield (("parameter", name),), f"{name} says where a reader came from"
+    for file in dict.fromkeys(ParsedUrl.parse(link.url).segments[-1] for link in links):
+        if INDEX.fullmatch(file):
+            yield (("file", file),), "the folder alone leads to the same page"
+    for paging in dict.fromkeys(rule for level in levels for rule in level.paging if rule.parameter):
+        for value in first_numbers(paging, links):
+            yield (("parameter", paging.parameter), ("value", value)), "the first page is the same without its number"
+
+
 def _signs(wanted: Wanted, given: Given, known: Known) -> tuple[Sign, ...]:
-    found = signs(given.pages, known)
-    if wanted.site:
-        return (of_host(given.contents[0].url), *found)
-    if not found:
-        raise DraftError(
-            "these pages show no sign of a software that other sites would show too, or only signs of known ones; "
-            "see what is known of them with aah kb explain, or write a file for this site alone with --site"
-        )
-    return found
+    """Return the signs of the software; where there are none that others lack, that of the site."""
+    found = signs(given.pages, known, wanted.name)
+    return (of_host(given.contents[0].url),) if wanted.site or not found else found
 
 
 def _names_itself(page: Page) -> bool:
     return any("canonical" in (link.get("rel") or "").lower().split() for link in page.tree.iter("link"))
-
-
-def _body_words(page: Page) -> Iterable[str]:
-    """Return the classes of body that name a sort of page."""
-    body = next(iter(page.tree.iter("body")), None)
-    words: Sequence[str] = (body.get("class") or "").split() if body is not None else ()
-    telling = [word for word in words if is_template_name(word) and _SORT_OF_PAGE.search(word)]
-    return [f"body.{word}" for word in sorted(telling, key=len)]
 
 
 def _alike(found: Iterable[LabelledExample | None]) -> Sequence[LabelledExample]:

@@ -15,6 +15,9 @@ from aahcrawler.helper.application.text_comparison import HELD, Pair, ReadTexts,
 from aahcrawler.helper.assistance import Assistance, FailedAction, Failure
 from aahcrawler.helper.extraction.extraction import BODY
 from aahcrawler.helper.parts.part_text import body_of
+from aahcrawler.induction.article_text import RUNNING
+from aahcrawler.page import Page
+from aahcrawler.page.generic import main_content
 from aahcrawler.webobject import Value, WebObject
 from knowledge_base.model import Match
 from online_analysis.document import Outlink
@@ -31,8 +34,8 @@ MUCH: Final = 40
 _NONE, _MISSING, _WITHIN, _CUT = "", "missing", "within another one", "cut"
 
 
-def better(found: Assistance, generic: Assistance) -> Assistance:
-    """Return the better of what a draft and generic reading found on a page, with what the other one adds.
+def better(page: Page, found: Assistance, generic: Assistance) -> Assistance:
+    """Return the better of what a draft and generic reading found on an HTML page, with what the other one adds.
 
     ``found`` is the result of the draft's actions. Where generic reading counts although the draft knows the level of
     the page, this is among the failed actions. A list that turns out to hold texts is of no level.
@@ -40,7 +43,7 @@ def better(found: Assistance, generic: Assistance) -> Assistance:
     match = found.match
     level = match.level if match is not None else None
     read = generic.objects
-    lacks = lacking(found.objects, read) if level is not None else ""
+    lacks = lacking(page, found.objects, read) if level is not None else ""
     refused = {each.url: each for each in (*found.refused, *generic.refused)}
     found = replace(found, refused=tuple(refused.values()), requisites=generic.requisites)
     if match is None or level is None:
@@ -61,12 +64,13 @@ def better(found: Assistance, generic: Assistance) -> Assistance:
     )
 
 
-def lacking(own: Sequence[WebObject], generic: Sequence[WebObject]) -> str:
+def lacking(page: Page, own: Sequence[WebObject], generic: Sequence[WebObject]) -> str:
     """Say what a draft's objects lack that generic reading has; empty where the draft's reading is as good.
 
     A text is missing that is in none of the draft's; if nobody signed it, it counts where it is the text of the page,
     or the draft found no text. Texts are joined that somebody signed and that one object of the draft holds. One is cut
-    that lacks a fifth of its letters. All of that has to be more than what generic reading lacks itself.
+    that lacks a fifth of its letters, and swollen if a fifth of its letters is of its surroundings. All of that has to
+    be more than what generic reading lacks itself.
     """
     mine, other = ReadTexts(own), ReadTexts(generic)
     found: Counter[str] = Counter()
@@ -74,20 +78,45 @@ def lacking(own: Sequence[WebObject], generic: Sequence[WebObject]) -> str:
     holders: defaultdict[str, list[int]] = defaultdict(list)
     for place, each in enumerate(other.objects):
         pair = other.pair(place, mine)
-        fault, lost = _fault(each, pair, mine)
+        fault, lost = _fault(page, each, pair, mine)
         found[fault] += 1
         letters[fault] += lost
         if pair is not None and fault == _WITHIN:
             holders[pair.other.iri].append(lost)
     joined = [lost for alike in holders.values() if len(alike) > 1 for lost in alike]
-    gained = letters[_MISSING] + letters[_CUT] + sum(joined)
-    if gained <= other.lacks(mine):
+    swollen = [more for place in range(len(mine.objects)) if (more := _surroundings(page, place, mine, other))]
+    gained = letters[_MISSING] + letters[_CUT] + sum(joined) + (sum(swollen) if sum(swollen) >= MUCH else 0)
+    if gained <= other.lacks(mine) - sum(swollen):
         return ""
-    told = {"missing": found[_MISSING], "taken for one": len(joined), "cut": found[_CUT]}
+    told = {
+        "missing": found[_MISSING],
+        "taken for one": len(joined),
+        "cut": found[_CUT],
+        "with more than their text": len(swollen),
+    }
     return "texts of this page: " + ", ".join(f"{number} {fault}" for fault, number in told.items() if number)
 
 
-def _fault(generic: WebObject, pair: Pair | None, mine: ReadTexts) -> tuple[str, int]:
+def _surroundings(page: Page, place: int, mine: ReadTexts, other: ReadTexts) -> int:
+    """Return the letters in an object of a draft that are of the surroundings of its text, 0 where these are few.
+
+    Its text is then wholly one that generic reading found. The rest is of its surroundings where a third reading has it
+    not, either; of a post, where it is in short lines: running text may be of the post.
+    """
+    pair = mine.pair(place, other)
+    if pair is None or pair.of_other < WHOLE or pair.of_own >= WHOLE:
+        return 0
+    more = [line for line in mine.lines[place] if not other.letters_of((line,))]
+    if pair.own.type in WHOLES:
+        third = frozenset(lines_of(page.once(main_content)))
+        more = [line for line in more if line not in third]
+    else:
+        more = [line for line in more if len(line) < RUNNING]
+    letters = sum(map(len, more))
+    return letters if letters >= (1 - WHOLE) * mine.size(place) else 0
+
+
+def _fault(page: Page, generic: WebObject, pair: Pair | None, mine: ReadTexts) -> tuple[str, int]:
     """Return what is wrong with the draft's reading of an object that generic reading found, and how many letters."""
     lines = lines_of(body_of(generic))
     size = sum(map(len, lines))
@@ -96,8 +125,14 @@ def _fault(generic: WebObject, pair: Pair | None, mine: ReadTexts) -> tuple[str,
         return (_MISSING, size) if is_missing else (_NONE, 0)
     if pair.of_own >= HELD and pair.of_other < HELD:
         return (_WITHIN, size) if _is_signed(generic) else (_NONE, 0)
-    lost = size - mine.letters_of(lines)
-    return (_CUT, lost) if pair.of_own < WHOLE and lost >= max(MUCH, size * (1 - WHOLE)) else (_NONE, 0)
+    if pair.of_own >= WHOLE:
+        return _NONE, 0
+    more = [line for line in lines if not mine.letters_of((line,))]
+    if generic.type in WHOLES:
+        third = frozenset(lines_of(page.once(main_content)))
+        more = [line for line in more if line in third]
+    lost = sum(map(len, more))
+    return (_CUT, lost) if lost >= max(MUCH, size * (1 - WHOLE)) else (_NONE, 0)
 
 
 def completed(

@@ -3,14 +3,30 @@
 from fastapi import APIRouter
 
 from aahcrawler.service.cockpit.site import Site
-from aahcrawler.service.cockpit.studio import new_entry_page, studio_home
-from aahcrawler.service.cockpit.studio.sample_shelf import SampleShelf
+from aahcrawler.service.cockpit.studio import (
+    new_entry_page,
+    page_acts,
+    page_views,
+    studio_home,
+    studio_jobs,
+    work_acts,
+    work_page,
+)
+from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk
+from aahcrawler.service.cockpit.studio.studio_jobs import StudioJobs
+from aahcrawler.service.cockpit.studio.work_desk import WorkDesk
 
 
 def routes(site: Site) -> APIRouter:
     """Return the routes of the studio."""
     router = APIRouter()
-    shelf = SampleShelf(site.instruments.indexes)
-    router.include_router(studio_home.routes(site))
-    router.include_router(new_entry_page.routes(site, shelf))
+    desk = StudioDesk(site)
+    router.include_router(studio_home.routes(site, desk))
+    router.include_router(page_views.routes(site, desk))
+    router.include_router(page_acts.routes(site, desk))
+    checks, jobs = WorkDesk(desk.works), StudioJobs(site)
+    router.include_router(new_entry_page.routes(site, desk, jobs))
+    router.include_router(work_page.routes(site, desk, checks))
+    router.include_router(work_acts.routes(site, desk, checks, jobs))
+    router.include_router(studio_jobs.routes(site, jobs))
     return router
