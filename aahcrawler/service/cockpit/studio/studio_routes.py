@@ -4,11 +4,13 @@ from fastapi import APIRouter
 
 from aahcrawler.service.cockpit.site import Site
 from aahcrawler.service.cockpit.studio import (
+    entry_text_page,
     new_entry_page,
     page_acts,
     page_views,
     studio_home,
     studio_jobs,
+    trial_page,
     work_acts,
     work_page,
 )
@@ -28,5 +30,7 @@ def routes(site: Site) -> APIRouter:
     router.include_router(new_entry_page.routes(site, desk, jobs))
     router.include_router(work_page.routes(site, desk, checks))
     router.include_router(work_acts.routes(site, desk, checks, jobs))
+    router.include_router(entry_text_page.routes(site, desk))
+    router.include_router(trial_page.routes(site, desk, jobs))
     router.include_router(studio_jobs.routes(site, jobs))
     return router

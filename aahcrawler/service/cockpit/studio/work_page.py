@@ -14,7 +14,7 @@ from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk
 from aahcrawler.service.cockpit.studio.work_desk import Counted, WorkDesk
 from aahcrawler.service.views.recognised_hosts import recognised_hosts
 from aahcrawler.service.web.problems import CONFLICT, ProblemError
-from aahcrawler.studio.entry_parts import EntryParts, Part
+from aahcrawler.studio.entry_parts import Part
 from aahcrawler.studio.works.work_errors import WorkError
 from aahcrawler.studio.works.work_steps import last_to_redo, last_to_undo
 
@@ -70,12 +70,6 @@ def routes(site: Site, desk: StudioDesk, checks: WorkDesk) -> APIRouter:
     def show_checks(session: Reading, crawl: str, work: WorkName) -> Response:
         found, opened = site.crawl(crawl), desk.works.open(work)
         return site.part(session, "studio/checks.html", crawl=found, work=opened, **checked(checks, work))
-
-    @router.get("/xml")
-    def show_text(session: Reading, crawl: str, work: WorkName) -> Response:
-        found, opened = site.crawl(crawl), desk.works.open(work)
-        text = opened.state.text.data.decode("utf-8", "replace")
-        return site.crawl_page(session, found, "studio", "studio/xml.html", work=opened, text=text, wrong=())
 
     return router
 
@@ -135,8 +129,3 @@ def likely_host(site: Site, crawl: Crawl, work: OpenWork) -> str:
         if any(f"//{each.host}/" in url or f"//www.{each.host}/" in url for url in kept):
             return each.host
     return hosts[0].host if hosts else ""
-
-
-def parts_of(work: OpenWork) -> EntryParts:
-    """Return the parts of the entry of a work."""
-    return work.parts
