@@ -88,7 +88,8 @@ class Step(BaseModel):
     """A step: when (UTC), by whom, what in plain words, and the changes as made on the text before.
 
     ``patches`` are the bytes that were replaced, one after the other; ``text`` is the digest of the text afterwards.
-    ``of`` is the number of the step that this one takes back or makes again, 0 for others.
+    ``of`` is the number of the step that this one takes back or makes again, 0 for others. ``doubts`` says which of the
+    doubts, by their numbers, were settled (True), or are open again.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -103,6 +104,7 @@ class Step(BaseModel):
     edits: tuple[Edit, ...] = ()
     patches: tuple[Patch, ...] = ()
     pages: Mapping[str, PageChange] = Field(default_factory=dict)
+    doubts: Mapping[int, bool] = Field(default_factory=dict)
 
 
 class StepsOverlapError(Exception):
