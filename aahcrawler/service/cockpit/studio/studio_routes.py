@@ -6,6 +6,7 @@ from aahcrawler.service.cockpit.site import Site
 from aahcrawler.service.cockpit.studio import (
     entry_intake,
     entry_text_page,
+    kept_pages,
     new_entry_page,
     own_entries_page,
     page_acts,
@@ -34,6 +35,7 @@ def routes(site: Site) -> APIRouter:
     router.include_router(work_page.routes(site, desk, checks))
     router.include_router(work_acts.routes(site, desk, checks, jobs))
     router.include_router(entry_text_page.routes(site, desk))
+    router.include_router(kept_pages.routes(site, desk, jobs))
     router.include_router(trial_page.routes(site, desk, jobs))
     router.include_router(own_entries_page.routes(site, desk))
     router.include_router(entry_intake.routes(site, desk, jobs))

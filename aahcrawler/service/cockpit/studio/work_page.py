@@ -20,8 +20,11 @@ from aahcrawler.studio.works.work_steps import last_to_redo, last_to_undo
 
 WorkName = Annotated[str, Path(max_length=80)]
 HostName = Annotated[str, Query(max_length=255)]
+Word = Annotated[str, Query(max_length=10)]
 _STEPS: Final = 30
 _PATIENCE: Final = 0.3
+_GUESS: Final = "marked as a guess"
+"""What findings say of guesses, which are listed with what else could be right."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,9 @@ def routes(site: Site, desk: StudioDesk, checks: WorkDesk) -> APIRouter:
     router = APIRouter(prefix="/crawls/{crawl}/studio/works/{work}")
 
     @router.get("")
-    def show_work(session: Reading, crawl: str, work: WorkName, host: HostName = "", count: str = "") -> Response:
+    def show_work(
+        session: Reading, crawl: str, work: WorkName, host: HostName = "", count: Word = "", refused: Word = ""
+    ) -> Response:
         found, opened = site.crawl(crawl), desk.works.open(work)
         chosen = host or likely_host(site, found, opened)
         who = session.caller.name
@@ -52,6 +57,7 @@ def routes(site: Site, desk: StudioDesk, checks: WorkDesk) -> APIRouter:
             "tree": tree_of(opened),
             "counted": counts(site, desk, checks, found, opened, chosen) if count else None,
             "doubts": opened.state.doubts,
+            "refused": refused,
             "undo": last_to_undo(opened.state.steps, who),
             "redo": last_to_redo(opened.state.steps, who),
             "steps": tuple(reversed(opened.state.steps))[:_STEPS],
@@ -81,7 +87,14 @@ def checked(checks: WorkDesk, name: str) -> dict[str, object]:
     except WorkError as error:
         raise ProblemError(CONFLICT, str(error)) from error
     found = progress.wait(_PATIENCE)
-    return {"examined": found, "is_checking": progress.is_running, "fault": progress.fault}
+    warnings = found.warnings if found is not None else ()
+    return {
+        "examined": found,
+        "is_checking": progress.is_running,
+        "fault": progress.fault,
+        "warnings": [each for each in warnings if _GUESS not in each.message],
+        "guesses": sum(_GUESS in each.message for each in warnings),
+    }
 
 
 def tree_of(work: OpenWork) -> tuple[PartNode, ...]:
