@@ -56,7 +56,9 @@ class Archivist:
     def arrive(self, name: str) -> None:
         """Wait for the page of a work, going on where the studio says that it has taken its time."""
         onward = self.page.locator("[data-onward]")
-        expect(self.page.get_by_role("heading", level=1, name=name, exact=True).or_(onward)).to_be_visible(timeout=_PATIENCE)
+        expect(self.page.get_by_role("heading", level=1, name=name, exact=True).or_(onward)).to_be_visible(
+            timeout=_PATIENCE
+        )
         if onward.is_visible():
             onward.click()
 
