@@ -54,7 +54,10 @@ def test_one_click_on_an_object_suggests_all_of_them() -> None:
     assert [element.get("id") for element in best.matches[0]] == ["entry-21", "entry-22", "entry-23", "entry-24"]
     assert (len(best.pages), best.of, best.agrees, best.disagrees) == (6, 10, 6, ())
     assert [each.cost for each in found] == sorted(each.cost for each in found)
-    assert any("id is entry- and a number" in each.said for each in found)
+    assert ('div[id^="entry-"]', "every element whose id begins with entry-") in {
+        (written(each), each.said) for each in found
+    }
+    assert len({each.said for each in found}) == len(found)
 
 
 def test_disagreement_is_told_page_by_page() -> None:
