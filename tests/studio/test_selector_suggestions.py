@@ -263,3 +263,18 @@ def test_several_threads_may_ask_of_one_sample() -> None:
     with ThreadPoolExecutor(8) as pool:
         told = list(pool.map(asked, range(48)))
     assert [each[0] for each in told] == ["div.entry"] * 48
+
+
+def test_what_stands_beside_a_label_is_found_by_it() -> None:
+    rows = ("Camera", "Taken", "Here since")
+    pages = {
+        f"/picture/{number}": "<body><h1>Old nets</h1><table>"
+        + "".join(f"<tr><th>{name}</th><td>{name} {number}</td></tr>" for name in (rows if number % 2 else rows[1:]))
+        + "</table></body>"
+        for number in range(1, 6)
+    }
+    sample = sample_of(pages, readings={})
+    found = suggest(Wanted(Role.FIELD, (marked(on(sample, "/picture/1"), "td", 2),), field="place", page=True), sample)
+    assert written(found[0]) == "descendant::th[normalize-space() = 'Here since']/following-sibling::td[1]"
+    assert found[0].said == "what stands beside “Here since”, on the page"
+    assert len(found[0].pages) == 5
