@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Semaphore
 from typing import Final
 
 from aahcrawler.authoring.drafting.doubts import Alternative, Doubt
@@ -55,13 +56,14 @@ class Work:
 
     ``who`` is the name of the person that acts; ``said`` is what they did, in plain words. ``revision`` is the number
     of the last step that they saw: what others did since is kept, and where that is about the same place `StaleError`
-    is raised, and nothing is changed.
+    is raised, and nothing is changed. ``examining`` is held while the entry is examined.
     """
 
-    def __init__(self, folder: WorkFolder, folders: Sequence[Path]) -> None:
+    def __init__(self, folder: WorkFolder, folders: Sequence[Path], examining: Semaphore) -> None:
         self._folder = folder
         self.folders = tuple(folders)
         """The folders of the knowledge base, that of one's own entries last."""
+        self._examining = examining
 
     @property
     def name(self) -> str:
@@ -204,7 +206,8 @@ class Work:
         """
         state = self.now()
         entry = self.entry(state)
-        prove(state, entry, self.folders, force=force)
+        with self._examining:
+            prove(state, entry, self.folders, force=force)
         with self._folder.locked():
             present = self._present()
             if present.revision != state.revision:
