@@ -12,7 +12,7 @@ from lxml import etree
 from aahcrawler.authoring.editing.edit_error import EditError
 from aahcrawler.authoring.editing.new_element import checked, lines_of, parsed
 from aahcrawler.authoring.editing.places import Node, nodes_of
-from aahcrawler.authoring.xml_spans import Span, root_of
+from aahcrawler.authoring.editing.xml_spans import Span, root_of
 from knowledge_base.loader import LARGEST_FILE
 
 GUESS = "guess:"
