@@ -19,7 +19,7 @@ from aahcrawler.studio.works.saving import prove, write
 from aahcrawler.studio.works.value_marks import marked
 from aahcrawler.studio.works.work_errors import StaleError, WorkError
 from aahcrawler.studio.works.work_folder import WorkFolder
-from aahcrawler.studio.works.work_state import WorkState
+from aahcrawler.studio.works.work_state import WorkState, parsed_text
 from aahcrawler.studio.works.work_steps import (
     Mark,
     PageChange,
@@ -29,6 +29,7 @@ from aahcrawler.studio.works.work_steps import (
     StepsOverlapError,
     last_to_redo,
     last_to_undo,
+    patch_between,
     patches_of,
     reversed_patches,
 )
@@ -83,6 +84,23 @@ class Work:
         with self._folder.locked():
             state = self._present()
             return self._edited(state, self._onto(state, edits, revision), who, said)
+
+    def rewrite(self, data: bytes, who: str, revision: int) -> WorkState:
+        """Put a text that somebody wrote in the place of the one that a revision had, and return the work after it.
+
+        Raises `StaleError` where the text was changed since, and `EditError` for what is no file of an application.
+        """
+        with self._folder.locked():
+            state = self._present()
+            step = next((each for each in reversed(state.steps) if each.number > revision and each.patches), None)
+            if step is not None:
+                raise _stale(step)
+            parsed_text(data, "the text")
+            patch = patch_between(state.text.data, data)
+            if patch is None:
+                return state
+            said = f"wrote the text from line {state.text.data.count(10, 0, patch.begin) + 1} on"
+            return self._stepped(state, who, said, patches=(patch,), text=digest(data))
 
     def confirm(self, doubt: Doubt, who: str) -> WorkState:
         """Settle a doubt: the guess is right. Raises `WorkError` where that was settled already."""

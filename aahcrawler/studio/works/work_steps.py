@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from enum import StrEnum
+from os.path import commonprefix
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -124,6 +125,17 @@ def patches_of(text: EntryText, edits: Sequence[Edit]) -> tuple[EntryText, tuple
             patches.append(_patch(text, after, after.splice))
         text = after
     return text, tuple(patches)
+
+
+def patch_between(before: bytes, after: bytes) -> Patch | None:
+    """Return what makes one text of another: all from the first byte that differs to the last; None if none does."""
+    if before == after:
+        return None
+    begin = len(commonprefix([before, after]))
+    most = min(len(before), len(after)) - begin
+    same = len(commonprefix([before[::-1][:most], after[::-1][:most]]))
+    old, new = before[begin : len(before) - same], after[begin : len(after) - same]
+    return Patch(begin=begin, before=old.decode("latin-1"), after=new.decode("latin-1"))
 
 
 def _patch(before: EntryText, after: EntryText, splice: Splice) -> Patch:
