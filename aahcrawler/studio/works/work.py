@@ -36,6 +36,8 @@ from aahcrawler.studio.works.work_steps import (
 
 MOST_EDITS: Final = 500
 """Edits of one step."""
+MOST_MERGED: Final = 200
+"""Steps of others that a change is moved past; whoever missed more has to look first."""
 MOST_PAGES: Final = 60
 LARGEST_PAGE: Final = 10 << 20
 """Bytes of a page's body."""
@@ -250,7 +252,7 @@ class Work:
         later = [step for step in state.steps if step.number > revision]
         if not later:
             return edits
-        then = state.text_at(revision)
+        then = state.text_at(revision) if len(later) <= MOST_MERGED else None
         if then is None:
             raise _stale(later[-1])
         try:
