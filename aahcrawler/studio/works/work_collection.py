@@ -64,7 +64,7 @@ class Works:
         found = []
         for name in self.names():
             try:
-                origin = Work(self._folder(name), self.folders, self.examining).now().origin
+                origin = self._folder(name).origin()
             except WorkError:
                 continue
             found.append(Begun(name, origin.begun, origin.who, origin.source))
