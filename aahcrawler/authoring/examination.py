@@ -15,8 +15,9 @@ from aahcrawler.authoring.contradictions import contradictions, rivalries
 from aahcrawler.authoring.evidence.fruitless_parts import fruitless_parts
 from aahcrawler.authoring.evidence.greedy_rules import greedy_rules
 from aahcrawler.authoring.evidence.level_pages import LevelPages
+from aahcrawler.authoring.evidence.like_links import narrow_addresses
 from aahcrawler.authoring.evidence.open_guesses import open_guesses
-from aahcrawler.authoring.evidence.shared_signs import shared_signs
+from aahcrawler.authoring.evidence.shared_signs import common_signs, shared_signs
 from aahcrawler.authoring.evidence.short_bodies import short_bodies
 from aahcrawler.authoring.file_lines import Entry, FileLines, Place, read_files
 from aahcrawler.authoring.saved_pages import SavedPage, SavedPageError, pages_folder, saved_pages
@@ -128,6 +129,7 @@ def _on_pages(task: Task, places: FileLines, begin: Callable[[Busy], None]) -> I
     for step, file in enumerate(places.files, 1):
         if step >= task.start and file.name in pages.applications:
             begin(Busy(step, file.place(), f"reading the saved pages of {file.name}"))
+            yield from narrow_addresses(file, pages)
             yield from fruitless_parts(file, pages)
             yield from short_bodies(file, pages)
             yield from greedy_rules(pages.applications[file.name], pages)
@@ -159,6 +161,7 @@ def _structure(
         busy(place, f"the levels and rules of {application.name}")
         own = [page.expected.level for page in pages if page.expected.application == application.name]
         yield from contradictions(application, places, (level for level in own if level is not None))
+        yield from common_signs(application, places)
     detector = Detector(knowledge_base)
     for page in pages:
         busy(Place(str(page.file), 0), "telling whose page this is")

@@ -6,7 +6,10 @@ from pathlib import Path
 import pytest
 
 from aahcrawler.authoring.check_findings import Finding
+from aahcrawler.authoring.editing.entry_text import EntryText
 from aahcrawler.authoring.examination import Task, reports
+from aahcrawler.authoring.file_lines import element_place, read_files
+from knowledge_base.file_selection import SHIPPED
 from tests.authoring.tinyforum import SITE, board, form, topic
 
 FILE = """<?xml version="1.0"?>
@@ -19,6 +22,7 @@ FILE = """<?xml version="1.0"?>
   </avoid>
   <level name="forum" role="intermediate">
     <when css="ul.topics" cite="board.tpl"/>
+    <address path="**/board.php" parameters="id"/>
     <navigate name="topics" to="thread">
       <select css="a.topic-link"/>
     </navigate>
@@ -205,6 +209,52 @@ def test_signs_that_other_software_shares(base: Path) -> None:
     assert findings(base, "</detect>", f"{sign.replace('strong', 'hint')}</detect>") == []
 
 
+@pytest.mark.parametrize(
+    ("sign", "says"),
+    [
+        ('link="favicon.ico"', 'common on the web: other software has the same (link="favicon.ico")'),
+        ('link="static/css/styles.css"', "files of this name are common on the web"),
+        ('css=".post-content"', "classes and ids of these names are common on the web"),
+    ],
+)
+def test_signs_that_all_the_web_has(base: Path, sign: str, says: str) -> None:
+    added = f'<pattern strength="hint" {sign} cite="unproven: read off a page"/></detect>'
+    (finding,) = findings(base, "</detect>", added)
+    assert finding.element == "detect[1]/pattern[2]"
+    assert says in finding.message
+    assert findings(base, "</detect>", added.replace("unproven: read off a page", "header.tpl, Tiny 1")) == []
+
+
+MANY = "".join(
+    f'<li><a class="topic-link" href="/forum/{number}-{title}-{number * 7}/">{title}</a></li>'
+    for number, title in enumerate(("music", "the-arts", "sailing", "ropes-and-knots", "harbours", "the-sea"), 1)
+)
+
+
+@pytest.mark.parametrize("path", ["**/forum/#-music-#/", "**/forum/1-music-7/"])
+def test_an_address_that_fits_one_of_many_like_links(base: Path, path: str) -> None:
+    page = base / "applications" / "pages" / "app" / "board.html"
+    page.write_text(page.read_text("utf-8").replace("</ul>", f"{MANY}</ul>"), "utf-8")
+    address = '<address path="**/board.php" parameters="id"/>'
+    (finding,) = findings(base, address, f'{address}<address path="{path}"/>')
+    assert finding.element == "level[forum]/address[2]"
+    assert (
+        f'this (path="{path}") fits 1 of 6 links that look alike, and no level fits the others, such as'
+        in finding.message
+    )
+    assert finding.message.endswith('write path="**/forum/#-*/"')
+    assert findings(base, address, f'{address}<address path="**/forum/#-*/"/>') == []
+    assert findings(base, address, f'{address}<address path="**/forum/#-*/"/><address path="{path}"/>') == []
+
+
+def test_a_page_of_its_own_beside_others_is_no_narrow_address(base: Path) -> None:
+    page = base / "applications" / "pages" / "app" / "board.html"
+    menu = "".join(f'<li><a href="/{name}">{name}</a></li>' for name in ("about", "shop", "club", "boats", "people"))
+    page.write_text(page.read_text("utf-8").replace("</ul>", f"{menu}</ul>"), "utf-8")
+    address = '<address path="**/board.php" parameters="id"/>'
+    assert findings(base, address, f'{address}<address path="/club"/>') == []
+
+
 def test_drafts_and_guesses_that_are_left(base: Path) -> None:
     guessed = FILE.replace(
         '      <field name="signature">', '      <!-- guess: who signs -->\n      <field name="signature">'
@@ -224,3 +274,9 @@ def test_drafts_and_guesses_that_are_left(base: Path) -> None:
     )
     (done,) = findings(base, 'kind="web-forum"', 'kind="web-forum" draft="yes"')
     assert "no guess is left in it" in done.message
+
+
+def test_elements_are_named_as_those_who_change_files_name_them() -> None:
+    (file,) = read_files([SHIPPED / "applications" / "wordpress.xml"])
+    named = [element_place(element) for element in file.root.iter("*")]
+    assert named == list(EntryText(file.path.read_bytes()).places())

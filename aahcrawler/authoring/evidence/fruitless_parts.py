@@ -17,7 +17,7 @@ from aahcrawler.authoring.evidence.expressions_tried import (
     whole,
     written,
 )
-from aahcrawler.authoring.evidence.level_pages import LevelPages, is_doubtful, is_read_off, variant_of
+from aahcrawler.authoring.evidence.level_pages import LevelPages, cite_of, is_doubtful, is_read_off, variant_of
 from aahcrawler.authoring.file_lines import ApplicationFile
 from aahcrawler.authoring.saved_pages import SavedPage
 from aahcrawler.helper import Failure
@@ -88,12 +88,12 @@ class _Part:
         return f"the saved page of level {self.level.name}" if number == 1 else f"{number} saved pages of its level"
 
     def _must_show(self, element: etree._Element) -> bool:
-        return is_read_off(element) or (self.is_draft and is_doubtful(element))
+        return is_read_off(cite_of(element)) or (self.is_draft and is_doubtful(cite_of(element)))
 
     def _is_baseless(self, expressions: list[etree._Element], tried: int, *, known: bool = False) -> bool:
         """Return whether nothing speaks for expressions that find nothing on so many pages, or in so many objects."""
         must_show = any(map(self._must_show, expressions))
-        return must_show or (tried >= _SEVERAL and (known or all(map(is_doubtful, expressions))))
+        return must_show or (tried >= _SEVERAL and (known or all(is_doubtful(cite_of(each)) for each in expressions)))
 
     def _signs(self) -> Iterator[Finding]:
         sights = [Sight(page.page) for page in self.shown]

@@ -54,12 +54,17 @@ def variant_of(page: SavedPage, level: PageLevel) -> Variant | None:
     return next((variant for variant in level.variants if any(map(sight.meets, variant.when))), None)
 
 
-def is_doubtful(element: etree._Element) -> bool:
-    """Return whether nobody has seen where an element is documented."""
-    cite = (element.get("cite") or "").strip().lower()
+def is_doubtful(cite: str) -> bool:
+    """Return whether a citation says that nobody has seen where something is documented."""
+    cite = cite.strip().lower()
     return not cite or cite.startswith("unproven")
 
 
-def is_read_off(element: etree._Element) -> bool:
-    """Return whether a program read an element off a page, of which one should show it therefore."""
-    return (element.get("cite") or "").strip().lower().startswith(READ_OFF)
+def is_read_off(cite: str) -> bool:
+    """Return whether a program read something off a page, of which one should show it therefore."""
+    return cite.strip().lower().startswith(READ_OFF)
+
+
+def cite_of(element: etree._Element) -> str:
+    """Return the citation of an element."""
+    return element.get("cite") or ""

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aahcrawler.authoring.check_findings import Finding, warning
+from aahcrawler.authoring.evidence.level_pages import is_read_off
 from aahcrawler.authoring.file_lines import FileLines
 from aahcrawler.authoring.saved_pages import SavedPage
+from aahcrawler.authoring.web_commonplaces import commonplace_in
 from knowledge_base.matching import Detector, Sight
 from knowledge_base.model import Application, KnowledgeBase, Pattern, Strength
 from knowledge_base.pattern_filter import Candidates
@@ -55,6 +57,20 @@ def shared_signs(knowledge_base: KnowledgeBase, places: FileLines, pages: Iterab
         others = {each.page.expected.application for each in seen_on}
         if None in others or len(others) > 1 or any(each.is_strong for each in seen_on):
             yield from _findings(application, places, seen_on)
+
+
+def common_signs(application: Application, places: FileLines) -> Iterator[Finding]:
+    """Yield the signs of an application that all sorts of software have, such as a favicon.
+
+    Where somebody says where the software writes a sign, the name may well be a common one.
+    """
+    for number, sign in enumerate(application.patterns):
+        reason = commonplace_in(sign) if not sign.cite or is_read_off(sign.cite) else ""
+        if reason:
+            place, words = places.pattern(application.name, number)
+            yield warning(
+                place, f"{reason} ({words}); take it out, or write what only {application.name} has, such as its name"
+            )
 
 
 def _findings(application: Application, places: FileLines, shown: Iterable[_Shown]) -> Iterator[Finding]:
