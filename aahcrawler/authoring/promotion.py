@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from difflib import unified_diff
+from difflib import SequenceMatcher
 from pathlib import Path
 
 from lxml import etree
@@ -29,27 +29,45 @@ MOST_PAGES = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What promoting a learned item would change, which was proved but not written.
+class Target:
+    """Where a learned item goes: the ``file`` of the last folder, and the ``source`` that counts now, with its text.
 
-    ``insertion`` is None where the file reads the pages as they are to be read already. ``former`` is the text of the
-    ``source`` that counts now, ``entry`` the entry as it is to be in ``file``, with ``captured`` as its saved page,
-    None if no page of the evidence is there any more. ``base`` is the digest of ``file`` as it is, empty if there is
-    none. ``refused`` says of the ways that would have changed less why they do not do. ``evidence`` and ``saved`` count
-    the pages on which it was proved.
+    They are one unless the last folder has no file of the application. ``base`` is the digest of ``file``, empty if
+    there is none.
     """
 
-    learned: Learned
     source: Path
     file: Path
     former: bytes
-    entry: Entry
     base: str
-    insertion: Insertion | None
-    captured: Captured | None
-    refused: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """On how many pages of the evidence, and saved pages, a change was proved.
+
+    ``refused`` says of the ways that would have changed less why they do not do.
+    """
+
     evidence: int
-    saved: int
+    saved: int = 0
+    refused: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What promoting a learned item would change, which was proved but not written.
+
+    ``insertion`` is None where the file reads the pages as they are to be read already. ``entry`` is the entry as it is
+    to be, with ``captured`` as its new saved page, None if no page of the evidence is there any more.
+    """
+
+    learned: Learned
+    target: Target
+    entry: Entry
+    proof: Proof
+    insertion: Insertion | None = None
+    captured: Captured | None = None
 
     @property
     def variant(self) -> str:
@@ -58,25 +76,30 @@ class Plan:
 
     def lines(self) -> Iterator[str]:
         """Yield lines for people: what is added where, on how many pages it was proved, what did not do and why."""
+        proof = self.proof
         if self.insertion is None:
-            yield f"{self.source} reads the pages that {self.learned.name} was learned from already"
+            pages = _pages(proof.evidence)
+            yield f"{self.target.source} reads the {pages} that {self.learned.name} was learned from already"
+            yield "  as the crawl read them; nothing has to change"
+            return
+        yield f"{self.learned.name} can become part of {self.target.file} {self.insertion.said}"
+        if self.target.source != self.target.file:
+            yield f"  (a copy of {self.target.source}, which stays as it is)"
+        for number, line in self.added():
+            yield f"  line {number}: {line}"
+        if proof.evidence:
+            yield f"  proved on {_pages(proof.evidence)} that it was learned from, read as the crawl read them"
         else:
-            yield f"{self.learned.name} can become part of {self.file} {self.insertion.said}"
-            if self.source != self.file:
-                yield f"  (a copy of {self.source}, which stays as it is)"
-            yield from self._added()
-        pages = (
-            "no page it was learned from is" if not self.evidence else f"{self.evidence} pages it was learned from are"
-        )
-        yield f"  {pages} in the archive, and {self.saved} saved pages were tried: all are read as they should be"
-        for reason in self.refused:
-            yield f"  not {reason}"
+            yield "  not proved: no page that it was learned from is in the crawl's archive any more"
+        yield f"  tried on {_pages(proof.saved, 'saved page')}: none is read otherwise than before"
+        yield from (f"  it cannot become part of it {reason}" for reason in proof.refused)
 
-    def _added(self) -> Iterator[str]:
-        before, after = (text.decode("utf-8", "replace").splitlines() for text in (self.former, self.entry.xml))
-        for line in list(unified_diff(before, after, lineterm="", n=0))[2:]:
-            where = line.split()[2].removeprefix("+").partition(",")[0] if line.startswith("@@") else ""
-            yield f"  line {where}:" if where else f"    {line}"
+    def added(self) -> Iterator[tuple[int, str]]:
+        """Yield the lines that the file would have and has not, with their numbers."""
+        before, after = (text.decode("utf-8", "replace").splitlines() for text in (self.target.former, self.entry.xml))
+        for kind, _, _, begin, end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+            if kind in ("insert", "replace"):
+                yield from ((number + 1, after[number]) for number in range(begin, end))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +129,8 @@ def planned(learned: Learned, pages: Sequence[Page], folders: Sequence[Path], va
         )
     there = filled(folders)
     known, source = load(*there), _file_of(learned.application, there)
-    target = folders[-1] / "applications" / source.name
-    planning = _Planning(learned, tuple(pages[:MOST_PAGES]), tuple(folders), known, source, target)
-    return planning.plan(variant)
+    file = folders[-1] / "applications" / source.name
+    return _Planning(learned, tuple(pages[:MOST_PAGES]), tuple(folders), known, source, file).plan(variant)
 
 
 def promote(
@@ -124,7 +146,7 @@ def promote(
 def carried_out(plan: Plan, folders: Sequence[Path], who: str) -> Promoted:
     """Write what was planned, all of it at once. Raises `OwnFolderError`."""
     if plan.insertion is None:
-        return Promoted(plan.source, "", None, changed=False)
+        return Promoted(plan.target.source, "", None, changed=False)
     learned, own = plan.learned, own_folder(folders)
     what = f"took over {learned.name}, learned on {learned.site} from {len(learned.pages)} pages, {plan.insertion.said}"
     if own is None:
@@ -133,8 +155,8 @@ def carried_out(plan: Plan, folders: Sequence[Path], who: str) -> Promoted:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(data)
     else:
-        own.save(plan.entry.name, plan.entry.xml, plan.entry.pages, who, what, expected=plan.base)
-    return Promoted(plan.file, plan.variant, plan.captured)
+        own.save(plan.entry.name, plan.entry.xml, plan.entry.pages, who, what, expected=plan.target.base)
+    return Promoted(plan.target.file, plan.variant, plan.captured)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,43 +166,38 @@ class _Planning:
     folders: tuple[Path, ...]
     known: KnowledgeBase
     source: Path
-    target: Path
+    file: Path
 
     def plan(self, variant: str) -> Plan:
         """Return the first way that all pages prove. Raises `PromotionError` with the reasons against each."""
         former = self.source.read_bytes()
         there = OwnFolder(self.folders[-1]).entry(self.source.stem)
+        target = Target(self.source, self.file, former, there.digest if there is not None else "")
         entry = there or Entry(self.source.stem, former)
-        read_by = tuple(self._read_by(page) for page in self.pages)
+        place = self._place(former)
         if not variant and self._is_read_already():
-            tried = len(all_pages(self.folders))
-            base = there.digest if there is not None else ""
-            return Plan(
-                self.learned, self.source, self.target, former, entry, base, None, None, (), len(self.pages), tried
-            )
-        others = tuple(
-            page.page for page in all_pages(self.folders) if page.expected.application == self.learned.application
-        )
-        try:
-            text = EntryText(former)
-        except EditError as error:
-            raise PromotionError(f"{self.source}: {error}") from error
-        place = Place(text, self.known.application(self.learned.application), read_by, others)
+            return Plan(self.learned, target, entry, Proof(len(self.pages)))
         refused: list[str] = []
         for way in ways(self.learned, place, variant):
             try:
-                return self._proved(way, text, entry, "" if there is None else there.digest, tuple(refused))
+                return self._proved(way, target, entry, tuple(refused))
             except PromotionError as error:
                 refused.append(f"{way.said}: {error}")
+        lines = "".join(f"\n  {reason}" for reason in refused)
         raise PromotionError(
-            "\n".join(
-                (
-                    f"{self.learned.name} cannot become part of {self.target.name}. Nothing was changed. It cannot",
-                    *(f"  - {reason}" for reason in refused),
-                    "aah kb explain says by which lines a page is read; aah kb reject rejects what was learned",
-                )
-            )
+            f"{self.learned.name} cannot become part of {self.file.name} in any way. Nothing was changed. It cannot "
+            f"become part of it{lines}\naah kb explain says by which lines a page is read; aah kb reject rejects what "
+            "was learned"
         )
+
+    def _place(self, former: bytes) -> Place:
+        read_by = tuple(self._read_by(page) for page in self.pages)
+        name = self.learned.application
+        others = tuple(page.page for page in all_pages(self.folders) if page.expected.application == name)
+        try:
+            return Place(EntryText(former), self.known.application(name), read_by, others)
+        except EditError as error:
+            raise PromotionError(f"{self.source}: {error}") from error
 
     def _is_read_already(self) -> bool:
         if not self.pages or isinstance(self.learned, LearnedSign):
@@ -197,9 +214,9 @@ class _Planning:
             )
         return page, level, variant
 
-    def _proved(self, way: Insertion, text: EntryText, entry: Entry, base: str, refused: tuple[str, ...]) -> Plan:
+    def _proved(self, way: Insertion, target: Target, entry: Entry, refused: tuple[str, ...]) -> Plan:
         """Return the plan for a way that all pages prove. Raises `PromotionError`."""
-        after = Entry(entry.name, way.into(text).data, entry.pages, entry.licence)
+        after = Entry(entry.name, way.into(EntryText(target.former)).data, entry.pages, entry.licence)
         try:
             with staged(after, self.folders) as stage:
                 saved = self._check(way, stage)
@@ -207,19 +224,7 @@ class _Planning:
                 changed = stage.entry()
         except LoadError as error:
             raise PromotionError(f"the file would not be valid: {error}") from error
-        return Plan(
-            self.learned,
-            self.source,
-            self.target,
-            text.data,
-            changed,
-            base,
-            way,
-            captured,
-            refused,
-            len(self.pages),
-            saved,
-        )
+        return Plan(self.learned, target, changed, Proof(len(self.pages), saved, refused), way, captured)
 
     def _check(self, way: Insertion, stage: Staged) -> int:
         """Return on how many saved pages a change was proved. Raises `PromotionError`."""
@@ -263,6 +268,10 @@ class _Planning:
         except CaptureError as error:
             raise PromotionError(f"{page.url} cannot be saved as its test: {error}") from error
         return replace(captured, saved=replace(captured.saved, file=stage.really(captured.saved.file)))
+
+
+def _pages(number: int, noun: str = "page") -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _first(reasons: Sequence[str]) -> str:

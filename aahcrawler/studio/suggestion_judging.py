@@ -7,13 +7,13 @@ from functools import cached_property
 from lxml.etree import XPathError
 from lxml.html import HtmlElement
 
-from aahcrawler.studio.field_values import ValueRead, objects_of, values_on
 from aahcrawler.studio.marked_pages import Role, Search, Wanted, items_on
 from aahcrawler.studio.object_pairing import paired
 from aahcrawler.studio.page_links import page_links
 from aahcrawler.studio.page_sample import PageSample, SampledPage
 from aahcrawler.studio.read_objects import ReadBy, ReadObject
 from aahcrawler.studio.selector_candidates import Candidate
+from aahcrawler.studio.values_on_pages import ValueRead, objects_of, values_on
 from knowledge_base.url_rules import ParsedUrl
 
 _SHORT = 60

@@ -1,11 +1,13 @@
 """What a crawl learned is shown beside what it replaces, accepted (edited or not), or rejected for good."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from aahcrawler.adaptation.store.decisions import DECISIONS, State
+from aahcrawler.adaptation.store.learned import LearnedLinks, LearnedSign
 from aahcrawler.authoring.editing.edits import Add, SetAttribute
 from aahcrawler.authoring.own_entries.own_folder import OwnFolder
 from aahcrawler.authoring.repairs import (
@@ -22,6 +24,7 @@ from aahcrawler.authoring.repairs import (
 )
 from aahcrawler.cli import app
 from aahcrawler.layout import LEARNED
+from aahcrawler.wrapper_induction.robust_paths import Expression
 from tests.adaptation.redesigned import new, old, said, thread
 from tests.crawl.test_learned import FORUM, crawled
 
@@ -66,13 +69,37 @@ def test_it_is_shown_on_a_page_with_the_elements_of_both(crawl: Path, folders: t
     assert before.before.objects[0].fields["body"][0].get("class") == "said"
 
 
+def test_links_and_signs_are_shown_with_their_elements(crawl: Path, folders: tuple[Path, ...]) -> None:
+    learned = only(crawl, folders).learned
+    common = {name: getattr(learned, name) for name in ("site", "application", "level", "method", "pages")}
+    common |= {"confidence": 0.9, "date": learned.date}
+    sign = LearnedSign(**common, name="sign", expression=Expression(css="div.all"), others=4)
+    links = LearnedLinks(
+        **common,
+        name="links",
+        expression=Expression(css="a.poster"),
+        action="threads",
+        to="thread",
+        documented=False,
+        failure="nothing-found",
+        before=0,
+        after=3,
+    )
+    page, repair = thread(4, new), only(crawl, folders)
+    both = read_both(replace(repair, learned=sign), page)
+    assert [[each.tag for each in reading.signs] for reading in (both.before, both.after)] == [["body"], ["div"]]
+    both = read_both(replace(repair, learned=links), page)
+    assert both.before.links == ()
+    assert both.differing == tuple(f"http://forum.test/u/{number}" for number in (400, 401, 402))
+
+
 def test_what_is_accepted_becomes_part_of_the_file(
     crawl: Path, folders: tuple[Path, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(repair_acts, "pages_of", lambda _: (thread(1, new), thread(2, new)))
     repair = only(crawl, folders)
     plan = planned_repair(repair, folders)
-    assert plan.evidence == 2
+    assert plan.proof.evidence == 2
     assert only(crawl, folders).state is State.WAITING
     accept(repair, folders, "Ada")
     (decided,) = repairs_of(crawl, folders)

@@ -8,6 +8,7 @@ from aahcrawler.adaptation.store.decisions import Decision, Decisions, State, ke
 from aahcrawler.adaptation.store.learned import Learned
 from aahcrawler.adaptation.store.overlay import Overlay
 from aahcrawler.authoring.archived_pages import kept_page
+from aahcrawler.authoring.page_source import SourceError
 from aahcrawler.authoring.promotion_words import Compared, compared, described
 from aahcrawler.layout import LEARNED
 from aahcrawler.page import Page
@@ -102,6 +103,12 @@ def repair_of(repairs: Sequence[Repair], name: str, application: str = "", site:
 
 
 def pages_of(repair: Repair) -> tuple[Page, ...]:
-    """Return those pages of its evidence that are in the crawl's archive."""
-    pages = (kept_page(repair.crawl, url) for url in repair.evidence)
-    return tuple(page for page in pages if page is not None)
+    """Return those pages of its evidence that are in the crawl's archive and can be read."""
+    return tuple(page for url in repair.evidence if (page := _page(repair.crawl, url)) is not None)
+
+
+def _page(crawl: Path, url: str) -> Page | None:
+    try:
+        return kept_page(crawl, url)
+    except SourceError:
+        return None

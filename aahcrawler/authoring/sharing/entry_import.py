@@ -157,7 +157,9 @@ def _said(pack: Pack) -> Iterator[str]:
         case Contents.OTHERS:
             yield f"its {len(pack.entry.pages)} saved pages hold what other people wrote; do not pass them on"
         case Contents.MINE | Contents.MADE_UP:
-            yield f"it was proved on {len(pack.entry.pages)} saved pages; their words are said to be {manifest.pages}"
+            yield f"it comes with {len(pack.entry.pages)} saved pages, whose words are said to be {manifest.pages}"
+    if root_attributes(pack.entry.xml).get("draft") == "yes":
+        yield "it is a draft: nobody has confirmed its guesses"
 
 
 def _difference(entry: Entry, former: Entry | None, covered: Path | None) -> Iterator[str]:

@@ -27,12 +27,16 @@ def routes(site: Site, desk: StudioDesk, checks: WorkDesk, jobs: StudioJobs) -> 
 
     @router.post("/undo")
     def undo(session: Editing, crawl: str, work: WorkName, form: Sent) -> Response:
-        said = acts.stepped(work, lambda each: each.undo(session.caller.name), f"Taken back: {form.get('said')}")
+        said = acts.stepped(
+            work, lambda each: each.undo(session.caller.name), f"Taken back: {_plainly(form.get('said'))}"
+        )
         return then(session, _back(crawl, work), said)
 
     @router.post("/redo")
     def redo(session: Editing, crawl: str, work: WorkName, form: Sent) -> Response:
-        said = acts.stepped(work, lambda each: each.redo(session.caller.name), f"Made again: {form.get('said')}")
+        said = acts.stepped(
+            work, lambda each: each.redo(session.caller.name), f"Made again: {_plainly(form.get('said'))}"
+        )
         return then(session, _back(crawl, work), said)
 
     @router.post("/confirm")
@@ -76,6 +80,11 @@ def routes(site: Site, desk: StudioDesk, checks: WorkDesk, jobs: StudioJobs) -> 
     return router
 
 
+def _plainly(said: str) -> str:
+    """Return what a step did, without how often it was taken back and made again."""
+    return said.removeprefix("took back: ").removeprefix("made again: ")
+
+
 def _back(crawl: str, work: str) -> str:
     return address("crawls", crawl, "studio", "works", work)
 
@@ -86,7 +95,7 @@ def _saved(work: Work, who: str, to: str, *, force: bool) -> Done:
     except NotSavedError as error:
         hint = ("It can be saved all the same.",) if error.can_force else ()
         return Done(
-            to=f"{to}?force=yes" if error.can_force else to,
+            to=f"{to}?refused=yes" if error.can_force else to,
             text="Not saved",
             kind="bad",
             lines=(*error.reasons[:20], *hint),
