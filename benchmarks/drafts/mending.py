@@ -5,10 +5,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
-from typing import Final, Protocol
+from typing import Final
 
+from aahcrawler.authoring.drafting.doubts import Alternative, Doubt
 from aahcrawler.authoring.editing.edit_error import EditError
-from aahcrawler.authoring.editing.edits import Edit, apply
+from aahcrawler.authoring.editing.edits import apply
 from aahcrawler.authoring.editing.entry_text import EntryText
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.objects.reader import ObjectRow
@@ -27,30 +28,6 @@ BETTER: Final = 0.002
 """The least gain that somebody sees who looks at pages."""
 
 _SCORES: Final = ("recall", "title", "author", "date")
-
-
-class Alternative(Protocol):
-    """What else could be right than a guess."""
-
-    @property
-    def said(self) -> str:
-        """What it says, in words."""
-
-    @property
-    def edits(self) -> Sequence[Edit]:
-        """What makes it so."""
-
-
-class Doubt(Protocol):
-    """A guess of a draft, with what else could be right."""
-
-    @property
-    def place(self) -> str:
-        """The element that is guessed."""
-
-    @property
-    def alternatives(self) -> Sequence[Alternative]:
-        """What else could be right."""
 
 
 @dataclass(frozen=True, slots=True)
