@@ -24,6 +24,9 @@ from knowledge_base.model import Application, KnowledgeBase
 MOST_CORRECTIONS: Final = 5
 """Corrections that somebody can be asked for."""
 
+MOST_DOUBTS: Final = 30
+"""Doubts that somebody has the patience to look at."""
+
 BETTER: Final = 0.002
 """The least gain that somebody sees who looks at pages."""
 
@@ -82,12 +85,12 @@ class Truth:
 
 
 def mended(file: bytes, doubts: Sequence[Doubt], truth: Truth) -> Mended:
-    """Go through the doubts of a draft from the top, and take what the truth confirms, up to `MOST_CORRECTIONS`.
+    """Go through `MOST_DOUBTS` of a draft from the top, and take what the truth confirms, up to `MOST_CORRECTIONS`.
 
     A guess that is as good as each of its alternatives is right, and costs nothing.
     """
     said: list[str] = []
-    for doubt in doubts:
+    for doubt in doubts[:MOST_DOUBTS]:
         if len(said) == MOST_CORRECTIONS:
             break
         of_signs = doubt.place.startswith("detect")
