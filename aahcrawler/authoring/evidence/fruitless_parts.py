@@ -21,13 +21,12 @@ from aahcrawler.authoring.evidence.level_pages import LevelPages, cite_of, is_do
 from aahcrawler.authoring.file_lines import ApplicationFile
 from aahcrawler.authoring.saved_pages import SavedPage
 from aahcrawler.helper import Failure
+from aahcrawler.helper.extraction.extraction import BODY
 from knowledge_base.matching import Sight
 from knowledge_base.model import Action, Extract, PageLevel
 
 _SEVERAL = 2
 """Pages or objects on none of which something is found that must not be on each."""
-_EXPECTED = frozenset({"author", "date", "body"})
-"""Fields that objects have wherever they are: one that is never found is a mistake, whoever has read the template."""
 
 
 def fruitless_parts(file: ApplicationFile, pages: LevelPages) -> Iterator[Finding]:
@@ -122,7 +121,7 @@ class _Part:
             yield from self._alternatives(selects, grounds)
         elif part.get("declared") or part.get("fields"):
             return
-        elif part.tag == "field" and self._is_baseless(selects, number, known=part.get("name") in _EXPECTED):
+        elif part.tag == "field" and self._is_baseless(selects, number, known=part.get("name") == BODY):
             yield self._nothing(selects[0], f"the field {part.get('name')} is found in no object on", grounds, part)
         elif part.tag == "identity":
             said = "the number of no object is found, so that none is read, on"
