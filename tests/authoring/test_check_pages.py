@@ -126,6 +126,12 @@ def test_a_file_that_fits_its_pages_is_told_nothing(base: Path) -> None:
             "the action topics finds no link on the saved page of level forum",
         ),
         (
+            '<select css="a.topic-link"/>',
+            '<select css=".menu a" documented="yes" cite="unproven: read off a page"/>',
+            "level[forum]/navigate[topics]",
+            "finds links, but none that an <address> of level thread fits, on the saved page of level forum",
+        ),
+        (
             '<when css="ul.topics" cite="board.tpl"/>',
             '<when css="ul.topics"/><when css="ol.topics" cite="unproven: read off a page"/>',
             "level[forum]/when[2]",

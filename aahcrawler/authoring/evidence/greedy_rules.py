@@ -19,7 +19,7 @@ from aahcrawler.page import Page
 from knowledge_base.model import Application, LinkSource, Navigate, PageLevel
 from knowledge_base.url_rules import AvoidRule, ParsedUrl
 
-MOST = 0.5
+MOST = 0.75
 """The share of an action's links that a rule may refuse: some of them lead to the same pages in another order."""
 LEAST = 2
 """Refused links of an action on all saved pages that say anything."""
@@ -108,7 +108,8 @@ class _Rules:
                 address = self.application.canonical(ParsedUrl.parse(url))
                 rule = self.application.refusal(address)
                 self._links[level.name, action.name] += 1
-                if rule is not None:
+                # A rule for parameters alone is about a deed, such as to write a page that is not there yet.
+                if rule is not None and rule.rule.path is not None:
                     self._lost[level.name, action.name, rule] += 1
 
 
