@@ -182,7 +182,7 @@ class _Part:
         near = nearest(expression, grounds)
         message = (
             f"{said} {self._where}: {written(expression)}{f'; {near}' if near else ''}; "
-            "write what finds it there, or take this out"
+            "write what finds it there, take this out, or save a page that shows it"
         )
         return warning(self.file.place(expression if place is None else place), message)
 
