@@ -47,7 +47,7 @@ class Reading:
     def write(self, folder: Path) -> tuple[Path, Path]:
         """Write objects and pages as ``aah objects`` and ``aah pages`` would; return both files."""
         objects, pages = folder / "objects.jsonl", folder / "pages.jsonl"
-        objects.write_text(_lines(asdict(_row(each)) for each in self.objects), "utf-8")
+        objects.write_text(_lines(asdict(row_of(each)) for each in self.objects), "utf-8")
         levels = ((seen.url, seen.assistance.match) for seen in self.seen)
         rows = ({"url": url, "level": match.level.role if match and match.level else None} for url, match in levels)
         pages.write_text(_lines(rows), "utf-8")
@@ -105,7 +105,8 @@ def understood(assistance: Assistance) -> Metadata:
     )
 
 
-def _row(web_object: WebObject) -> ObjectRow:
+def row_of(web_object: WebObject) -> ObjectRow:
+    """Return an object as the tables of a crawl have it."""
     url = web_object.first("url")
     return ObjectRow(
         url=url.url if isinstance(url, Reference) else web_object.source_url,

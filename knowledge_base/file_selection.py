@@ -50,6 +50,11 @@ def chosen_files(folders: Sequence[Path]) -> Files:
     return Files(kinds, _latest(folders, "applications", problems), tuple(problems))
 
 
+def filled(folders: Sequence[Path]) -> tuple[Path, ...]:
+    """Return those of some folders that hold anything: one of one's own may not be there before its first entry."""
+    return tuple(folder for folder in folders if (folder / "kinds").is_dir() or (folder / "applications").is_dir())
+
+
 def files_of(folders: Sequence[Path]) -> Iterator[Path]:
     """Yield every file that could count, those of a folder in the order of their names."""
     for folder in folders:

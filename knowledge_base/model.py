@@ -4,7 +4,7 @@ Values are immutable and expressions are compiled, so that one loaded knowledge 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum, StrEnum
 from typing import Final, Literal
 
@@ -425,6 +425,16 @@ class KnowledgeBase:
 
     applications: tuple[Application, ...]
     kinds: tuple[Kind, ...] = ()
+
+    @property
+    def confirmed(self) -> "KnowledgeBase":
+        """The same applications as if people had confirmed all drafts, which saved pages are to prove.
+
+        Reading a page without a draft makes up for what that misses, and would hide it.
+        """
+        if not any(application.draft for application in self.applications):
+            return self
+        return replace(self, applications=tuple(replace(each, draft=False) for each in self.applications))
 
     def application(self, name: str) -> Application:
         """Return an application by its name. Raises KeyError."""

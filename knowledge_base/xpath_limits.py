@@ -86,12 +86,19 @@ class Limits:
         form = form_of(source)
         if size <= form.least or (size <= form.shallow and not self._is_deep):
             return
+        work = self._work(source, form, context)
+        if work > MOST_WORK:
+            raise TooCostlyError(f"may look at {work:,} nodes, of {MOST_WORK:,}: {source[:200]}")
+
+    def work(self, source: str, context: HtmlElement) -> int:
+        """Return how many nodes an expression may look at where it is evaluated at an element of the page."""
+        return self._work(source, form_of(source), context)
+
+    def _work(self, source: str, form: Form, context: HtmlElement) -> int:
         within = self._within(form, context)
         if (source, within) not in self._worked:
             self._worked[source, within] = form.work(self._shape(within))
-        work = self._worked[source, within]
-        if work > MOST_WORK:
-            raise TooCostlyError(f"may look at {work:,} nodes, of {MOST_WORK:,}: {source[:200]}")
+        return self._worked[source, within]
 
     def _sized(self) -> int:
         self._size = int(_size(self._root)) + self._length // BYTES_OF_NODE

@@ -30,6 +30,7 @@ from aahcrawler.adaptation.repair.plausibility import Told, misbehaving
 from aahcrawler.adaptation.repair.strategy import RepairStrategy
 from aahcrawler.adaptation.repair.supplements import sketches, supplemented
 from aahcrawler.adaptation.repair.validation import adds_to, doubt, encloses, loses_nothing, reproduces
+from aahcrawler.adaptation.store.decisions import Rejected
 from aahcrawler.adaptation.store.learned import Learned, LearnedAction, LearnedLinks, LearnedSign
 from aahcrawler.adaptation.store.lru import LruMapping
 from aahcrawler.helper.adaptation_protocol import Followed, Question, Taken
@@ -52,6 +53,8 @@ MOST_ELSEWHERE = 6
 
 LARGEST = 2_000_000
 """The most bytes of a page that repair strategies are given."""
+
+VETOED = "what could be learned here was rejected"
 
 _EMPTY = frozenset({"url", "parent"})
 """Properties that every object has, or that say nothing of it."""
@@ -81,6 +84,11 @@ class Adaptation:
         self._sign_learning = sign_learning or SignLearning(KnowledgeBase(()))
         self._level_fallback = LevelFallback(self._sign_learning)
         self._link_repair = link_repair or LinkRepair()
+        self._rejected = Rejected()
+
+    def heed(self, rejected: Rejected) -> None:
+        """Put nothing in force from now on that people rejected."""
+        self._rejected = rejected
 
     def ask(self, strategies: Sequence[RepairStrategy], knowledge_base: KnowledgeBase) -> None:
         """Ask others from now on, as after a change of the knowledge base; nothing that was learned is lost."""
@@ -325,6 +333,9 @@ class Adaptation:
         found = self._learn(question, case, kept, wrong)
         if found is not None and found.learned:
             case.learning.succeeded()
+        elif case.is_vetoed:
+            # Were it spared on the next pages, the rejected objects would be found by their examples alone.
+            case.learning.succeeded()
         elif len(case.examples) >= LEAST_PAGES:
             case.learning.failed()
             case.teaches_alone = found is not None
@@ -349,6 +360,10 @@ class Adaptation:
             self._cases.keep(case, kept)
             return _of_page(outcome, kept, wrong) if outcome is not None and not wrong.fields else None
         way = way_of(question, attempted, wrong.failure.value, self._number(question, case))
+        case.is_vetoed = way.learned is not None and self._rejected.covers(way.learned)
+        if case.is_vetoed:
+            self._cases.keep(case, kept)
+            return replace(kept.before, failure=wrong.failure, detail=f"{wrong.detail}: {VETOED}".lstrip(": "))
         case.put_in_force(way)
         self._cases.drop(case, [each for each, _ in attempted.agreeing])
         self._remember((question.application.name, question.level.name, question.action.name), way)

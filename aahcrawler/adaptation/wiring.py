@@ -10,6 +10,7 @@ from aahcrawler.adaptation.repair.page_structure import Structures
 from aahcrawler.adaptation.repair.relaxation import RelaxationStrategy
 from aahcrawler.adaptation.repair.strategy import RepairStrategy
 from aahcrawler.adaptation.repair.structure_induction import StructureStrategy
+from aahcrawler.adaptation.store.decisions import Rejected
 from aahcrawler.adaptation.store.learned import LearnedAction, LearnedLinks, LearnedSign
 from aahcrawler.wrapper_induction.induce import induce
 from knowledge_base.model import KnowledgeBase
@@ -25,11 +26,15 @@ def adaptation(
     knowledge_base: KnowledgeBase,
     told: Callable[[LearnedAction], None] | None = None,
     beside: Callable[[LearnedLinks | LearnedSign], None] | None = None,
+    rejected: Rejected | None = None,
 ) -> Adaptation:
     """Return an adapter for a knowledge base.
 
     ``told`` is called with each extraction action that is learned, ``beside`` with each navigation action and sign.
+    Nothing that is ``rejected`` is used.
     """
-    return Adaptation(
-        strategies(knowledge_base), induce, told, SignLearning(knowledge_base, beside), LinkRepair(beside)
-    )
+    signs, links = SignLearning(knowledge_base, beside, rejected), LinkRepair(beside, rejected)
+    made = Adaptation(strategies(knowledge_base), induce, told, signs, links)
+    if rejected is not None:
+        made.heed(rejected)
+    return made

@@ -86,24 +86,27 @@ def fetch_page(
     allow_private: bool = False,
     contact: str = "",
     redirected: Callable[[str, str], None] = _ignore,
+    addresses: IpPolicy | None = None,
 ) -> Page:
     """Fetch one page, whatever its status, and follow redirects to it.
 
     The page's ``url`` is that of the last redirect, in canonical form; ``redirected`` is called with each step (from,
     to). Every host's robots.txt is fetched first and obeyed. ``contact`` is an e-mail address or a URL at which the
     site's owner reaches the user, part of the User-Agent; it may be empty with ``allow_private`` alone, which permits
-    hosts on private networks. Pages are cut at ``PAGE_BYTES``, and each request takes at most ``TIMEOUTS.total``
-    seconds. Must not be called in a running event loop. Raises `FetchError`.
+    hosts on private networks. A URL that names this machine, or a private IP address, permits that as well: a person
+    typed it here. Where ``addresses`` is given, it alone says where connections may go. Pages are cut at
+    ``PAGE_BYTES``, and each request takes at most ``TIMEOUTS.total`` seconds. Must not be called in a running event
+    loop. Raises `FetchError`.
     """
     address = urls.canonicalize(url.strip())
     if address is None:
         raise BadAddressError(f"{url!r} is no URL; write one that begins with http:// or https://")
-    named = _named_networks(address)
-    agent = _user_agent(contact, needed=not (allow_private or named))
+    policy = addresses or IpPolicy(allow_private or _named_networks(address))
+    agent = _user_agent(contact, needed=addresses is not None or not policy.allow_private)
     with tempfile.TemporaryDirectory(prefix="aah-") as spool:
         settings = WireSettings(
             Path(spool),
-            IpPolicy(allow_private or named),
+            policy,
             TIMEOUTS,
             Limits(body_bytes=PAGE_BYTES, payload_bytes=PAGE_BYTES),
         )

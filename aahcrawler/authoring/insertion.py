@@ -1,112 +1,131 @@
-"""Insert learned actions and signs into the text of an application's file; the other text stays as it is."""
+"""Insert learned actions and signs into an application's file; everything else in it stays as it is."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 from lxml import etree
 
 from aahcrawler.adaptation.store.learned import Learned, LearnedAction, LearnedLinks, LearnedSign
-from aahcrawler.authoring.xml_spans import Span, inserted, root_of
+from aahcrawler.authoring.editing.edit_error import EditError
+from aahcrawler.authoring.editing.entry_text import EntryText
 from aahcrawler.wrapper_induction.link_selectors import ANY
 from aahcrawler.wrapper_induction.robust_paths import Expression
 from knowledge_base.model import Extract, Strength
 
+InPlace = LearnedAction | LearnedLinks
+"""What was learned in the place of an action."""
+
 
 class PromotionError(Exception):
-    """A learned item cannot be promoted; the message says why and what to do."""
+    """A learned item cannot become part of a file; the message says why and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Insertion:
-    """The way in which a learned item is inserted into a file.
+    """A way in which a learned item can become part of a file.
 
-    ``variant`` is the name of the variant that gets it, empty if none does; ``signed`` is True if the variant's signs
-    are on its pages already, ``unseen`` if the pages show no sign of the level, so that it needs one more. ``replaced``
-    is the action of the level that the learned one replaces, None if there is none.
+    ``said`` completes the words "it can become part of the file ...". ``variant`` is the variant that must read the
+    pages of the evidence then, None where any may. ``template`` is what the saved page is called after.
     """
 
-    file: Path
     learned: Learned
-    variant: str = ""
-    signed: bool = False
-    unseen: bool = False
-    replaced: Extract | None = None
-    strength: Strength = Strength.HINT
+    said: str
+    template: str
+    edit: Callable[[EntryText], EntryText]
+    variant: str | None = None
 
-    @property
-    def test(self) -> str:
-        """The name of the saved page that is its test."""
-        return f"{self.learned.level or 'detected'}-{self.variant or self.learned.name}"
-
-    def into(self, text: bytes) -> bytes:
+    def into(self, text: EntryText) -> EntryText:
         """Return the text of the file with the learned item. Raises `PromotionError`."""
-        learned = self.learned
-        if isinstance(learned, LearnedSign) and not learned.level:
-            return self._with_pattern(text, learned)
-        level = root_of(text).named("level", learned.level)
-        if level is None:
-            raise PromotionError(
-                f"{self.file} has no level {learned.level} of its own (it extends another file); write the "
-                "learned parts there by hand"
-            )
-        match learned:
-            case LearnedSign():
-                return inserted(text, level.parts[0].begin, _signs([learned.expression], learned, 4))
-            case LearnedLinks() if is_anywhere(learned):
-                return self._with_fallback(text, level, learned)
-            case _:
-                return self._with_variant(text, level, learned)
+        try:
+            return self.edit(text)
+        except EditError as error:
+            raise PromotionError(str(error)) from error
 
-    def _with_pattern(self, text: bytes, learned: LearnedSign) -> bytes:
-        detect = next(root_of(text).all("detect"))
-        given = {"strength": self.strength.name.lower(), **learned.expression.attributes(), "cite": learned.pages[0]}
-        return inserted(text, detect.end, b"    " + etree.tostring(etree.Element("pattern", given)) + b"\n")
 
-    def _with_fallback(self, text: bytes, level: Span, learned: LearnedLinks) -> bytes:
-        """Add an action that runs if the one of the level finds nothing, whatever the template."""
-        if level.named("navigate", learned.name) is not None:
-            raise PromotionError(f"{self.file}: level {learned.level} has an action {learned.name} already")
-        first = next(level.all("variant"), None)
-        written = learned.xml()
-        written.set("name", learned.name)
-        written.set("when-none", learned.action)
-        return inserted(text, first.begin if first is not None else level.end, _action(learned, written, 2))
+def level_place(level: str) -> str:
+    """Return the place of a level in a file."""
+    return f"level[{level}]"
 
-    def _with_variant(self, text: bytes, level: Span, learned: LearnedAction | LearnedLinks) -> bytes:
-        """Put an action into a variant: a new one comes first, one that is there gets it as its last."""
-        tag = "extract" if isinstance(learned, LearnedAction) else "navigate"
-        variant = level.named("variant", self.variant)
-        if variant is not None and variant.named(tag, learned.action) is not None:
-            raise PromotionError(
-                f"{self.file}: the variant {self.variant} has an action {learned.action} already; choose another name "
-                "with --as"
-            )
-        written = self._changed(learned) if isinstance(learned, LearnedAction) else learned.xml()
-        signs = learned.signs()
-        if variant is None:
-            first = next(level.all("variant"), None)
-            begin = b"    " + etree.tostring(etree.Element("variant", {"name": self.variant})).replace(b"/>", b">")
-            body = begin + b"\n" + _signs(signs, learned, 6) + _action(learned, written, 3) + b"    </variant>\n"
-            text = inserted(text, first.begin if first is not None else level.end, body)
-        else:
-            text = inserted(text, variant.end, _action(learned, written, 3))
-            if not self.signed:
-                text = inserted(text, variant.parts[0].begin, _signs(signs, learned, 6))
-        return inserted(text, level.parts[0].begin, _signs(signs, learned, 4)) if self.unseen else text
 
-    def _changed(self, learned: LearnedAction) -> etree._Element:
-        """Return an action as a variant writes it, without the additional parts of the level's action."""
-        written = learned.wrapper.xml()
-        written.set("name", learned.action)
-        if self.replaced is not None:
-            dropped = dropped_by(learned, self.replaced)
-            if dropped:
-                written.set("drop", " ".join(dropped))
-            for name in ("many", "always"):
-                if getattr(self.replaced, name) and not getattr(learned.wrapper.action, name):
-                    written.set(name, "no")
+def action_place(learned: InPlace, variant: str = "") -> str:
+    """Return the place of the action that something was learned for, in its level or in a variant of it."""
+    tag = "extract" if isinstance(learned, LearnedAction) else "navigate"
+    within = f"/variant[{variant}]" if variant else ""
+    return f"{level_place(learned.level)}{within}/{tag}[{learned.action}]"
+
+
+def children(text: EntryText, place: str) -> tuple[str, ...]:
+    """Return the places of the elements directly in another one."""
+    start, depth = f"{place}/" if place else "", place.count("/") + 1 if place else 0
+    return tuple(each for each in text.places() if each and each.startswith(start) and each.count("/") == depth)
+
+
+def behind(text: EntryText, parent: str, *tags: str) -> str:
+    """Return the place before which an element belongs that comes after all of some tags, empty for the end."""
+    inside = children(text, parent)
+    last = max((i for i, place in enumerate(inside) if _tag(place) in tags), default=-1)
+    return inside[last + 1] if last + 1 < len(inside) else ""
+
+
+def with_pattern(text: EntryText, learned: LearnedSign, strength: Strength) -> EntryText:
+    """Add a sign of the application."""
+    given = {"strength": strength.name.lower()} | learned.expression.attributes() | {"cite": learned.pages[0]}
+    return text.add("detect", _xml(etree.Element("pattern", given)))
+
+
+def with_signs(text: EntryText, place: str, signs: Iterable[Expression], learned: Learned) -> EntryText:
+    """Add signs of a level or a variant that it has not yet, after those it has."""
+    known = {_key(text.element(each)) for each in children(text, place) if _tag(each) == "when"}
+    for sign in signs:
+        written = etree.Element("when", sign.attributes() | {"cite": learned.pages[0]})
+        if _key(written) not in known:
+            text = text.add(place, _xml(written), behind(text, place, "when"))
+    return text
+
+
+def with_fallback(text: EntryText, learned: LearnedLinks) -> EntryText:
+    """Add an action that runs if the one of the level finds nothing, whatever the template."""
+    written = learned.xml()
+    written.set("name", learned.name)
+    written.set("when-none", learned.action)
+    return _with_action(text, level_place(learned.level), written, learned, _first_variant(text, learned.level))
+
+
+def with_variant(text: EntryText, learned: InPlace, name: str, replaced: Extract | None) -> EntryText:
+    """Add a variant of the level, before all others, with the learned action."""
+    level = level_place(learned.level)
+    written = etree.Element("variant", {"name": name})
+    for sign in learned.signs():
+        etree.SubElement(written, "when", sign.attributes() | {"cite": learned.pages[0]})
+    written.append(etree.Comment(f" {evidence_of(learned)} "))
+    written.append(written_action(learned, replaced))
+    return text.add(level, _xml(written), _first_variant(text, learned.level))
+
+
+def joined(text: EntryText, learned: InPlace, name: str, replaced: Extract | None, *, signed: bool) -> EntryText:
+    """Add the learned action to a variant that is there, and signs of its pages unless it is ``signed`` already."""
+    place = f"{level_place(learned.level)}/variant[{name}]"
+    text = _with_action(text, place, written_action(learned, replaced), learned)
+    return text if signed else with_signs(text, place, learned.signs(), learned)
+
+
+def written_action(learned: InPlace, replaced: Extract | None) -> etree._Element:
+    """Return an action as a variant writes it, without what the level's action has beyond it."""
+    written = learned.xml()
+    for part in written.iter("*"):
+        if part.get("css") or part.get("xpath"):
+            part.set("cite", learned.pages[0])
+    if isinstance(learned, LearnedLinks):
         return written
+    written.set("name", learned.action)
+    if replaced is not None:
+        dropped = dropped_by(learned, replaced)
+        if dropped:
+            written.set("drop", " ".join(dropped))
+        for name in ("many", "always"):
+            if getattr(replaced, name) and not getattr(learned.wrapper.action, name):
+                written.set(name, "no")
+    return written
 
 
 def dropped_by(learned: LearnedAction, replaced: Extract) -> tuple[str, ...]:
@@ -123,16 +142,29 @@ def is_anywhere(learned: LearnedLinks) -> bool:
     return learned.documented and learned.expression == ANY
 
 
-def _action(learned: LearnedAction | LearnedLinks, written: etree._Element, depth: int) -> bytes:
-    """Return an action as lines of a file, with a comment on its evidence."""
-    etree.indent(written, level=depth)
-    evidence = f"Learned on {learned.site} from {len(learned.pages)} pages ({learned.method}), {learned.date:%Y-%m-%d}."
-    blanks = "  " * depth
-    comment = f"{blanks}<!-- {evidence.replace('--', '-')} -->\n{blanks}".encode()
-    return comment + etree.tostring(written).rstrip() + b"\n"
+def evidence_of(learned: InPlace) -> str:
+    """Return the comment that tells in the file where an action comes from."""
+    told = f"Learned on {learned.site} from {len(learned.pages)} pages ({learned.method}), {learned.date:%Y-%m-%d}."
+    return told.replace("--", "-")
 
 
-def _signs(signs: Iterable[Expression], learned: Learned, indent: int) -> bytes:
-    """Return the conditions under which a page is of the variant or level, one a line."""
-    given = ({**sign.attributes(), "cite": learned.pages[0]} for sign in signs)
-    return b"".join(b" " * indent + etree.tostring(etree.Element("when", each)) + b"\n" for each in given)
+def _with_action(text: EntryText, place: str, written: etree._Element, learned: InPlace, before: str = "") -> EntryText:
+    return text.add(place, f"<!-- {evidence_of(learned)} -->{_xml(written)}", before)
+
+
+def _first_variant(text: EntryText, level: str) -> str:
+    return next((each for each in children(text, level_place(level)) if _tag(each) == "variant"), "")
+
+
+def _tag(place: str) -> str:
+    return place.rpartition("/")[2].partition("[")[0]
+
+
+def _key(element: etree._Element | None) -> tuple[tuple[str, str], ...]:
+    """Return what a sign says, whatever it cites."""
+    given = element.attrib.items() if element is not None else ()
+    return tuple(sorted((str(name), str(value)) for name, value in given if name != "cite"))
+
+
+def _xml(element: etree._Element) -> str:
+    return etree.tostring(element, encoding="unicode", with_tail=False)

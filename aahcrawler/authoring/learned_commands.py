@@ -1,4 +1,4 @@
-"""``aah kb learned`` and ``aah kb promote``: review and take over the actions and signs that crawls have learned.
+"""``aah kb learned``, ``aah kb promote`` and ``aah kb reject``: review what crawls have learned, and decide on it.
 
 Each command imports what it needs when it runs: help has to answer at once.
 """
@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from aahcrawler.authoring.commands import Folders
+from aahcrawler.authoring.commands import Folders, Person
 from aahcrawler.exits import told
 
 learned_app = typer.Typer(help="Actions and signs that crawls have learned.")
@@ -17,70 +17,67 @@ learned_app = typer.Typer(help="Actions and signs that crawls have learned.")
 Crawl = Annotated[
     Path, typer.Argument(metavar="CRAWL", help="The folder of a crawl.", exists=True, file_okay=False, readable=True)
 ]
+RepairName = Annotated[str, typer.Argument(metavar="NAME", help="Its name, as aah kb learned lists it.")]
+OfApplication = Annotated[str, typer.Option("--application", help="The application, if several items have the name.")]
+OfSite = Annotated[str, typer.Option("--site", help="The site it was learned on, if several items have the name.")]
 
 
 @learned_app.command("learned")
 def list_learned(crawl: Crawl, kb: Folders = "") -> None:
-    """List the actions and signs that a crawl has learned, with the replaced ones and the evidence."""
-    from aahcrawler.adaptation.store.overlay import Overlay
-    from aahcrawler.authoring.promotion import compared, described
-    from aahcrawler.layout import LEARNED
+    """List the actions and signs that a crawl has learned: what they replace, the evidence, and what became of them."""
+    from aahcrawler.authoring.repairs import problems_of, repairs_of
     from knowledge_base.file_selection import named_folders
-    from knowledge_base.loader import LoadError, load
+    from knowledge_base.loader import LoadError
 
-    with told(LoadError):
-        knowledge_base = load(*named_folders(kb))
-    learnt, problems = Overlay(crawl / LEARNED).learned(knowledge_base)
+    with told(LoadError, OSError):
+        repairs, problems = repairs_of(crawl, named_folders(kb)), problems_of(crawl, named_folders(kb))
     for problem in problems:
-        typer.echo(str(problem), err=True)
-    for each in learnt:
-        for line in described(each):
+        typer.echo(problem, err=True)
+    for repair in repairs:
+        for line in repair.lines():
             typer.echo(line)
-        for row in compared(each, knowledge_base):
-            typer.echo(f"  {row.part}")
-            typer.echo(f"    - {' | '.join(row.before) or 'nothing'}")
-            typer.echo(f"    + {' | '.join(row.after) or 'nothing'}")
-        for url in each.pages:
-            typer.echo(f"  learned from {url}")
-    if not learnt and not problems:
+    if not repairs and not problems:
         typer.echo(f"{crawl}: nothing had to be learned")
 
 
 @learned_app.command("promote")
 def promote_learned(
     crawl: Crawl,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Its name, as aah kb learned lists it.")],
+    name: RepairName,
     kb: Folders = "",
-    application: Annotated[
-        str, typer.Option("--application", help="The application, if several items have the name.")
-    ] = "",
-    site: Annotated[
-        str, typer.Option("--site", help="The site it was learned on, if several items have the name.")
-    ] = "",
-    variant: Annotated[str, typer.Option("--as", metavar="VARIANT", help="The name of the variant.")] = "",
+    application: OfApplication = "",
+    site: OfSite = "",
+    variant: Annotated[str, typer.Option("--as", metavar="VARIANT", help="The variant that is to get it.")] = "",
+    show: Annotated[bool, typer.Option("--show", help="Say what would change, and write nothing.")] = False,
+    person: Person = "",
 ) -> None:
-    """Write a learned action or sign into its application's file, with a page of the crawl as its test.
+    """Make a learned action or sign part of its application's file, with a page of the crawl as its test.
 
-    An action becomes a variant of its level, a sign one more sign of its level or application. The file is that of the
-    last folder of the knowledge base; it is created if it is missing.
+    It becomes part of an action or a variant that is there where all pages allow it, else a new variant. The file is
+    that of the last folder of the knowledge base; it is created if it is missing.
     """
-    from aahcrawler.adaptation.store.overlay import Overlay
-    from aahcrawler.authoring.archived_pages import kept_page
-    from aahcrawler.authoring.page_capture import CaptureError, told_of
-    from aahcrawler.authoring.promotion import PromotionError, chosen, promote
-    from aahcrawler.layout import LEARNED
+    from aahcrawler.authoring.insertion import PromotionError
+    from aahcrawler.authoring.own_entries.own_folder import OwnFolderError, login_name
+    from aahcrawler.authoring.page_capture import told_of
+    from aahcrawler.authoring.repairs import RepairError, planned_repair, repair_of, repairs_of
+    from aahcrawler.authoring.repairs.repair_acts import accept_plan
+    from aahcrawler.authoring.saved_pages import SavedPageError
     from knowledge_base.file_selection import named_folders
-    from knowledge_base.loader import LoadError, load
+    from knowledge_base.loader import LoadError
 
     folders = named_folders(kb)
-    with told(LoadError, PromotionError, CaptureError, OSError):
-        (folders[-1] / "applications").mkdir(parents=True, exist_ok=True)
-        learnt, _ = Overlay(crawl / LEARNED).learned(load(*folders))
-        learned = chosen(learnt, name, application, site)
-        pages = [page for url in learned.pages if (page := kept_page(crawl, url)) is not None]
-        promoted = promote(learned, pages, folders, variant)
-    of = f"level {learned.level}" if learned.level else "the application"
-    typer.echo(f"{promoted.file}: {f'variant {promoted.variant} of ' if promoted.variant else ''}{of}")
+    with told(LoadError, PromotionError, RepairError, SavedPageError, OwnFolderError, OSError):
+        repair = repair_of(repairs_of(crawl, folders), name, application, site)
+        plan = planned_repair(repair, folders, variant=variant)
+        for line in plan.lines():
+            typer.echo(line)
+        if show:
+            typer.echo("nothing was written")
+            return
+        promoted = accept_plan(repair, plan, folders, person or login_name())
+    if not promoted.changed:
+        return
+    typer.echo(f"written: {promoted.file}")
     if promoted.captured is None:
         typer.echo(
             "no page it was learned from is in the crawl's archive any more or of a known level, so it has no test"
@@ -88,3 +85,25 @@ def promote_learned(
         return
     for line in told_of(promoted.captured):
         typer.echo(line)
+
+
+@learned_app.command("reject")
+def reject_learned(
+    crawl: Crawl,
+    name: RepairName,
+    because: Annotated[str, typer.Option("--because", metavar="TEXT", help="Why, for whoever looks at it next.")],
+    kb: Folders = "",
+    application: OfApplication = "",
+    site: OfSite = "",
+    person: Person = "",
+) -> None:
+    """Reject a learned action or sign: no further crawl of this folder uses it, or learns the same again."""
+    from aahcrawler.authoring.own_entries.own_folder import login_name
+    from aahcrawler.authoring.repairs import RepairError, reject, repair_of, repairs_of
+    from knowledge_base.file_selection import named_folders
+    from knowledge_base.loader import LoadError
+
+    with told(LoadError, RepairError, OSError):
+        repair = repair_of(repairs_of(crawl, named_folders(kb)), name, application, site)
+        decision = reject(repair, person or login_name(), because)
+    typer.echo(f"{repair.learned.name}: {decision.state}")

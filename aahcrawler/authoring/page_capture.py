@@ -70,7 +70,7 @@ def capture(page: Page, knowledge_base: KnowledgeBase, folders: Sequence[Path], 
     if wish.name and not fullmatch(r"[a-z0-9][a-z0-9.-]*", wish.name):
         raise CaptureError(f"{wish.name} is no name for a page; write small letters, digits and hyphens: thread-2")
     page = replace(page, fetched_at=page.fetched_at.replace(microsecond=0))
-    assistance = ApplicationAwareHelper(knowledge_base).assist(page)
+    assistance = ApplicationAwareHelper(knowledge_base.confirmed).assist(page)
     found = understood(page, assistance)
     if claiming := rivals(assistance.failed_actions):
         raise CaptureError(

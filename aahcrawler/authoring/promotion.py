@@ -1,187 +1,282 @@
-"""Promote learned actions and signs: write them into the file of their application, with a test.
+"""Make what crawls learned part of the application's file, with a page as its test, once all pages prove it."""
 
-An extraction or navigation action becomes a variant of its level, a sign one more sign of its level or application.
-The file is changed as text, so that everything else in it stays as it is, comments included.
-"""
-
-import re
-import shutil
-import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import count
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from pathlib import Path
 
 from lxml import etree
 
 from aahcrawler.adaptation.store.learned import Learned, LearnedAction, LearnedLinks, LearnedSign
-from aahcrawler.authoring.insertion import Insertion, PromotionError, is_anywhere
-from aahcrawler.authoring.page_capture import Captured, Wish, capture
-from aahcrawler.authoring.promotion_proof import prove, taken_for
-from aahcrawler.authoring.xml_spans import Span, root_of
+from aahcrawler.authoring.consolidation import Place, ways
+from aahcrawler.authoring.editing.edit_error import EditError
+from aahcrawler.authoring.editing.entry_text import EntryText
+from aahcrawler.authoring.insertion import Insertion, PromotionError
+from aahcrawler.authoring.own_entries.entry_files import Entry
+from aahcrawler.authoring.own_entries.own_folder import OwnFolder, own_folder
+from aahcrawler.authoring.own_entries.staging import Staged, staged
+from aahcrawler.authoring.page_capture import Captured, CaptureError, Wish, capture
+from aahcrawler.authoring.promotion_proof import lost_pages, misreadings, taken_for
+from aahcrawler.authoring.saved_pages import SavedPage
+from aahcrawler.authoring.trial import all_pages
 from aahcrawler.page import Page
-from knowledge_base.file_selection import SHIPPED, chosen_files
+from knowledge_base.file_selection import SHIPPED, chosen_files, filled
 from knowledge_base.loader import LoadError, load
-from knowledge_base.matching import Sight
-from knowledge_base.model import Application, Extract, KnowledgeBase, Navigate, Strength, Variant
-from knowledge_base.selectors import Selector
+from knowledge_base.model import KnowledgeBase
 
-__all__ = ["Compared", "Promoted", "PromotionError", "chosen", "compared", "described", "promote"]
+MOST_PAGES = 40
+"""Pages of the evidence on which a change is proved."""
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
-    """A part of an action: in the application's file, and as learned."""
+class Target:
+    """Where a learned item goes: the ``file`` of the last folder, and the ``source`` that counts now, with its text.
 
-    part: str
-    before: tuple[str, ...]
-    after: tuple[str, ...]
+    They are one unless the last folder has no file of the application. ``base`` is the digest of ``file``, empty if
+    there is none.
+    """
+
+    source: Path
+    file: Path
+    former: bytes
+    base: str
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """On how many pages of the evidence, and saved pages, a change was proved.
+
+    ``refused`` says of the ways that would have changed less why they do not do.
+    """
+
+    evidence: int
+    saved: int = 0
+    refused: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What promoting a learned item would change, which was proved but not written.
+
+    ``insertion`` is None where the file reads the pages as they are to be read already. ``entry`` is the entry as it is
+    to be, with ``captured`` as its new saved page, None if no page of the evidence is there any more.
+    """
+
+    learned: Learned
+    target: Target
+    entry: Entry
+    proof: Proof
+    insertion: Insertion | None = None
+    captured: Captured | None = None
+
+    @property
+    def variant(self) -> str:
+        """The variant that gets it, empty for items outside of variants."""
+        return (self.insertion.variant or "") if self.insertion is not None else ""
+
+    def lines(self) -> Iterator[str]:
+        """Yield lines for people: what is added where, on how many pages it was proved, what did not do and why."""
+        proof = self.proof
+        if self.insertion is None:
+            pages = _pages(proof.evidence)
+            yield f"{self.target.source} reads the {pages} that {self.learned.name} was learned from already"
+            yield "  as the crawl read them; nothing has to change"
+            return
+        yield f"{self.learned.name} can become part of {self.target.file} {self.insertion.said}"
+        if self.target.source != self.target.file:
+            yield f"  (a copy of {self.target.source}, which stays as it is)"
+        for number, line in self.added():
+            yield f"  line {number}: {line}"
+        if proof.evidence:
+            yield f"  proved on {_pages(proof.evidence)} that it was learned from, read as the crawl read them"
+        else:
+            yield "  not proved: no page that it was learned from is in the crawl's archive any more"
+        yield f"  tried on {_pages(proof.saved, 'saved page')}: none is read otherwise than before"
+        yield from (f"  it cannot become part of it {reason}" for reason in proof.refused)
+
+    def added(self) -> Iterator[tuple[int, str]]:
+        """Yield the lines that the file would have and has not, with their numbers."""
+        before, after = (text.decode("utf-8", "replace").splitlines() for text in (self.target.former, self.entry.xml))
+        for kind, _, _, begin, end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+            if kind in ("insert", "replace"):
+                yield from ((number + 1, after[number]) for number in range(begin, end))
 
 
 @dataclass(frozen=True, slots=True)
 class Promoted:
     """The file with the learned item, and the page saved as its test, None if none was available.
 
-    ``variant`` is empty for items outside of variants.
+    ``variant`` is empty for items outside of variants. ``changed`` is False where the file did all of it already.
     """
 
     file: Path
     variant: str
     captured: Captured | None
+    changed: bool = True
 
 
-def compared(learned: Learned, knowledge_base: KnowledgeBase) -> tuple[Compared, ...]:
-    """Return the parts of a learned item that differ from those it replaces."""
-    application = next((each for each in knowledge_base.applications if each.name == learned.application), None)
-    before = dict(_replaced_parts(learned, application)) if application is not None else {}
-    after = dict(_learned_parts(learned))
-    rows = (Compared(part, before.get(part, ()), after.get(part, ())) for part in dict.fromkeys((*after, *before)))
-    return tuple(row for row in rows if row.before != row.after)
+def planned(learned: Learned, pages: Sequence[Page], folders: Sequence[Path], variant: str = "") -> Plan:
+    """Find the way to write a learned item into its application's file that changes least and that all pages prove.
 
-
-def described(learned: Learned) -> Iterator[str]:
-    """Yield lines for people on a learned item and the quality of its evidence."""
-    sure = f"{learned.method}, confidence {learned.confidence:.2f}, {learned.date:%Y-%m-%d %H:%M}"
-    match learned:
-        case LearnedSign():
-            of = f"sign of level {learned.level}" if learned.level else "sign of the application"
-            yield f"{learned.name}: {learned.application}, {of}, on {learned.site}"
-            yield f"  on {len(learned.pages)} pages, and on none of {learned.others} of other levels; {sure}"
-        case LearnedAction() | LearnedLinks():
-            what = "objects" if isinstance(learned, LearnedAction) else "links"
-            place = f"level {learned.level}, action {learned.action}"
-            yield f"{learned.name}: {learned.application}, {place}, on {learned.site}"
-            yield (
-                f"  {learned.failure}: {learned.before} {what} on {len(learned.pages)} pages with the file's action, "
-                f"{learned.after} with this one; {sure}"
-            )
-
-
-def chosen(learnt: Sequence[Learned], name: str, application: str, site: str) -> Learned:
-    """Return the only learned item of that name. Raises `PromotionError` if there is none or several."""
-    found = [
-        each
-        for each in learnt
-        if each.name == name and application in ("", each.application) and site in ("", each.site)
-    ]
-    if len(found) == 1:
-        return found[0]
-    if not found:
-        known = ", ".join(sorted({each.name for each in learnt})) or "nothing at all"
-        raise PromotionError(f"nothing was learned under the name {name}; there is {known}")
-    several = "; ".join(f"--application {each.application!r} --site {each.site}" for each in found)
-    raise PromotionError(f"several are called {name}; add one of: {several}")
-
-
-def promote(learned: Learned, pages: Sequence[Page], folders: Sequence[Path], variant: str = "") -> Promoted:
-    """Write a learned item into its application's file in the last of the folders, and save a page as its test.
-
-    ``pages`` are the available ones of the evidence; the first of them that is of a level is saved. Actions of one
-    level that were learned on one site go into one variant if the template is the same, as far as the pages show signs
-    of it, and no other name is given. If that folder has no file of the application, the file in use is copied there
-    first. Nothing is written if the knowledge base would be invalid, would read any of the pages differently from the
-    learned action, or a saved page differently from now. Raises `PromotionError`, `LoadError` and
-    `aahcrawler.authoring.page_capture.CaptureError`.
+    The file is that of the last of the folders; if that has none of the application, the file in use is copied there.
+    ``pages`` are the available ones of the evidence. ``variant`` names the variant that is to get it. The knowledge
+    base must be valid with it, read each of the pages as the learned item does, and every saved page as before. Raises
+    `PromotionError`, `LoadError` and `SavedPageError`; nothing is written.
     """
-    if folders[-1] == SHIPPED and not _is_ours(SHIPPED):
+    if folders[-1].resolve() == SHIPPED.resolve() and not _is_ours(SHIPPED):
         raise PromotionError(
             "the files that ship belong to the installed package; name a folder of your own: --kb shipped:FOLDER"
         )
-    source, known = _file_of(learned.application, folders), load(*folders)
-    insertion = _insertion(learned, pages, known, source, variant)
-    text = insertion.into(source.read_bytes())
-    prove(_trial(text, source, folders), known, insertion, pages, folders)
-    target = folders[-1] / "applications" / source.name
-    target.parent.mkdir(parents=True, exist_ok=True)
-    part = target.with_suffix(".part")
-    part.write_bytes(text)
-    part.replace(target)
-    wish = Wish(application=learned.application, name=insertion.test, replace=True)
-    after = load(*folders)
-    page = next((page for page in pages if taken_for(page, after)[1]), None)
-    return Promoted(target, insertion.variant, capture(page, after, folders, wish) if page is not None else None)
+    there = filled(folders)
+    known, source = load(*there), _file_of(learned.application, there)
+    file = folders[-1] / "applications" / source.name
+    return _Planning(learned, tuple(pages[:MOST_PAGES]), tuple(folders), known, source, file).plan(variant)
 
 
-def _insertion(
-    learned: Learned, pages: Sequence[Page], knowledge_base: KnowledgeBase, source: Path, variant: str
-) -> Insertion:
-    application = knowledge_base.application(learned.application)
-    if isinstance(learned, LearnedSign):
-        return Insertion(source, learned, strength=_strength(learned))
-    unseen = any(not _is_of_level(page, learned, knowledge_base) for page in pages)
-    if isinstance(learned, LearnedLinks) and is_anywhere(learned):
-        return Insertion(source, learned, unseen=unseen)
-    replaced = _replaced(learned, application) if isinstance(learned, LearnedAction) else None
-    level = next((each for each in application.levels if each.name == learned.level), None)
-    there = {each.name: each for each in level.variants} if level is not None else {}
-    name = variant or _free_name(learned, there, pages, source)
-    signed = bool(pages) and name in there and all(_is_shown(there[name], page) for page in pages)
-    return Insertion(source, learned, name, signed, unseen, replaced)
+def promote(
+    learned: Learned, pages: Sequence[Page], folders: Sequence[Path], variant: str = "", who: str = ""
+) -> Promoted:
+    """Write a learned item into its application's file as `planned`, and save a page as its test.
 
-
-def _free_name(
-    learned: LearnedAction | LearnedLinks, there: Mapping[str, Variant], pages: Sequence[Page], source: Path
-) -> str:
-    """Return a variant's name after its site, with a number if that name belongs to another template.
-
-    A variant belongs to another template if it has such an action already, or if none of the pages has a sign of it.
+    Raises what `planned` raises, and `OwnFolderError`.
     """
-    first = re.sub(r"[^a-z0-9-]+", "-", f"learned-{learned.site}".lower()).strip("-")
-    names = (first if number == 1 else f"{first}-{number}" for number in count(1))
-    level = root_of(source.read_bytes()).named("level", learned.level)
-    return next(name for name in names if name not in there or _may_join(learned, level, there[name], pages))
+    return carried_out(planned(learned, pages, folders, variant), folders, who)
 
 
-def _may_join(
-    learned: LearnedAction | LearnedLinks, level: Span | None, variant: Variant, pages: Sequence[Page]
-) -> bool:
-    written = level.named("variant", variant.name) if level is not None else None
-    tag = "extract" if isinstance(learned, LearnedAction) else "navigate"
-    if written is None or written.named(tag, learned.action) is not None:
-        return False
-    return any(_is_shown(variant, page) for page in pages)
+def carried_out(plan: Plan, folders: Sequence[Path], who: str) -> Promoted:
+    """Write what was planned, all of it at once. Raises `OwnFolderError`."""
+    if plan.insertion is None:
+        return Promoted(plan.target.source, "", None, changed=False)
+    learned, own = plan.learned, own_folder(folders)
+    what = f"took over {learned.name}, learned on {learned.site} from {len(learned.pages)} pages, {plan.insertion.said}"
+    if own is None:
+        for part, data in plan.entry.parts().items():
+            target = folders[-1] / "applications" / part
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(data)
+    else:
+        own.save(plan.entry.name, plan.entry.xml, plan.entry.pages, who, what, expected=plan.target.base)
+    return Promoted(plan.target.file, plan.variant, plan.captured)
 
 
-def _is_shown(variant: Variant, page: Page) -> bool:
-    return any(Sight(page).meets(when) for when in variant.when)
+@dataclass(frozen=True, slots=True)
+class _Planning:
+    learned: Learned
+    pages: tuple[Page, ...]
+    folders: tuple[Path, ...]
+    known: KnowledgeBase
+    source: Path
+    file: Path
 
-
-def _strength(learned: LearnedSign) -> Strength:
-    """Return the strength of a sign: one that names the software suffices alone, of others two are needed."""
-    named = re.sub(r"[^a-z0-9]", "", learned.application.lower())
-    letters = re.sub(r"[^a-z0-9]", "", learned.expression.css.lower())
-    return Strength.STRONG if named in letters else Strength.HINT
-
-
-def _is_of_level(page: Page, learned: LearnedAction | LearnedLinks, knowledge_base: KnowledgeBase) -> bool:
-    """Return whether a page is recognised as one of the level; a new design may have changed the level's signs."""
-    application, level = taken_for(page, knowledge_base)
-    if application != learned.application:
+    def plan(self, variant: str) -> Plan:
+        """Return the first way that all pages prove. Raises `PromotionError` with the reasons against each."""
+        former = self.source.read_bytes()
+        there = OwnFolder(self.folders[-1]).entry(self.source.stem)
+        target = Target(self.source, self.file, former, there.digest if there is not None else "")
+        entry = there or Entry(self.source.stem, former)
+        place = self._place(former)
+        if not variant and self._is_read_already():
+            return Plan(self.learned, target, entry, Proof(len(self.pages)))
+        refused: list[str] = []
+        for way in ways(self.learned, place, variant):
+            try:
+                return self._proved(way, target, entry, tuple(refused))
+            except PromotionError as error:
+                refused.append(f"{way.said}: {error}")
+        lines = "".join(f"\n  {reason}" for reason in refused)
         raise PromotionError(
-            f"{page.url} shows no sign of {learned.application} any more; promote a sign of it that was learned, or "
-            "add a <pattern> to its file that fits the page, then promote again"
+            f"{self.learned.name} cannot become part of {self.file.name} in any way. Nothing was changed. It cannot "
+            f"become part of it{lines}\naah kb explain says by which lines a page is read; aah kb reject rejects what "
+            "was learned"
         )
-    return level == learned.level
+
+    def _place(self, former: bytes) -> Place:
+        read_by = tuple(self._read_by(page) for page in self.pages)
+        name = self.learned.application
+        others = tuple(page.page for page in all_pages(self.folders) if page.expected.application == name)
+        try:
+            return Place(EntryText(former), self.known.application(name), read_by, others)
+        except EditError as error:
+            raise PromotionError(f"{self.source}: {error}") from error
+
+    def _is_read_already(self) -> bool:
+        if not self.pages or isinstance(self.learned, LearnedSign):
+            return False
+        return not any(line for page in self.pages for line in misreadings(page, self.known, self.learned, fully=True))
+
+    def _read_by(self, page: Page) -> tuple[Page, str, str]:
+        application, level, variant = taken_for(page, self.known)
+        if application != self.learned.application and isinstance(self.learned, (LearnedAction, LearnedLinks)):
+            raise PromotionError(
+                f"{page.url} is not recognised as a page of {self.learned.application} any more, so nothing in its "
+                "file would be used on it. Accept a sign of the application that was learned (aah kb learned lists "
+                "them), or add a <pattern> to its file that fits the page; then try again"
+            )
+        return page, level, variant
+
+    def _proved(self, way: Insertion, target: Target, entry: Entry, refused: tuple[str, ...]) -> Plan:
+        """Return the plan for a way that all pages prove. Raises `PromotionError`."""
+        after = Entry(entry.name, way.into(EntryText(target.former)).data, entry.pages, entry.licence)
+        try:
+            with staged(after, self.folders) as stage:
+                saved = self._check(way, stage)
+                captured = self._captured(way, stage)
+                changed = stage.entry()
+        except LoadError as error:
+            raise PromotionError(f"the file would not be valid: {error}") from error
+        return Plan(self.learned, target, changed, Proof(len(self.pages), saved, refused), way, captured)
+
+    def _check(self, way: Insertion, stage: Staged) -> int:
+        """Return on how many saved pages a change was proved. Raises `PromotionError`."""
+        wrong = [
+            line for page in self.pages for line in misreadings(page, stage.knowledge_base, self.learned, way.variant)
+        ]
+        if wrong:
+            raise PromotionError(_first(wrong))
+        renewed = self._test(way, stage)
+        saved = [page for page in stage.pages() if page.name != renewed]
+        lost = list(lost_pages(stage.knowledge_base, self.known, self.learned, saved))
+        if lost:
+            raise PromotionError(_first(lost))
+        return len(saved)
+
+    def _test(self, way: Insertion, stage: Staged) -> str:
+        """Return the name of the saved page that is to be its test, new or of the same URL; empty if there is none."""
+        tested = self._tested(stage)
+        if tested is None:
+            return ""
+        start = f"{self.learned.level or 'detected'}-{way.template}"
+        there: dict[str, SavedPage] = {page.name: page for page in stage.pages()}
+        number, name = 1, f"{stage.name}/{start}"
+        while name in there and there[name].expected.url != tested.url:
+            number += 1
+            name = f"{stage.name}/{start}-{number}"
+        return name
+
+    def _tested(self, stage: Staged) -> Page | None:
+        """Return the first page of the evidence that is of a level."""
+        return next((page for page in self.pages if taken_for(page, stage.knowledge_base)[1]), None)
+
+    def _captured(self, way: Insertion, stage: Staged) -> Captured | None:
+        """Save a page of the evidence beside the staged file; None if none is of a level."""
+        page = self._tested(stage)
+        if page is None:
+            return None
+        wish = Wish(self.learned.application, self._test(way, stage).partition("/")[2], replace=True)
+        try:
+            captured = capture(page, stage.knowledge_base, stage.folders, wish)
+        except CaptureError as error:
+            raise PromotionError(f"{page.url} cannot be saved as its test: {error}") from error
+        return replace(captured, saved=replace(captured.saved, file=stage.really(captured.saved.file)))
+
+
+def _pages(number: int, noun: str = "page") -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _first(reasons: Sequence[str]) -> str:
+    more = f" (and {len(reasons) - 1} more of this sort)" if len(reasons) > 1 else ""
+    return f"{reasons[0]}{more}"
 
 
 def _is_ours(folder: Path) -> bool:
@@ -189,69 +284,9 @@ def _is_ours(folder: Path) -> bool:
     return (folder.parent / "pyproject.toml").exists()
 
 
-def _replaced(learned: LearnedAction, application: Application) -> Extract | None:
-    level = next((each for each in application.levels if each.name == learned.level), None)
-    named = (action for action in level.actions if action.name == learned.action) if level is not None else ()
-    return next((action for action in named if isinstance(action, Extract)), None)
-
-
-def _replaced_parts(learned: Learned, application: Application) -> Iterator[tuple[str, tuple[str, ...]]]:
-    level = next((each for each in application.levels if each.name == learned.level), None)
-    match learned:
-        case LearnedAction():
-            replaced = _replaced(learned, application)
-            yield from _parts(replaced) if replaced is not None else ()
-        case LearnedLinks() if level is not None:
-            named = (each for each in level.actions if isinstance(each, Navigate) and each.name == learned.action)
-            sources = (source.selector for action in named for source in action.sources)
-            yield "links", _shown(sources)
-        case LearnedSign():
-            signs = level.when if level is not None else application.patterns
-            yield "sign", _shown(sign.selector for sign in signs if sign.selector is not None)
-
-
-def _learned_parts(learned: Learned) -> Iterator[tuple[str, tuple[str, ...]]]:
-    match learned:
-        case LearnedAction():
-            yield from _parts(learned.wrapper.action)
-        case LearnedLinks():
-            documented = " (documented URLs)" if learned.documented else ""
-            yield "links", tuple(f"{each}{documented}" for each in _shown((learned.expression.selector,)))
-        case LearnedSign():
-            yield "sign", _shown((learned.expression.selector,))
-
-
-def _parts(action: Extract) -> Iterator[tuple[str, tuple[str, ...]]]:
-    yield "item", _shown(action.items)
-    if action.identity is not None:
-        yield "identity", _shown(action.identity.selectors)
-    if action.parent is not None:
-        yield "parent", _shown(action.parent.selectors)
-    fields: dict[str, tuple[str, ...]] = {}
-    for field in action.fields:
-        fields[field.name] = (*fields.get(field.name, ()), *_shown(field.selectors))
-    yield from fields.items()
-
-
-def _shown(selectors: Iterable[Selector]) -> tuple[str, ...]:
-    return tuple(f"{each.css or each.source}{f' @{each.attribute}' if each.attribute else ''}" for each in selectors)
-
-
 def _file_of(application: str, folders: Sequence[Path]) -> Path:
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
     for file in chosen_files(folders).applications:
-        if etree.parse(file).getroot().get("name") == application:
+        if (etree.parse(file, parser).getroot().get("name") or "").strip() == application:
             return file
     raise PromotionError(f"no file of {', '.join(map(str, folders))} describes {application}")
-
-
-def _trial(text: bytes, source: Path, folders: Sequence[Path]) -> KnowledgeBase:
-    """Load the knowledge base as it would be."""
-    with tempfile.TemporaryDirectory(prefix="aah-") as temporary:
-        trial = Path(temporary) / "kb"
-        (trial / "applications").mkdir(parents=True)
-        shutil.copytree(SHIPPED / "kinds", trial / "kinds")
-        (trial / "applications" / source.name).write_bytes(text)
-        try:
-            return load(*folders, trial)
-        except LoadError as error:
-            raise PromotionError(f"the file would not be valid with this:\n{error}") from error

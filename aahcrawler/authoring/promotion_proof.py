@@ -1,12 +1,11 @@
 """Puts a changed knowledge base to the proof before it is written: on the pages of the evidence and on saved ones."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Sequence
 
 from aahcrawler import urls
-from aahcrawler.adaptation.store.learned import LearnedAction, LearnedLinks, LearnedSign
-from aahcrawler.authoring.insertion import Insertion, PromotionError
-from aahcrawler.authoring.trial import Trial, all_pages
+from aahcrawler.adaptation.store.learned import Learned, LearnedAction, LearnedLinks, LearnedSign
+from aahcrawler.authoring.saved_pages import SavedPage, as_text
+from aahcrawler.authoring.trial import Trial
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.helper.extraction.outcome import Runner
 from aahcrawler.page import Page
@@ -16,91 +15,100 @@ from knowledge_base.url_rules import ParsedUrl
 
 READ = ("title", "author", "date", "body")
 MOST_TOLD = 3
+_SHOWN = 60
 
 
-def taken_for(page: Page, knowledge_base: KnowledgeBase) -> tuple[str, str]:
-    """Return the recognised application and level of a page, empty if there is none."""
+def taken_for(page: Page, knowledge_base: KnowledgeBase) -> tuple[str, str, str]:
+    """Return the application, level and variant that a page is recognised as, empty where there is none."""
     match = ApplicationAwareHelper(knowledge_base).assist(page).match
-    level = match.level.name if match is not None and match.level is not None else ""
-    return (match.application.name if match is not None else "", level)
+    if match is None:
+        return "", "", ""
+    return match.application.name, match.level.name if match.level is not None else "", match.variant
 
 
-def prove(
-    after: KnowledgeBase, before: KnowledgeBase, insertion: Insertion, pages: Sequence[Page], folders: Sequence[Path]
-) -> None:
-    """Read all pages of the evidence with a knowledge base as it would be, and the saved pages of the application.
+def misreadings(
+    page: Page, knowledge_base: KnowledgeBase, learned: Learned, variant: str | None = None, *, fully: bool = False
+) -> Iterator[str]:
+    """Say, a line each, how a page of the evidence is read otherwise than the learned item reads it.
 
-    Raises `PromotionError` if a page of the evidence is read differently from the learned action, or a saved one
-    differently from its expectation although it is not so ``before``. The test of the very variant that gets an
-    additional action does not count: it is saved again.
+    With ``variant``, that must read it. Of learned links one must be followed, with ``fully`` all of them.
     """
-    for page in pages:
-        for wrong in _wrong(page, after, insertion):
-            raise PromotionError(f"{wrong}; aah kb explain says why. Nothing was changed")
-    own = [
-        saved
-        for saved in all_pages(folders)
-        if saved.expected.application == insertion.learned.application and saved.file.stem != insertion.test
-    ]
-    trial, earlier = Trial(after), Trial(before)
-    for saved in own:
-        told = trial.misreadings(saved)
-        if told and not earlier.misreadings(saved):
-            raise PromotionError(
-                f"with this the saved page {saved.name} would be read otherwise than expected ({told[0]}); its signs "
-                "fit pages of another template as well. Nothing was changed"
-            )
-
-
-def _wrong(page: Page, after: KnowledgeBase, insertion: Insertion) -> Iterator[str]:
-    """Yield the errors in reading a page of the evidence."""
-    learned = insertion.learned
-    application = after.application(learned.application)
-    found = ApplicationAwareHelper(after).assist(page)
+    application = knowledge_base.application(learned.application)
+    found = ApplicationAwareHelper(knowledge_base).assist(page)
     match = found.match
     if match is None or match.application.name != learned.application:
-        yield f"with this {page.url} is not recognised as a page of {learned.application}: one hint is not enough"
-        return
-    if learned.level and (match.level is None or match.level.name != learned.level):
-        shown = match.level.name if match.level is not None else "none"
-        yield f"with this {page.url} is recognised as a page of level {shown}, not {learned.level}"
-        return
-    if insertion.variant and match.variant != insertion.variant:
-        shown = f"the variant {match.variant}" if match.variant else "the level itself"
         yield (
-            f"{page.url} is read by {shown} and not by this one; write the action there by hand, or choose that name "
-            "with --as"
+            f"{page.url} would not be recognised as a page of {learned.application}: one hint is not enough. Accept a "
+            "second sign that was learned, or mark one in the file as strong"
         )
         return
-    match learned:
-        case LearnedAction():
-            yield from _misread(page, application, learned, found)
-        case LearnedLinks():
-            yield from _unfollowed(page, application, learned, found)
-        case LearnedSign():
-            return
+    level = match.level.name if match.level is not None else ""
+    if learned.level and level != learned.level:
+        yield f"{page.url} would be taken for {f'level {level}' if level else 'no level'}, not for {learned.level}"
+    elif variant is not None and match.variant != variant:
+        by = f"the variant {match.variant}" if match.variant else "the level itself"
+        yield f"{page.url} would still be read by {by}, whose signs it shows as well"
+    elif isinstance(learned, LearnedAction):
+        yield from _misread(page, application, learned, found)
+    elif isinstance(learned, LearnedLinks):
+        yield from _unfollowed(page, application, learned, found, fully=fully)
+
+
+def lost_pages(
+    after: KnowledgeBase, before: KnowledgeBase, learned: Learned, saved: Iterable[SavedPage]
+) -> Iterator[str]:
+    """Say, a line each, which saved pages would be read otherwise than expected that are not so ``before``.
+
+    A sign of the application is tried on the pages of all others, too.
+    """
+    trial, earlier = Trial(after), Trial(before)
+    everywhere = isinstance(learned, LearnedSign) and not learned.level
+    for page in saved:
+        if page.expected.application != learned.application and not everywhere:
+            continue
+        told = trial.misreadings(page)
+        if told and not earlier.misreadings(page):
+            yield (f"the saved page {page.name}, of another template, would be read otherwise than expected: {told[0]}")
 
 
 def _misread(page: Page, application: Application, learned: LearnedAction, found: Assistance) -> Iterator[str]:
     """Say which objects would not be read as the learned action reads them."""
-    extracted = Runner.of(page, application, application.level(learned.level)).run(learned.wrapper.action).extracted
-    if not extracted:
+    wanted = objects_of(page, application, learned)
+    if not wanted:
         types = dict.fromkeys(
             (learned.wrapper.action.first_type or learned.wrapper.action.type, learned.wrapper.action.type)
         )
-        yield f"with this nothing of type {' or '.join(types)} is found on {page.url}"
-    there = {each.iri: _told(each) for each in found.objects}
-    for each in extracted[:MOST_TOLD]:
-        if there.get(each.object.iri) != _told(each.object):
-            yield f"with this {each.object.iri} is not read as the crawl did"
+        yield f"what was learned finds nothing of type {' or '.join(types)} on {page.url}"
+    there = {each.iri: each for each in found.objects}
+    differing = (line for each in wanted for line in _differing(each, there.get(each.iri)))
+    yield from (line for line, _ in zip(differing, range(MOST_TOLD), strict=False))
 
 
-def _told(web_object: WebObject) -> Mapping[str, object]:
-    return {name: web_object.first(name) for name in READ}
+def objects_of(page: Page, application: Application, learned: LearnedAction) -> Sequence[WebObject]:
+    """Return what the learned action finds on a page."""
+    runner = Runner.of(page, application, application.level(learned.level))
+    return [each.object for each in runner.run(learned.wrapper.action).extracted]
 
 
-def _unfollowed(page: Page, application: Application, learned: LearnedLinks, found: Assistance) -> Iterator[str]:
-    """Return whether links that the learned action finds would not be followed."""
+def _differing(wanted: WebObject, found: WebObject | None) -> Iterator[str]:
+    if found is None:
+        yield f"{wanted.iri} would not be found"
+        return
+    for name in READ:
+        if wanted.first(name) != found.first(name):
+            shown = (_shown(as_text(each.first(name))) for each in (found, wanted))
+            yield "{}: {} would be {} and not {}, as the crawl read it".format(wanted.iri, name, *shown)
+
+
+def _shown(value: str | None) -> str:
+    line = " ".join((value or "").split())
+    return f'"{line[:_SHOWN]}{"..." if len(line) > _SHOWN else ""}"' if line else "nothing"
+
+
+def _unfollowed(
+    page: Page, application: Application, learned: LearnedLinks, found: Assistance, *, fully: bool
+) -> Iterator[str]:
+    """Say if links that the learned action finds would not be followed."""
     followed = {link.url for link in found.document.outlinks}
     (source,) = learned.navigate().sources
     hrefs = (element.get("href") for element in source.selector.elements(page.tree))
@@ -114,5 +122,5 @@ def _unfollowed(page: Page, application: Application, learned: LearnedLinks, fou
         and address.url != here
         and (not source.documented or application.level_of(address) is application.level(learned.to))
     }
-    if not wanted or not wanted & followed:
-        yield f"with this no link to level {learned.to} is followed from {page.url}"
+    if not wanted or not wanted & followed or (fully and not wanted <= followed):
+        yield f"no link to level {learned.to} would be followed from {page.url}"

@@ -38,8 +38,8 @@ class Trial:
     """Tries pages one by one; the results of a page are forgotten before the next."""
 
     def __init__(self, knowledge_base: KnowledgeBase) -> None:
-        self._knowledge_base = knowledge_base
-        self._helper = ApplicationAwareHelper(knowledge_base, Sites(most_hosts=0))
+        self._knowledge_base = knowledge_base.confirmed
+        self._helper = ApplicationAwareHelper(self._knowledge_base, Sites(most_hosts=0))
 
     def outcome(self, saved: SavedPage) -> Outcome:
         """Try a page against its own application and against the levels of every other."""

@@ -31,7 +31,8 @@ local locale locales lang langs language languages i18n l10n rtl ltr en de fr es
 desktop mobile tablet phone responsive wide narrow small large big mini full lite light dark day night color colors
 colour colours white black red green blue grey gray modern classic simple clean new old current latest legacy next prev
 v version versions ver rev hash test tests testing dev development prod production debug demo sample example examples
-favicon favicons apple touch precomposed startup splash tile tiles browserconfig manifest webmanifest site mask pinned
+config configs configuration settings schema pjax pygments noscript tagcloud blogroll favicon favicons
+apple touch precomposed startup splash tile tiles browserconfig manifest webmanifest site mask pinned
 shortcut
 logo logos banner banners background backgrounds bg sprite sprites avatar avatars thumb thumbs thumbnail thumbnails
 opensearch search feed feeds rss atom xml json xsl api rest ajax xhr service worker sw workbox runtime chunk chunks

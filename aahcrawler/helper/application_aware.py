@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Self
 
 from aahcrawler.helper.adaptation_protocol import Adapter
 from aahcrawler.helper.application import draft_reading
@@ -59,7 +60,16 @@ class ApplicationAwareHelper:
         self._values = values if values is not None else no_values()
         self._adapter = adapter
         self._completion = Completion()
+        self._compares_drafts = False
         self._recogniser = Recogniser(knowledge_base, self._sites, self._watchdog)
+
+    def comparing_drafts(self) -> Self:
+        """Have pages of drafts read generically as well, so that the better reading counts; return the helper.
+
+        Crawls want that. Authors want to see what a file says by itself.
+        """
+        self._compares_drafts = True
+        return self
 
     def application(self, name: str) -> Application | None:
         """Return an application of the knowledge base by its name, None if there is none."""
@@ -144,15 +154,15 @@ class ApplicationAwareHelper:
         if page.is_json and recognised.place is None:
             return replace(generic_reading.read_other(page, links), failed_actions=recognised.failures)
         if application is not None:
-            adaptation = Adaptation(self._adapter, former) if self._adapter is not None and page.is_html else None
+            adaptation = self._adaptation(page, application, former)
             attempts = Attempts(page, application.name, self._watchdog, list(recognised.failures))
             completion = self._completion if page.is_html else None
             reading = ApplicationReading(page, links, application, recognised.place, attempts, adaptation, completion)
             found = reading.assistance()
             if not self._may_hold_content(page, application):
                 return found
-            if application.draft:
-                return draft_reading.better(found, self._generic(page))
+            if application.draft and self._compares_drafts:
+                return draft_reading.better(page, found, self._generic(page))
             if reading.place is not None and not reading.is_empty_list:
                 return found
             if reading.place is not None:
@@ -162,6 +172,14 @@ class ApplicationAwareHelper:
                 return _with_content(found, generic, self._entered(application, generic))
         found = self._generic(page)
         return replace(found, failed_actions=(*found.failed_actions, *_failures(page, shown)))
+
+    def _adaptation(self, page: Page, application: Application, former: Metadata | None) -> Adaptation | None:
+        """Return how actions of an application that fail on a page are replaced.
+
+        Those of a draft are not: that they fail says little of the page, which is read generically as well.
+        """
+        is_adapted = self._adapter is not None and page.is_html and not application.draft
+        return Adaptation(self._adapter, former) if self._adapter is not None and is_adapted else None
 
     def _may_hold_content(self, page: Page, application: Application) -> bool:
         """Return whether a page of no known level is worth reading: a URL that the application avoids is not."""
@@ -189,12 +207,12 @@ class ApplicationAwareHelper:
         return sitemap_reading.read(page, self._sites)
 
     def _adapted(self, shown: Recognised, page: Page, former: Metadata | None) -> Recognised:
-        """Return the assumed application and level of a page that shows no sign of them."""
+        """Return the assumed application and level of a page that shows no sign of them; of a draft none is assumed."""
         if self._adapter is None or not page.is_html or shown.rivals:
             return shown
         recognised = shown if shown.application is not None else self._kept(self._adapter, shown, page, former)
         application = recognised.application
-        if application is None:
+        if application is None or application.draft:
             return shown
         place = recognised.place
         taken = self._adapter.level(page, application, place.level if place is not None else None, former)

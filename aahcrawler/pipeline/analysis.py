@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Final
 
 from aahcrawler import urls
 from aahcrawler.frontier.protocol import Lease
@@ -17,6 +18,8 @@ from aahcrawler.webobject import Container
 from online_analysis.aggregation import Scores
 from online_analysis.batching import Contribution
 from online_analysis.document import Document
+
+_HARMLESS: Final = (Failure.NOT_SENT, Failure.READS_LESS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +110,11 @@ def needs_requisites(metadata: Metadata) -> bool:
 
 
 def is_doubtful(metadata: Metadata) -> bool:
-    """Say whether objects may have been on a page that were not found; a form that was not sent hides none."""
-    return any(f": {Failure.NOT_SENT}" not in failure for failure in metadata.failures)
+    """Say whether objects may have been on a page that were not found.
+
+    A form that was not sent hides none, nor does a draft that reads less than what counts in its place.
+    """
+    return any(not any(f": {each}" in failure for each in _HARMLESS) for failure in metadata.failures)
 
 
 def changes(before: Metadata, now: Metadata, *, complete: bool) -> Changes:

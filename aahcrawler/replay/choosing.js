@@ -74,7 +74,9 @@
   };
 
   const describe = (element) => {
-    const text = (textOf(element) || "").slice(0, 400).replace(/\s+/g, " ").trim().slice(0, 80);
+    const first = firstOf(element);
+    const label = first && read(first, `${attribute}-label`) !== null ? (textOf(first) || "").length : 0;
+    const text = (textOf(element) || "").slice(label, label + 400).replace(/\s+/g, " ").trim().slice(0, 80);
     const named = read(element, "class") || read(element, "id") || "";
     return `<${nameOf(element)}>${named ? ` ${named.slice(0, 60)}` : ""}${text ? `: ${text}` : ""}`;
   };

@@ -6,6 +6,8 @@ from lxml.etree import _Element as Element
 
 ATTRIBUTE: Final = "data-aah-n"
 """The attribute of a marked page that holds the number of an element."""
+LABEL: Final = f"{ATTRIBUTE}-label"
+"""The attribute of labels, which are no elements of the page."""
 _OWN: Final = "data-aah"
 
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from lxml.etree import _Element as Element
 
+from aahcrawler.replay.element_numbers import LABEL
 from aahcrawler.replay.outlines import new_label
 from aahcrawler.replay.shown_text import shown
 
@@ -100,6 +101,7 @@ def _outline(element: Element, marks: Sequence[Mark]) -> None:
     element.set("style", f"{style};{own}" if style else own)
     labels = new_label(element)
     labels.set("style", _LABELS)
+    labels.set(LABEL, "")
     if marks[0].kind is MarkKind.CHOSEN:
         labels.set("id", CHOSEN_ID)
     for mark in marks:

@@ -6,7 +6,7 @@ from html import escape
 
 from aahcrawler.adaptation.store.overlay import Evidence
 
-_FAILURES: Mapping[str, str] = {
+FAILURE_WORDS: Mapping[str, str] = {
     "nothing-found": "found nothing, where each page of the level has something",
     "incomplete": "found objects without their texts",
     "stopped-working": "found none of its former results any more",
@@ -21,7 +21,8 @@ _FAILURES: Mapping[str, str] = {
     "reads-less": "the draft read less of the page than reading without it, which counts",
     "not-sent": "the form would change something, or lacks a value",
 }
-_METHODS: Mapping[str, str] = {
+_LESS = "reads-less"
+METHOD_WORDS: Mapping[str, str] = {
     "memory": "by the content of pages in a former crawl",
     "relaxed": "by relaxed expressions",
     "induced": "by the structure that the pages repeat",
@@ -50,13 +51,22 @@ def failures(failed: Mapping[str, int], mended: Mapping[str, int], spared: Mappi
     )
     columns = "<td>pages</td><td>found all the same</td><td>repair or learning not tried</td>"
     head = f"<tr><th>action</th><th>failure</th>{columns}</tr>"
+    drafts = "".join(_draft(place, count) for place, count in failed.items() if place.endswith(f": {_LESS}"))
     absent = "" if sum(mended.values()) == sum(failed.values()) else _ABSENT
-    return f"<table>{head}{rows}</table>{absent}{_SPARED if spared else ''}"
+    return f"<table>{head}{rows}</table>{drafts}{absent}{_SPARED if spared else ''}"
+
+
+def _draft(place: str, count: int) -> str:
+    """Say of which pages a draft read less than is read without it, and what to do about it."""
+    application, level, _ = place.rpartition(": ")[0].rsplit("/", 2)
+    pages = "a page" if count == 1 else f"{count:,} pages"
+    told = f"The draft {application} read less than no file would on {pages} of level {level}."
+    return f"<p>{escape(told)} Look at its guesses with <code>aah kb explain</code>.</p>"
 
 
 def _failure(place: str, count: int, mended: int, spared: int) -> str:
     where, _, reason = place.rpartition(": ")
-    words = _FAILURES.get(reason, reason)
+    words = FAILURE_WORDS.get(reason, reason)
     found = f"{mended:,}" if mended else "nothing"
     failed = f"<th>{escape(where)}</th><th>{escape(words)} ({escape(reason)})</th>"
     return f"<tr>{failed}<td>{count:,}</td><td>{found}</td><td>{spared:,}</td></tr>"
@@ -78,7 +88,7 @@ def learned(known: Sequence[Evidence], used: Mapping[str, int], begun: str) -> s
 def _learned(each: Evidence, begun: str) -> str:
     place = "/".join(filter(None, (each.application, each.level, each.action)))
     when = "" if _is_since(each.date, begun) else ", in a former crawl"
-    method = _METHODS.get(each.method, each.method)
+    method = METHOD_WORDS.get(each.method, each.method)
     first, rest = each.pages[0] if each.pages else "", len(each.pages) - 1
     pages = f"{escape(first)}{f' and {rest} more' if rest > 0 else ''}"
     return (

@@ -45,4 +45,4 @@ class Folders:
 def first_draft(subject: Subject, folders: Folders) -> bytes:
     """Return the draft of a subject's file from the pages that a person would give. Raises ``DraftError``."""
     known = Known(load(folders.base), [Sight(saved.page) for saved in saved_pages(pages_folder(folders.base))])
-    return draft(Wanted(NAME, subject.kind, str(SCHEMA)), subject.given(), known)
+    return draft(Wanted(NAME, subject.kind, str(SCHEMA)), subject.given(), known).file

@@ -12,7 +12,9 @@ from typer.testing import CliRunner
 
 from aahcrawler.adaptation.store.learned import LearnedAction, LearnedLinks, LearnedSign
 from aahcrawler.adaptation.store.overlay import Overlay
-from aahcrawler.authoring.promotion import PromotionError, chosen, compared, promote
+from aahcrawler.authoring.insertion import PromotionError
+from aahcrawler.authoring.promotion import promote
+from aahcrawler.authoring.promotion_words import compared
 from aahcrawler.cli import app
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.layout import LEARNED
@@ -189,7 +191,7 @@ def test_what_another_knowledge_base_knows_is_left_alone(crawl: Path) -> None:
 
 def test_a_promoted_action_is_a_variant_that_reads_the_page(base: Path) -> None:
     action = replace(learned(), level=topic_level())
-    promoted = promote(action, (REDESIGNED,), (SHIPPED, base))
+    promoted = promote(action, (REDESIGNED,), (SHIPPED, base), "dark")
     assert promoted.file == base / "applications" / "phpbb.xml"
     assert promoted.captured is not None
     assert promoted.captured.misfits == ()
@@ -225,10 +227,10 @@ def test_names_that_are_there_already_or_unknown_are_refused(base: Path) -> None
 
 
 @pytest.mark.slow
-def test_actions_of_one_level_learned_on_one_site_go_into_one_variant(base: Path) -> None:
+def test_actions_of_one_level_and_template_go_into_one_variant(base: Path) -> None:
     posts = replace(learned(), level=topic_level())
     notes = replace(posts, action="notes", name="learned-notes-1", wrapper=NOTES)
-    first = promote(posts, (REDESIGNED,), (SHIPPED, base))
+    first = promote(posts, (REDESIGNED,), (SHIPPED, base), "dark")
     second = promote(notes, (REDESIGNED,), (SHIPPED, base))
     assert (second.file, second.variant) == (first.file, first.variant)
     (variant,) = (
@@ -246,21 +248,12 @@ def test_a_file_without_line_breaks_is_changed_in_the_right_place(base: Path) ->
     parser = etree.XMLParser(remove_blank_text=True)
     own = base / "applications" / "phpbb.xml"
     own.write_bytes(etree.tostring(etree.fromstring(shipped, parser), encoding="utf-8"))
-    promoted = promote(replace(learned(), level=topic_level()), (REDESIGNED,), (SHIPPED, base))
+    promoted = promote(replace(learned(), level=topic_level()), (REDESIGNED,), (SHIPPED, base), "dark")
     found = etree.parse(own).find(f".//variant[@name='{promoted.variant}']")
     assert found is not None
     holder = found.getparent()
     assert holder is not None
     assert holder.get("name") == topic_level()
-
-
-def test_one_of_several_has_to_be_named() -> None:
-    both = (learned(), learned("other.test"))
-    assert chosen(both, "learned-posts-1", "", "other.test").site == "other.test"
-    with pytest.raises(PromotionError, match=r"--site other\.test"):
-        chosen(both, "learned-posts-1", "", "")
-    with pytest.raises(PromotionError, match="learned-posts-1"):
-        chosen(both, "something", "", "")
 
 
 def test_what_differs_stands_side_by_side() -> None:
@@ -299,7 +292,7 @@ def test_a_field_that_the_learned_action_has_not_is_not_taken_from_the_level(bas
     level = BASE.application("phpBB").level(topic_level())
     (posts,) = (each for each in level.actions if isinstance(each, Extract) and each.name == "posts")
     assert {"title", "date"} <= {field.name for field in posts.fields}
-    promoted = promote(without(replace(learned(), level=level.name), "date"), (REDESIGNED,), (SHIPPED, base))
+    promoted = promote(without(replace(learned(), level=level.name), "date"), (REDESIGNED,), (SHIPPED, base), "dark")
     found = etree.parse(promoted.file).find(f".//variant[@name='{promoted.variant}']/extract")
     assert found is not None
     assert {"title", "date"} <= set(str(found.get("drop")).split())
@@ -311,12 +304,12 @@ def test_a_field_that_the_learned_action_has_not_is_not_taken_from_the_level(bas
 @pytest.mark.slow
 def test_another_template_of_a_site_gets_a_variant_of_its_own(base: Path) -> None:
     posts = replace(learned(), level=topic_level())
-    first = promote(posts, (REDESIGNED,), (SHIPPED, base))
+    first = promote(posts, (REDESIGNED,), (SHIPPED, base), "dark")
     again = replace(REDESIGNED, body=REDESIGNED.body.replace(b"utterance", b"statement"))
     items = (compile_selector(css="article.statement"),)
     other = replace(posts, name="learned-posts-2", wrapper=Wrapper(replace(posts.wrapper.action, items=items)))
-    second = promote(other, (again,), (SHIPPED, base))
-    assert (first.variant, second.variant) == ("learned-forum-test", "learned-forum-test-2")
+    second = promote(other, (again,), (SHIPPED, base), "light")
+    assert (first.variant, second.variant) == ("dark", "light")
     helper = ApplicationAwareHelper(load(SHIPPED, base))
     for page, promoted in ((REDESIGNED, first), (again, second)):
         found = helper.assist(page)
@@ -413,7 +406,7 @@ LINKS = LearnedLinks(
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("written", "documented", "variant"),
-    [(Expression(css="b.subject a"), False, "learned-forum-test"), (Expression(css="a[href]"), True, "")],
+    [(Expression(css="b.subject a"), False, "dark"), (Expression(css="a[href]"), True, "")],
 )
 def test_learned_navigation_becomes_a_variant_or_what_runs_where_that_of_the_level_finds_nothing(
     base: Path, written: Expression, documented: bool, variant: str
@@ -421,7 +414,7 @@ def test_learned_navigation_becomes_a_variant_or_what_runs_where_that_of_the_lev
     levels = BASE.application("phpBB").level("forum")
     action = next(each.name for each in levels.actions if isinstance(each, Navigate) and each.to == topic_level())
     links = replace(LINKS, action=action, to=topic_level(), expression=written, documented=documented)
-    promoted = promote(links, (BOARD,), (SHIPPED, base))
+    promoted = promote(links, (BOARD,), (SHIPPED, base), variant)
     assert promoted.variant == variant
     found = ApplicationAwareHelper(load(SHIPPED, base)).assist(BOARD)
     followed = [link.url for link in found.document.outlinks]

@@ -50,3 +50,11 @@ def test_a_report_says_where_repair_or_learning_was_not_tried() -> None:
     assert "<td>40</td><td>38</td><td>31</td>" in told
     assert "tried on ever fewer pages" in told
     assert "tried on ever fewer pages" not in failures({place: 40}, {place: 38}, {})
+
+
+def test_a_draft_that_reads_less_is_told_with_its_level() -> None:
+    where = "A/B/thread/read: reads-less"
+    told = failures({where: 3}, {where: 3}, {})
+    assert "The draft A/B read less than no file would on 3 pages of level thread." in told
+    assert "on a page of level" in failures({where: 1}, {where: 1}, {})
+    assert "The draft" not in failures({"B/thread/posts: nothing-found": 1}, {}, {})

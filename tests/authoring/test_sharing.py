@@ -94,7 +94,7 @@ def test_an_entry_is_packed_and_taken_in_elsewhere(tmp_path: Path, others: Path)
     assert own.history("tinyforum")[-1].what == "licence: CC0-1.0"
     proposal = proposed(data, others, tmp_path / "bo")
     assert proposal.wrong == ()
-    assert any("proved on 3 saved pages" in line for line in proposal.said)
+    assert any("3 saved pages" in line for line in proposal.said)
     change = take(proposal, tmp_path / "bo", "Bo")
     assert "packed by Ada" in change.what
     assert OwnFolder(tmp_path / "bo").entry("tinyforum") == own.entry("tinyforum")

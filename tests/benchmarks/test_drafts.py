@@ -2,11 +2,15 @@
 
 import json
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 
+from aahcrawler.authoring.editing.edits import Edit, SetAttribute
 from aahcrawler.page import Headers, Page
 from benchmarks.drafts.__main__ import Case, Measuring, Place, Rows, measure
 from benchmarks.drafts.claims import Strangers
+from benchmarks.drafts.drafted import NAME
+from benchmarks.drafts.mending import MOST_CORRECTIONS, Truth, mended
 from benchmarks.drafts.recorded_subject import RecordedSubject
 from benchmarks.drafts.subject import links_of, spread, typical
 from benchmarks.recorded import RecordedSite
@@ -71,6 +75,64 @@ def test_rows_that_did_not_fail_are_not_measured_again(tmp_path: Path) -> None:
     assert [row["case"] for row in written] == list(Case)
     assert written[0]["recall"] == 1.0
     assert "nothing for" in written[1]["failure"]
+
+
+@dataclass(frozen=True)
+class Alternative:
+    said: str
+    edits: tuple[Edit, ...]
+
+
+@dataclass(frozen=True)
+class Doubt:
+    place: str
+    alternatives: tuple[Alternative, ...] = ()
+
+
+SIGN = "detect/pattern[1]"
+BODY = "level[topic]/extract[posts]/field[body]/select"
+AUTHOR = "level[topic]/extract[posts]/field[author]/select[1]"
+
+
+def drafted() -> bytes:
+    """Return a file whose bodies are wrong."""
+    text = tinysite.APPLICATION.replace('name="TinyForum"', f'name="{NAME}" draft="yes"')
+    return text.replace('<select css=".text"/>', '<select css=".head"/>').encode()
+
+
+def doubt(place: str, *selectors: str) -> Doubt:
+    return Doubt(
+        place, tuple(Alternative(css, (SetAttribute(place=place, attribute="css", value=css),)) for css in selectors)
+    )
+
+
+def test_what_the_truth_confirms_is_corrected_and_right_guesses_cost_nothing(tmp_path: Path) -> None:
+    pages = RecordedSubject(tinysite.record(tmp_path)).known_pages()
+    truth = Truth(pages, lambda _: 0)
+    doubts = (doubt(AUTHOR, ".text", "time"), Doubt(AUTHOR), doubt(BODY, "time", ".text", ".writer"))
+
+    found = mended(drafted(), doubts, truth)
+
+    assert found.corrections == (f"{BODY}: .text",)
+    assert b'<select css=".text"/>' in found.file
+    assert b'<select css=".writer"/>' in found.file
+    assert truth.worth(found.file) > truth.worth(drafted())
+
+
+def test_a_sign_that_others_share_is_corrected(tmp_path: Path) -> None:
+    pages = RecordedSubject(tinysite.record(tmp_path)).known_pages()
+    truth = Truth(pages, lambda application: sum("Tiny" not in sign.value for sign in application.patterns[:1]))
+    shared = drafted().replace(b'generator="TinyForum"', b'generator="Web"', 1)
+    better = Alternative("its name", (SetAttribute(place=SIGN, attribute="generator", value="TinyForum"),))
+    assert mended(shared, (Doubt(SIGN, (better,)),), truth).corrections == (f"{SIGN}: its name",)
+
+
+def test_somebody_makes_a_few_corrections_and_no_edit_that_fails(tmp_path: Path) -> None:
+    truth = Truth(RecordedSubject(tinysite.record(tmp_path)).known_pages(), lambda _: 0)
+    gone = Doubt(BODY, (Alternative("gone", (SetAttribute(place="level[none]", attribute="name", value="x"),)),))
+    assert mended(drafted(), (gone,), truth).corrections == ()
+    again = (doubt(BODY, ".text"), doubt(BODY, ".head")) * MOST_CORRECTIONS
+    assert len(mended(drafted(), again, truth).corrections) == 1
 
 
 def _place(site: RecordedSite) -> Place:

@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,6 +44,7 @@ class Redesigned:
     promoted: EndedRun
     listed: EndedRun
     tried: EndedRun
+    rejected: EndedRun
 
     @property
     def crawl(self) -> Path:
@@ -83,7 +85,13 @@ def redesigned(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Redesigned]
         promoted = aah("kb", "promote", folder / "crawl", "learned-posts-1", "--kb", both, knowledge_base="")
         tried = aah("kb", "test", "--kb", both, knowledge_base="")
         crawled(folder, "again", site, both, adaptation="0")
-        yield Redesigned(folder, own, promoted, listed, tried)
+        shutil.copytree(folder / "crawl", folder / "rejected")
+        reason = ("--because", "it takes adverts for posts", "--as-person", "Ada")
+        rejected = aah(
+            "kb", "reject", folder / "rejected", "learned-posts-1", *reason, "--kb", str(mine), knowledge_base=""
+        )
+        crawled(folder, "rejected", site, str(mine))
+        yield Redesigned(folder, own, promoted, listed, tried, rejected)
 
 
 def bodies(crawl: Path) -> set[str]:
@@ -148,3 +156,12 @@ def test_with_what_was_promoted_nothing_has_to_be_learned(redesigned: Redesigned
     assert found["learned"] == {}
     assert not (redesigned.folder / "again" / "learned").exists()
     assert bodies(redesigned.folder / "again") == {str(body) for number in THREADS for body in said(number)}
+
+
+def test_what_a_person_rejected_is_not_used_by_the_next_crawl_of_the_folder(redesigned: Redesigned) -> None:
+    assert redesigned.rejected.code == 0, redesigned.rejected
+    found = summary(redesigned.folder / "rejected")
+    assert found["crawl"] == 3
+    assert found["learned"] == {}
+    log = (redesigned.folder / "rejected" / "crawl.log").read_text("utf-8")
+    assert "what could be learned here was rejected" in log

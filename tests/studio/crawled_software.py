@@ -1,4 +1,4 @@
-"""Crawls of made-up software in the folder of a cockpit, by what ships and by the entries that the cockpit has saved."""
+"""Crawls of made-up software in the folder of a cockpit, by what ships and by the entries that it has saved."""
 
 import os
 from pathlib import Path

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from aahcrawler.authoring.editing.entry_text import EntryText
 from aahcrawler.studio.link_fates import Fate
 from aahcrawler.studio.part_matches import PageMatches, matches
 from knowledge_base.loader import load
 from knowledge_base.model import Application, KnowledgeBase
-from tests.studio.entry_places import FilePlaces
 from tests.studio.ropes import parsed
 
 ENTRY = b"""<?xml version="1.0"?>
@@ -57,7 +57,7 @@ def application(tmp_path_factory: pytest.TempPathFactory) -> Application:
 
 def read(application: Application, path: str, entry: bytes = ENTRY) -> PageMatches:
     """Return what the entry matches on a page of the site."""
-    return matches(application, FilePlaces(entry), parsed(path))
+    return matches(application, EntryText(entry), parsed(path))
 
 
 def test_parts_show_their_elements_and_values(application: Application) -> None:
@@ -121,12 +121,12 @@ def test_links_say_what_becomes_of_them_and_by_which_rule(application: Applicati
 
 
 def test_pages_of_no_application_and_rivals_are_told(application: Application) -> None:
-    other = matches(application, FilePlaces(ENTRY), parsed("/thread/1", "<p class=x>Nothing <a href='/a'>a</a></p>"))
+    other = matches(application, EntryText(ENTRY), parsed("/thread/1", "<p class=x>Nothing <a href='/a'>a</a></p>"))
     assert other.application == other.level == ""
     assert other.why == ("The page is not taken for RopeBoard: it shows no sign of it.",)
     assert [link.said for link in other.links] == ["followed, as all links of pages that nothing is known of"]
     twin = Application("Twin", "web-forum", application.patterns, application.levels)
-    both = matches(application, FilePlaces(ENTRY), parsed("/thread/1"), KnowledgeBase((application, twin)))
+    both = matches(application, EntryText(ENTRY), parsed("/thread/1"), KnowledgeBase((application, twin)))
     assert both.why == ("RopeBoard and Twin claim the page with equal strength, so that it counts for neither.",)
 
 

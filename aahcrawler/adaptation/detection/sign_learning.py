@@ -22,6 +22,7 @@ from aahcrawler.adaptation.detection.sign_relaxation import (
     relaxed_signs,
 )
 from aahcrawler.adaptation.store.backoff import Backoff
+from aahcrawler.adaptation.store.decisions import Rejected
 from aahcrawler.adaptation.store.learned import LearnedSign
 from aahcrawler.adaptation.store.lru import LruMapping
 from aahcrawler.helper.site_memory.sites import site_of
@@ -114,11 +115,18 @@ class _Watch:
 class SignLearning:
     """The learned signs of each site, and the evidence for sites where one is wanted.
 
-    ``told`` is called with each new sign. ``knowledge_base`` gives the signs for comparison on unknown sites.
+    ``told`` is called with each new sign that is not ``rejected``. ``knowledge_base`` gives the signs for comparison on
+    unknown sites.
     """
 
-    def __init__(self, knowledge_base: KnowledgeBase, told: Callable[[LearnedSign], None] | None = None) -> None:
+    def __init__(
+        self,
+        knowledge_base: KnowledgeBase,
+        told: Callable[[LearnedSign], None] | None = None,
+        rejected: Rejected | None = None,
+    ) -> None:
         self._told = told
+        self._rejected = rejected or Rejected()
         self._signs: LruMapping[tuple[str, str], list[Shown]] = LruMapping(MOST_SITES * 4)
         self._elsewhere: LruMapping[str, list[Shown]] = LruMapping(MOST_SITES)
         self._of_sites: LruMapping[str, list[str]] = LruMapping(MOST_SITES)
@@ -311,6 +319,8 @@ class SignLearning:
         return (plain, Method.INDUCED) if known.count >= least[0] and beside >= least[1] else None
 
     def _tell(self, sign: LearnedSign) -> None:
+        if self._rejected.covers(sign):
+            return
         self._put(Shown(sign, sign.expression.selector))
         if self._told is not None:
             self._told(sign)

@@ -87,6 +87,8 @@ class Case:
     learning: Backoff = field(default_factory=Backoff)
     corrections: Backoff = field(default_factory=Backoff)
     teaches_alone: bool = False
+    is_vetoed: bool = False
+    """Whether what the examples taught last had been rejected by people."""
     examples: list[Kept] = field(default_factory=list)
     _told: LruMapping[int, str] = field(default_factory=lambda: LruMapping(MOST_TOLD))
 

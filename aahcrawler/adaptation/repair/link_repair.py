@@ -11,6 +11,7 @@ from aahcrawler import induction
 from aahcrawler.adaptation.detection.failure_detection import Shape, TrackRecord
 from aahcrawler.adaptation.detection.level_fallback import is_telling
 from aahcrawler.adaptation.store.backoff import Backoff
+from aahcrawler.adaptation.store.decisions import Rejected
 from aahcrawler.adaptation.store.learned import LearnedLinks
 from aahcrawler.adaptation.store.lru import LruMapping
 from aahcrawler.helper.adaptation_protocol import Followed
@@ -111,11 +112,12 @@ _Name = tuple[str, str, str]
 class LinkRepair:
     """Repairs the navigation actions of all sites; a few numbers for each level of each.
 
-    ``told`` is called with each action that was learned.
+    ``told`` is called with each action that was learned; nothing that is ``rejected`` is.
     """
 
-    def __init__(self, told: Callable[[LearnedLinks], None] | None = None) -> None:
+    def __init__(self, told: Callable[[LearnedLinks], None] | None = None, rejected: Rejected | None = None) -> None:
         self._told = told
+        self._rejected = rejected or Rejected()
         self._targets: LruMapping[tuple[str, PageLevel, str], _Target] = LruMapping(MOST_LEVELS)
         self._adopted: LruMapping[_Name, list[tuple[LearnedLinks, LinkSource]]] = LruMapping(MOST_LEVELS)
         self._examples: OrderedDict[tuple[str, PageLevel, str], list[LabelledLinks]] = OrderedDict()
@@ -217,6 +219,8 @@ class LinkRepair:
             confidence=round((len(examples) + 1) / (len(examples) + 2), 4),
             date=max(example.fetched_at for example in examples),
         )
+        if self._rejected.covers(learned):
+            return
         self._examples.pop((site, leading.level, leading.target.name), None)
         target.ways = [(learned, learned.navigate().sources[0]), *target.ways][:MOST_WAYS]
         if self._told is not None:

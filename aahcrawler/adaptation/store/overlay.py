@@ -14,6 +14,7 @@ from typing import TypedDict
 from filelock import FileLock
 from lxml import etree
 
+from aahcrawler.adaptation.store.decisions import DECISIONS
 from aahcrawler.adaptation.store.learned import Learned, LearnedAction, LearnedLinks, LearnedSign
 from aahcrawler.segments import no_link
 from aahcrawler.wrapper_induction.examples import Method
@@ -121,9 +122,10 @@ class Overlay:
         )
 
     def stamp(self) -> tuple[tuple[str, int, int], ...]:
-        """Return something that differs once a file has changed."""
+        """Return something that differs once a file has changed, or a decision was made."""
         try:
-            statuses = [(path.name, path.stat()) for path in sorted(self._folder.glob("*.xml"))]
+            files = (*sorted(self._folder.glob("*.xml")), *self._folder.glob(DECISIONS))
+            statuses = [(path.name, path.stat()) for path in files]
         except OSError:
             return ()
         return tuple((name, status.st_mtime_ns, status.st_size) for name, status in statuses)

@@ -30,6 +30,7 @@ _SCRIPT = re.compile(r"[A-Za-z][A-Za-z_-]*\.(?:php\d?|aspx?|jsp|cgi|pl|do)|index
 _ENDING = re.compile(r"(?<=.)\.[A-Za-z][A-Za-z0-9]{1,4}")
 _CHOSEN = re.compile(r"\.?[A-Za-z][A-Za-z_-]*;?")
 _WORD = re.compile(r"[A-Za-z]{1,20}")
+_SPACE = re.compile(r"[A-Za-z]{3,20}:(?=[^\s_-])")
 _SORTED = re.compile(rf"([A-Za-z]{{3,12}})([{_SEPARATORS}]).+", re.DOTALL)
 
 _SORTS = """
@@ -229,18 +230,28 @@ def _sort(part: str, name: str) -> str:
     end = part[len(bare) :].lower()
     if bare.lower() in ROLES and not name:
         return f"={part}"
+    sort = _numbered(bare) or ("" if name else _named(bare))
+    return f"{sort}{end}" if sort else f"title{end}" if end or not _WORD.fullmatch(bare) else "word"
+
+
+def _numbered(bare: str) -> str:
+    """Return the sort of a part with a number that tells it apart; empty without one."""
     if _DIGITS.fullmatch(bare):
-        return f"number{end}"
+        return "number"
     if led := _LED.fullmatch(bare):
-        return f"led{led[1]}{end}"
+        return f"led{led[1]}"
     if (stem := _STEM.fullmatch(bare)) and SAFE.fullmatch(stem[1]):
-        return f"stem {stem[1]}#{f'{stem[2]}*' if stem[2] else ''}{end}"
-    sorted_ = _SORTED.fullmatch(bare)
-    if sorted_ and sorted_[1].lower() in ROLES and not name:
-        return f"stem {sorted_[1]}{sorted_[2]}*{end}"
-    if trailed := _TRAILED.fullmatch(bare):
-        return f"trailed{trailed[1]}{end}"
-    return f"title{end}" if end or not _WORD.fullmatch(bare) else "word"
+        return f"stem {stem[1]}#{f'{stem[2]}*' if stem[2] else ''}"
+    trailed = _TRAILED.fullmatch(bare)
+    return f"trailed{trailed[1]}" if trailed and not _named(bare) else ""
+
+
+def _named(bare: str) -> str:
+    """Return the sort of a part that begins with a word for a sort of pages, such as ``topic-``; empty without one."""
+    if space := _SPACE.match(bare):
+        return f"space {space[0]}*"
+    found = _SORTED.fullmatch(bare)
+    return f"stem {found[1]}{found[2]}*" if found and found[1].lower() in ROLES else ""
 
 
 def _merge_titles(by_sort: dict[str, list[_Parts]], *, is_last: bool) -> None:
@@ -284,8 +295,8 @@ def _glob(sort: str, parts: Sequence[str]) -> str:
     """Write what parts of one sort have in common."""
     if sort.startswith("="):
         return sort[1:] if SAFE.fullmatch(sort[1:]) else "*"
-    if sort.startswith("stem "):
-        return _safe(sort[5:])
+    if sort.startswith(("stem ", "space ")):
+        return _safe(sort.partition(" ")[2])
     if len(set(parts)) == 1 and sort.startswith("title") and SAFE.fullmatch(parts[0]) and len(parts) > 1:
         return parts[0]
     for start, write in _FORMS.items():

@@ -1,20 +1,29 @@
 """Decides which levels a draft has: those of the pages given, and those that the links of these pages lead to."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import cast
 
 from lxml.html import HtmlElement
 
+from aahcrawler.authoring.drafting.address_groups import AddressGroup, address_groups
+from aahcrawler.authoring.drafting.avoid_rules import reason_of
 from aahcrawler.authoring.drafting.url_generalisation import paging_of, shape_of
-from aahcrawler.authoring.drafting.url_shape import Shape
+from aahcrawler.authoring.drafting.url_shape import INDEX, Shape, literal
 from aahcrawler.page import Page, generic
 from aahcrawler.page.generic import PageLink
+from aahcrawler.page.zones import Zone, Zones
 from aahcrawler.urls import canonicalize, origin
-from knowledge_base.url_rules import Paging, ParsedUrl, Reason
+from knowledge_base.url_rules import Paging, ParsedUrl, Reason, first_page
+
+MOST_LISTS = 6
+MOST_ABSENT = 12
+"""Levels that are guessed from links."""
 
 _CRUMBS = re.compile(r"breadcrumb|crumbs|navlinks|\bpath\b|trail", re.IGNORECASE)
+_BESIDE = (Zone.MENU, Zone.DROPPED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +47,29 @@ class Terms:
         words = frozenset({Reason.HELP, Reason.PROFILE, Reason.MEMBER_LIST, Reason.CALENDAR, Reason.STATISTICS})
         return words if self.thing else frozenset()
 
+    @property
+    def lists(self) -> Mapping[str, str]:
+        """The words in URLs that lead to lists of such an application, each with the name of its level."""
+        return _LISTS_OF_THINGS if self.thing else _LISTS_OF_FORUMS
+
+
+def _named(**lists: str) -> Mapping[str, str]:
+    return {word: name for name, words in lists.items() for word in words.split()}
+
+
+_LISTS_OF_FORUMS = _named(
+    forum="forum forums board boards subforum subforums viewforum forumdisplay showforum f fid forum_id board_id",
+    category="category categories cat section sections c cid group groups",
+    tag="tag tags tagged label labels topic-tag",
+    latest="recent latest new-topics index list archive archives",
+)
+_LISTS_OF_THINGS = _named(
+    archive="archive archives page index list recent latest blog blogs all",
+    category="category categories cat section sections rubric topic topics set sets cat_id",
+    tag="tag tags tagged label labels keyword keywords term",
+    author="author authors people user users",
+    album="album albums gallery galleries playlist playlists channel channels artist artists collection collections",
+)
 
 TERMS = {
     "web-forum": Terms("thread", "forum", "reply", first="post", front="board"),
@@ -55,7 +87,11 @@ TERMS = {
 
 @dataclass(frozen=True)
 class LevelPlan:
-    """A level to write. ``pages`` are the given pages that show it; none if only its URL is known."""
+    """A level to write. ``pages`` are the given pages that show it; none if only its URL is known.
+
+    ``urls`` are the URLs that the given pages link to, or are, that its shape was made from. ``borrowed`` are pagings
+    of other levels, which pages of this one may have as well.
+    """
 
     name: str
     terminal: bool
@@ -64,6 +100,20 @@ class LevelPlan:
     paging: tuple[Paging, ...] = ()
     start: bool = False
     links: tuple[PageLink, ...] = field(default=(), repr=False)
+    urls: tuple[str, ...] = ()
+    borrowed: tuple[Paging, ...] = ()
+
+    @property
+    def is_whole_path(self) -> bool:
+        """Whether the shape says more than any URL would."""
+        return any(part.strip("*#") for part in self.shape.path.split("/")) or bool(self.shape.parameters)
+
+    def has(self, url: str) -> bool:
+        """Return whether a URL has the shape of this level, on any of its pages."""
+        address = ParsedUrl.parse(url)
+        pagings = (*self.paging, *self.borrowed)
+        rule = self.shape.address(paging.parameter for paging in pagings if paging.parameter)
+        return rule.matches(address) or rule.matches(first_page(address, pagings))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +129,44 @@ class Given:
         return (*self.contents, *self.lists)
 
 
-def plan_levels(given: Given, terms: Terms) -> tuple[LevelPlan, ...]:
-    """Return the levels in the order in which a file has them: front page, lists, content."""
+@dataclass(frozen=True)
+class Plan:
+    """The levels in the order in which a file has them, and all groups of URLs that the given pages link to."""
+
+    levels: tuple[LevelPlan, ...]
+    groups: tuple[AddressGroup, ...]
+
+    def left(self) -> Iterator[AddressGroup]:
+        """Yield the groups that are of no level."""
+        return (group for group in self.groups if not any(level.has(group.urls[0]) for level in self.levels))
+
+
+def plan_levels(given: Given, terms: Terms) -> Plan:
+    """Plan the levels: front page, lists, content; the shape of each comes from all URLs that are linked alike."""
     links = own_links(given.pages)
-    contents = _grouped(given.contents, terms.terminal, links, terminal=True)
+    pagings = tuple(dict.fromkeys(rule for page in given.pages for rule in _paging(page)))
+    own = [canonicalize(page.url) or page.url for page in given.pages]
+    groups = address_groups((*own, *(link.url for link in links)), pagings)
+    planning = _Planning(given, terms, links, groups, pagings)
+    contents = planning.grouped(given.contents, terms.terminal, terminal=True)
+    fronts = [page for page in given.lists if _is_root(ParsedUrl.parse(page.url))]
     lists = [
-        replace(level, name=terms.front, start=True) if _is_root(ParsedUrl.parse(level.pages[0].url)) else level
-        for level in _grouped(given.lists, terms.listing, links, terminal=False)
+        *(replace(level, start=True) for level in planning.grouped(fronts, terms.front)),
+        *planning.grouped([page for page in given.lists if page not in fronts], terms.listing),
     ]
-    known = [level.shape for level in (*lists, *contents)]
-    guessed = () if lists else tuple(_listing(given.contents[0], terms, known, links))
-    front = tuple(_front(given, terms, (*lists, *guessed, *contents)))
-    return (*front, *lists, *guessed, *contents)
+    known = [*lists, *contents]
+    crumb = () if lists else tuple(planning.from_crumbs(known))
+    guessed = tuple(planning.linked_lists([*known, *crumb]))
+    front = tuple(planning.front([*lists, *crumb, *guessed, *contents]))
+    return Plan((*front, *_narrow_first([*lists, *crumb, *guessed]), *contents), groups)
+
+
+def without_index(page: Page) -> Page:
+    """Return a page under the URL of its folder, if its own names the file that is shown for a folder."""
+    address = ParsedUrl.parse(page.url)
+    if address.query or not INDEX.fullmatch(address.segments[-1]):
+        return page
+    return replace(page, url=page.url.partition("#")[0].removesuffix(address.path.rpartition("/")[2]))
 
 
 def own_links(pages: Iterable[Page]) -> tuple[PageLink, ...]:
@@ -115,45 +191,138 @@ def elements(links: Iterable[PageLink]) -> list[HtmlElement]:
     return [cast("HtmlElement", link.element) for link in links]
 
 
-def _grouped(pages: Sequence[Page], name: str, links: Sequence[PageLink], *, terminal: bool) -> Iterable[LevelPlan]:
-    """Make one level of the pages whose URLs are alike: of one shape, or fitted by that of an earlier page."""
-    addresses = [ParsedUrl.parse(link.url) for link in links]
-    groups: dict[Shape, tuple[list[Page], tuple[Paging, ...], tuple[PageLink, ...]]] = {}
-    for page in pages:
-        here = ParsedUrl.parse(page.url)
-        own = own_links((page,))
-        paging = paging_of(here, own)
-        fitting = (known for known in groups if known.rule.matches(here))
-        shape = next(fitting, None) or shape_of(here, addresses, paging)
-        known = groups.setdefault(shape, ([], paging, own))
-        known[0].append(page)
-    names = (name if number == 1 else f"{name}-{number}" for number in range(1, len(groups) + 1))
-    return [
-        LevelPlan(called, terminal, shape, tuple(alike), paging, links=own)
-        for called, (shape, (alike, paging, own)) in zip(names, groups.items(), strict=True)
-    ]
+def main_links(page: Page) -> tuple[PageLink, ...]:
+    """Return the links of a page to its own host that lie in no menu, footer or notice."""
+    zones = Zones(page.tree, lists=True)
+    return tuple(link for link in own_links((page,)) if zones.of(link.element) not in _BESIDE)
 
 
-def _listing(page: Page, terms: Terms, known: Sequence[Shape], links: Sequence[PageLink]) -> Iterator[LevelPlan]:
-    """Guess the list a page belongs to from the line above it that says where it stands."""
-    addresses = [ParsedUrl.parse(link.url) for link in links]
-    for link in reversed(crumbs(page)):
-        address = ParsedUrl.parse(link.url)
-        if _is_root(address) or any(shape.rule.matches(address) for shape in known):
-            continue
-        yield LevelPlan(terms.listing, False, shape_of(address, addresses))
-        return
+def _paging(page: Page) -> tuple[Paging, ...]:
+    return paging_of(ParsedUrl.parse(canonicalize(page.url) or page.url), own_links((page,)))
 
 
-def _front(given: Given, terms: Terms, known: Sequence[LevelPlan]) -> Iterator[LevelPlan]:
-    """Guess that the front page of the site leads to the rest, unless it was given."""
-    root = ParsedUrl.parse(origin(given.contents[0].url) + "/")
-    if not any(level.shape.rule.matches(root) for level in known):
-        yield LevelPlan(terms.front, False, Shape("/"), start=True)
+@dataclass
+class _Planning:
+    """Makes levels of given pages and of the groups that their links form."""
+
+    given: Given
+    terms: Terms
+    links: Sequence[PageLink]
+    groups: Sequence[AddressGroup]
+    pagings: Sequence[Paging]
+
+    def grouped(self, pages: Sequence[Page], name: str, *, terminal: bool = False) -> list[LevelPlan]:
+        """Make one level of the pages whose URLs are alike: of one group, or fitted by the shape of an earlier page."""
+        found: dict[Shape, LevelPlan] = {}
+        for page in pages:
+            here = first_page(ParsedUrl.parse(canonicalize(page.url) or page.url), self.pagings)
+            shape = next((known for known in found if known.rule.matches(here)), None)
+            group = self._group(page)
+            shape = shape or self._shape(here, group)
+            if not terminal and any(shape.rule.matches(ParsedUrl.parse(each.url)) for each in self.given.contents):
+                shape = literal(here) or shape
+            known = found.get(shape) or LevelPlan(name, terminal, shape, urls=group.urls if group else ())
+            paging = tuple(dict.fromkeys((*known.paging, *_paging(page))))[:2]
+            found[shape] = replace(
+                known, pages=(*known.pages, page), paging=paging, links=known.links or own_links((page,))
+            )
+        names = (name if number == 1 else f"{name}-{number}" for number in range(1, len(found) + 1))
+        named = [replace(level, name=called) for called, level in zip(names, found.values(), strict=True)]
+        return [self._with_borrowed(level) for level in named]
+
+    def _with_borrowed(self, level: LevelPlan) -> LevelPlan:
+        """Add the parameters that number pages elsewhere on the site, if no page of this level shows any paging."""
+        if level.paging:
+            return level
+        named = {part.partition("=")[0] for part in level.shape.parameters}
+        return replace(level, borrowed=tuple(rule for rule in self.pagings if rule.parameter not in named)[:2])
+
+    def _group(self, page: Page) -> AddressGroup | None:
+        url = canonicalize(page.url) or page.url
+        return next((group for group in self.groups if url in group.urls), None)
+
+    def _shape(self, here: ParsedUrl, group: AddressGroup | None) -> Shape:
+        """Return the shape of a page's group; of a page that nothing is linked like, a guess from its URL alone."""
+        if group is not None:
+            firsts = {first_page(ParsedUrl.parse(url), self.pagings).url for url in group.urls}
+            if len(firsts) > 1:
+                return group.shape
+        shape = shape_of(here, [ParsedUrl.parse(link.url) for link in self.links], self.pagings)
+        return shape if shape.parameters else replace(shape, absent=self._absent(shape))
+
+    def _absent(self, shape: Shape) -> tuple[str, ...]:
+        """Return the parameters that other URLs with the path of a shape have, which lead to other sorts of pages."""
+        counted = {rule.parameter for rule in self.pagings}
+        beside = [group.shape for group in self.groups if group.shape.path == shape.path and group.shape.parameters]
+        named = (part.partition("=")[0] for each in beside for part in each.parameters)
+        return tuple(dict.fromkeys(name for name in named if name not in counted))[:MOST_ABSENT]
+
+    def from_crumbs(self, known: Sequence[LevelPlan]) -> Iterator[LevelPlan]:
+        """Guess the list a page belongs to from the line above it that says where it stands."""
+        for link in reversed(crumbs(self.given.contents[0])):
+            address = first_page(ParsedUrl.parse(link.url), self.pagings)
+            if _is_root(address) or any(level.has(link.url) for level in known):
+                continue
+            group = next((group for group in self.groups if link.url in group.urls), None)
+            level = LevelPlan(self.terms.listing, False, self._shape(address, group), urls=group.urls if group else ())
+            yield self._with_borrowed(level)
+            return
+
+    def linked_lists(self, known: Sequence[LevelPlan]) -> Iterator[LevelPlan]:
+        """Guess that URLs lead to lists which say so by a word, and which the main parts of given pages link to."""
+        linked = {link.url for page in self.given.pages for link in main_links(page)}
+        names = {level.name for level in known}
+        taken = [*known]
+        for group in self.groups:
+            name = self._list_name(group)
+            if name is None or not linked.intersection(group.urls) or any(level.has(group.urls[0]) for level in taken):
+                continue
+            called = _called(name, names)
+            names.add(called)
+            level = self._with_borrowed(LevelPlan(called, False, group.shape, urls=group.urls))
+            taken.append(level)
+            yield level
+            if len(taken) - len(known) == MOST_LISTS:
+                return
+
+    def _list_name(self, group: AddressGroup) -> str | None:
+        """Return the name of the level of lists that a group's URLs say they lead to, None if they say nothing."""
+        reason = reason_of(group)
+        if reason is not None and reason not in self.terms.useful:
+            return None
+        shape = group.shape
+        if self.terms.thing and re.fullmatch(r"/#(?:/#){0,2}/?", shape.path) and not shape.parameters:
+            return self.terms.listing
+        parts = [part for part in shape.path.split("/") if part.strip("*#") and not INDEX.fullmatch(part)]
+        fixed = [part.partition(".")[0].lower() for part in parts]
+        ends = fixed if re.search(r"[*#][^/]*/?$", shape.path) else fixed[-1:]
+        stems = [re.split(r"[-_:#*.]", part)[0] for part in ends]
+        named = [each.lower() for part in shape.parameters for each in part.split("=")]
+        return next((self.terms.lists[word] for word in (*stems, *ends, *named) if word in self.terms.lists), None)
+
+    def front(self, known: Sequence[LevelPlan]) -> Iterator[LevelPlan]:
+        """Guess that the front page of the site leads to the rest, unless it was given."""
+        root = f"{origin(self.given.contents[0].url)}/"
+        if not any(level.has(root) for level in known):
+            yield self._with_borrowed(LevelPlan(self.terms.front, False, Shape("/"), start=True))
+
+
+def _called(name: str, taken: set[str]) -> str:
+    """Return the name of a level that no other level has."""
+    return next(each for number in count(1) if (each := name if number == 1 else f"{name}-{number}") not in taken)
+
+
+def _narrow_first(levels: Sequence[LevelPlan]) -> list[LevelPlan]:
+    """Put levels whose URLs vary less before others, since the first that fits counts."""
+    return sorted(levels, key=lambda level: _width(level.shape))
+
+
+def _width(shape: Shape) -> int:
+    return shape.path.replace("**", "").count("*") - len(shape.parameters)
 
 
 def _is_root(address: ParsedUrl) -> bool:
-    return address.path in ("", "/") and not address.query
+    return not address.query and (address.path in ("", "/") or INDEX.fullmatch(address.path[1:]) is not None)
 
 
 def _is_crumb(link: PageLink) -> bool:

@@ -1,12 +1,16 @@
-"""Find signs of an unknown application that its pages share and no known application shows."""
+"""Find signs of an unknown application that its pages share, and that no known application and few others show."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from lxml.html import HtmlElement
 
+from aahcrawler.authoring.drafting.software_names import SoftwareNames
+from aahcrawler.authoring.web_commonplaces import commonplace_in, is_common_host
+from aahcrawler.helper.site_memory.sites import site_of
 from aahcrawler.page import Page
 from aahcrawler.page.text import fold, plain_text
 from aahcrawler.urls import queue_of, resolve
@@ -17,43 +21,35 @@ from knowledge_base.model import KnowledgeBase, Pattern, Signal, Strength
 from knowledge_base.selectors import SHORTEST_LITERAL, compile_selector, safe_literal
 
 MOST_SIGNS = 8
-MOST_OF_ONE_SORT = 3
+MOST_OF_ONE_SORT = 2
+MOST_ELEMENTS = 20_000
+MOST_WORDS = 16
+MOST_PIECES = 3
+"""Folders and files of one address that a sign holds."""
+_ENDING = re.compile(r"(?:\.min)?\.[a-z0-9]{2,5}$")
 
 _CREDIT = re.compile(
     r"\b(?:powered|published|driven|software|running|runs on|based on|built with|made with)\b", re.IGNORECASE
 )
+_RIGHTS = re.compile(r"©|\(c\)|\bcopyright\b", re.IGNORECASE)
 _CREDIT_LENGTH = 160
-_VERSION = re.compile(r"[\s/v-]*\d[\w.+-]*.*$")
+_VERSION = re.compile(r"[\s/v.-]*\d[\w.+-]*.*$")
 _GENERATED = re.compile(r"[0-9a-f]{6,}|\d", re.IGNORECASE)
-_COMMON_FILE = re.compile(
-    r"(?:main|style|styles|screen|print|app|index|all|bundle|common|default|base|core|scripts?|site|theme|vendor|global"
-    r"|custom|reset|normalize|favicon|jquery.*|bootstrap.*|modernizr.*|font.*|analytics.*|polyfills?)"
-    r"(?:\.min)?\.(?:m?js|css|ico|png)?",
-    re.IGNORECASE,
-)
-_COMMON_COOKIE = re.compile(
-    r"phpsessid|jsessionid|asp\.?net.*|session.*|sid|csrf.*|xsrf.*|__cf.*|_ga.*|lang.*|locale", re.IGNORECASE
-)
-_COMMON_HEADER = re.compile(
-    r"x-(?:powered-by|frame-options|content-type-options|xss-protection|cache.*|varnish.*|request-id|served-by|ua-.*|robots.*"
-    r"|amz.*|dns-.*|timer|runtime|proxy.*|forwarded.*|permitted-.*|download-.*|aah.*)",
-    re.IGNORECASE,
-)
-_BODY_CLASS = "a class of body; it may be that of this sort of page alone"
-_COMMON_WORD = re.compile(
-    r"body|page|main|content|wrapper?|container|site|home|index|top|app|root|layout|document|single|default|light|dark|ltr|rtl"
-    r"|en|de|fr|logged-(?:in|out)|guest|no-?(?:js|touch|script)|hasjs|touch|javascript|desktop|mobile|responsive",
-    re.IGNORECASE,
-)
+_REPEATED_PREFIX = 3
+"""Different classes that begin alike, from which the beginning is that of the software or of its template."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """A sign in the form of a file, and the reason for choosing it."""
+    """A sign in the form of a file, and the reason for choosing it. ``sort`` is where it was found.
+
+    Signs of two sorts are independent of each other.
+    """
 
     pattern: Pattern
     attributes: tuple[tuple[str, str], ...]
     reason: str
+    sort: str = ""
 
     @property
     def expression(self) -> Expression | None:
@@ -85,49 +81,54 @@ class Known:
         return pattern.key in taken or any(page.shows(pattern) for page in self.pages)
 
 
-def signs(pages: Sequence[Page], known: Known) -> tuple[Sign, ...]:
-    """Return the signs that all pages show and no known application does, the strongest first.
+def signs(pages: Sequence[Page], known: Known, name: str = "") -> tuple[Sign, ...]:
+    """Return the signs that all pages show, and neither a known application nor the web at large; strongest first.
 
-    The signs suffice to recognise the pages, or nothing is returned: a lone hint is made a strong sign.
+    ``name`` is that of the wanted application: what contains it tells more. The signs suffice to recognise the pages,
+    or nothing is returned: one that decides, or two hints of different sorts.
     """
     sights = [Sight(page) for page in pages]
+    spoken = SoftwareNames.of(name, pages)
     found: dict[tuple[str, str, str], Sign] = {}
-    for sign in _candidates(pages[0]):
-        if sign.reason == _BODY_CLASS and _suffices(found.values()):
-            break
-        of_sort = sum(other.pattern.signal is sign.pattern.signal for other in found.values())
-        shared = all(sight.shows(sign.pattern) for sight in sights)
-        if shared and of_sort < MOST_OF_ONE_SORT and sign.pattern.key not in found and not known.claims(sign.pattern):
+    for sign in _candidates(pages, spoken):
+        of_sort = sum(other.sort == sign.sort for other in found.values())
+        is_hint = sign.pattern.strength is Strength.HINT
+        most = MOST_OF_ONE_SORT if not is_hint else 1
+        if of_sort < most and sign.pattern.key not in found and _is_sign(sign, sights, known):
             found[sign.pattern.key] = sign
     best = sorted(found.values(), key=lambda sign: -sign.pattern.strength)[:MOST_SIGNS]
-    if len(best) == 1 and best[0].pattern.strength is Strength.HINT:
-        only = replace(best[0].pattern, strength=Strength.STRONG)
-        return (replace(best[0], pattern=only, reason=f"{best[0].reason}; made strong because it is the only sign"),)
-    return tuple(best)
+    return tuple(best) if sum(sign.pattern.strength for sign in best) >= Strength.STRONG else ()
 
 
-def _suffices(found: Iterable[Sign]) -> bool:
-    """Return whether signs recognise a page: two hints do, and anything stronger."""
-    return sum(sign.pattern.strength for sign in found) >= Strength.STRONG
+def _is_sign(sign: Sign, sights: Sequence[Sight], known: Known) -> bool:
+    if commonplace_in(sign.pattern) or not all(sight.shows(sign.pattern) for sight in sights):
+        return False
+    return not known.claims(sign.pattern)
 
 
 def of_host(url: str) -> Sign:
     """Return the sign of a single site."""
-    host = (urlsplit(url).hostname or "").removeprefix("www.")
+    host = site_of(url)
     pattern = Pattern(Signal.HOST, Strength.PROOF, "", value=host)
-    return Sign(pattern, (("host", host),), "the file is for this site alone")
+    return Sign(pattern, (("host", host),), "the file is for this site alone", "host")
 
 
-def _candidates(page: Page) -> Iterator[Sign]:
+def _candidates(pages: Sequence[Page], spoken: SoftwareNames) -> Iterator[Sign]:
+    page = pages[0]
     yield from _generators(page)
-    yield from _credits(page)
-    yield from _cookies(page)
-    yield from _headers(page)
-    yield from _ids(page)
-    yield from _addresses(page, Signal.SCRIPT, (script.get("src") for script in page.tree.iter("script")))
-    styles = (link.get("href") for link in page.tree.iter("link") if _is_resource(link))
-    yield from _addresses(page, Signal.LINK, styles)
-    yield from _classes(page)
+    yield from _credits(page, spoken)
+    yield from _cookies(page, spoken)
+    yield from _headers(page, spoken)
+    yield from _addresses(page, Signal.SCRIPT, spoken)
+    yield from _addresses(page, Signal.LINK, spoken)
+    yield from _names(pages, spoken)
+
+
+def _strength(text: str, spoken: SoftwareNames) -> Strength | None:
+    """Return how strong a name is as a sign: None for one that others may have chosen as well."""
+    if spoken.is_named(text):
+        return Strength.HINT if spoken.is_plain else Strength.STRONG
+    return Strength.HINT if spoken.is_particular(text) else None
 
 
 def _generators(page: Page) -> Iterator[Sign]:
@@ -138,8 +139,11 @@ def _generators(page: Page) -> Iterator[Sign]:
                 yield _text_sign(Signal.GENERATOR, name, Strength.PROOF, "the page names its generator")
 
 
-def _credits(page: Page) -> Iterator[Sign]:
-    """Find the line in which a page names its software; its first link leads to the software's maker."""
+def _credits(page: Page, spoken: SoftwareNames) -> Iterator[Sign]:
+    """Find the line in which a page names its software; its first link leads to the software's maker.
+
+    One that does not name the software that is wanted may give credit to somebody else.
+    """
     lines = set()
     for link in page.tree.iter("a"):
         url = resolve(page.base_url, link.get("href") or "")
@@ -147,54 +151,85 @@ def _credits(page: Page) -> Iterator[Sign]:
         if url is None or holder is None or queue_of(url) == queue_of(page.url):
             continue
         line = fold(plain_text(holder))
-        host = (urlsplit(url).hostname or "").removeprefix("www.")
-        if (
-            line not in lines
-            and len(line) <= _CREDIT_LENGTH
-            and _CREDIT.search(line)
-            and _tells(host)
-            and "'" not in host
-        ):
+        place = _maker(url)
+        is_credit = _CREDIT.search(line) or (_RIGHTS.search(line) and spoken.is_named(line))
+        if line in lines or len(line) > _CREDIT_LENGTH or not is_credit:
+            continue
+        if place and _tells(place) and "'" not in place:
             lines.add(line)
-            xpath = f"//a[contains(@href, '{host}')]"
-            yield _selector_sign(xpath, "", Strength.STRONG, f'the page gives credit: "{line[:60]}"')
+            strength = Strength.STRONG if spoken.is_named(f"{line} {place}") else Strength.HINT
+            xpath = f"//a[contains(@href, '{place}')]"
+            yield _selector_sign(xpath, "", strength, f'the page gives credit: "{line[:60]}"', "credit")
 
 
-def _cookies(page: Page) -> Iterator[Sign]:
+def _maker(url: str) -> str:
+    """Return the host of a software's maker, with the path below hosts that serve many."""
+    parts = urlsplit(url)
+    host = (parts.hostname or "").removeprefix("www.")
+    path = "/".join(parts.path.split("/")[:3]).rstrip("/")
+    return host if not is_common_host(host) else f"{host}{path}" if path.count("/") > 1 else ""
+
+
+def _cookies(page: Page, spoken: SoftwareNames) -> Iterator[Sign]:
     for field in page.headers.all("Set-Cookie"):
         name = field.partition("=")[0].strip()
         glob = re.sub(r"\*+", "*", re.sub(r"[0-9a-f]*\d[0-9a-f]*", "*", name))
-        if not _COMMON_COOKIE.fullmatch(name) and _tells(max(glob.split("*"), key=len)):
-            yield _text_sign(Signal.COOKIE, glob, Strength.HINT, "the server sets this cookie")
+        strength = _strength(glob, spoken)
+        if strength is not None and _tells(max(glob.split("*"), key=len)):
+            yield _text_sign(Signal.COOKIE, glob, strength, "the server sets this cookie")
 
 
-def _headers(page: Page) -> Iterator[Sign]:
+def _headers(page: Page, spoken: SoftwareNames) -> Iterator[Sign]:
     for name, value in page.headers.fields:
         named = name.lower()
         word = _VERSION.sub("", fold(value)).strip()
         if named in ("x-generator", "x-powered-cms") and _tells(word):
             yield _header_sign(name, word, Strength.PROOF)
-        elif named.startswith("x-") and not _COMMON_HEADER.fullmatch(named) and _tells(named):
-            yield _header_sign(name, "", Strength.HINT)
+        elif named.startswith("x-") and _tells(named):
+            strength = _strength(named.removeprefix("x-"), spoken)
+            if strength is not None:
+                yield _header_sign(name, "", strength)
 
 
-def _ids(page: Page) -> Iterator[Sign]:
-    identity = page.tree.get("id") or ""
-    if is_template_name(identity) and not _COMMON_WORD.fullmatch(identity):
-        # The html element is where css= begins to look, so that only XPath can find it.
-        yield _selector_sign(f"/html[@id='{identity}']", "", Strength.STRONG, "the id of the html element")
-    body = _body(page)
-    identity = body.get("id") or "" if body is not None else ""
-    if is_template_name(identity) and not _COMMON_WORD.fullmatch(identity):
-        yield _selector_sign("", f"body#{identity}", Strength.STRONG, "the id of body")
+def _names(pages: Sequence[Page], spoken: SoftwareNames) -> Iterator[Sign]:
+    """Yield classes and ids that are on all pages: those that name the software, then those with a common beginning."""
+    counted = [_names_of(page) for page in pages]
+    shared = [name for name in counted[0] if all(name in each for each in counted) and is_template_name(name)]
+    for name in sorted(shared, key=lambda each: (not spoken.is_named(each), len(each))):
+        if spoken.is_named(name):
+            strength = Strength.HINT if spoken.is_plain else Strength.STRONG
+            yield _name_sign(counted[0][name], name, strength, "a name that holds that of the software")
+    begun = Counter(_beginning(name) for name in shared)
+    for name in sorted(shared, key=lambda each: (-begun[_beginning(each)], len(each), each)):
+        beginning = _beginning(name)
+        alike = begun[beginning]
+        if alike >= _REPEATED_PREFIX and (spoken.is_particular(beginning) or spoken.is_short_for(beginning)):
+            reason = f"{alike} names on these pages begin with {beginning}"
+            yield _name_sign(counted[0][name], name, Strength.HINT, reason)
 
 
-def _classes(page: Page) -> Iterator[Sign]:
-    body = _body(page)
-    words = (body.get("class") or "").split() if body is not None else []
-    for word in sorted(words, key=len, reverse=True):
-        if is_template_name(word) and not _COMMON_WORD.fullmatch(word):
-            yield _selector_sign("", f"body.{word}", Strength.HINT, _BODY_CLASS)
+def _names_of(page: Page) -> dict[str, str]:
+    """Return the classes and ids of a page, those of body first; each with its sign in CSS, a dot or a hash."""
+    found: dict[str, str] = {}
+    for element in [*page.tree.iter("body"), *page.tree.iter()][:MOST_ELEMENTS]:
+        if isinstance(element.tag, str) and element.tag != "html":
+            found.update((word, ".") for word in (element.get("class") or "").split()[:MOST_WORDS] if word not in found)
+            if (identity := element.get("id")) and identity not in found:
+                found[identity] = "#"
+    return found
+
+
+def _beginning(name: str) -> str:
+    """Return the first piece of a name of several, ``tf`` of ``tf-page``; empty for a name of one."""
+    found = _FIRST.match(name)
+    return found[1] if found else ""
+
+
+_FIRST = re.compile(r"([A-Za-z]{2,12})(?:[-_]{1,2}(?=[A-Za-z]))")
+
+
+def _name_sign(mark: str, name: str, strength: Strength, reason: str) -> Sign:
+    return _selector_sign("", f"{mark}{name}", strength, reason, "names")
 
 
 def is_template_name(word: str) -> bool:
@@ -206,35 +241,44 @@ def is_template_name(word: str) -> bool:
     return is_name(word) and cost_of_word(word) < WORD_OF_LAYOUT
 
 
-def _body(page: Page) -> HtmlElement | None:
-    return next(iter(page.tree.iter("body")), None)
-
-
-def _addresses(page: Page, signal: Signal, references: Iterable[str | None]) -> Iterator[Sign]:
-    for reference in references:
-        url = resolve(page.base_url, reference) if reference else None
-        if url is None or queue_of(url) != queue_of(page.url) or reference is None:
+def _addresses(page: Page, signal: Signal, spoken: SoftwareNames) -> Iterator[Sign]:
+    """Yield the ends of the addresses of scripts or style sheets, those that name the software first."""
+    found: dict[str, Strength] = {}
+    for reference in _references(page, signal):
+        url = resolve(page.base_url, reference)
+        if url is None or queue_of(url) != queue_of(page.url):
             continue
         parts = [part for part in urlsplit(reference).path.split("/") if part]
-        piece = _telling_piece(parts)
-        if piece and _tells(piece) and piece.lower() in reference.lower():
-            what = "a script" if signal is Signal.SCRIPT else "a style sheet"
-            yield _text_sign(signal, piece, Strength.HINT, f"the page loads {what} of this name")
+        piece = _telling_piece(parts, spoken)
+        strength = _strength(piece, spoken) if piece and _tells(piece) else None
+        if strength is not None and piece.lower() in reference.lower():
+            found.setdefault(piece, strength)
+    what = "a script" if signal is Signal.SCRIPT else "a style sheet"
+    for piece in sorted(found, key=lambda each: -found[each]):
+        yield _text_sign(signal, piece, found[piece], f"the page loads {what} of this name")
 
 
-def _telling_piece(parts: Sequence[str]) -> str:
-    """Return the end of a path that a template would write on every site: folder and file, or folders alone."""
-    if not parts:
+def _references(page: Page, signal: Signal) -> Iterator[str]:
+    if signal is Signal.SCRIPT:
+        yield from (source for script in page.tree.iter("script") if (source := script.get("src")))
+    else:
+        yield from (target for link in page.tree.iter("link") if _is_resource(link) and (target := link.get("href")))
+
+
+def _telling_piece(parts: Sequence[str], spoken: SoftwareNames) -> str:
+    """Return the part of a path that a template would write on every site: from a folder of its own on, or its file."""
+    telling = [place for place, part in enumerate(parts) if _strength(part, spoken) is not None]
+    if not telling:
         return ""
-    file = parts[-1]
-    if not _GENERATED.search(file) and not _COMMON_FILE.fullmatch(file) and _tells(file):
-        above = parts[-2] if len(parts) > 1 else ""
-        return f"{above}/{file}" if above and not _GENERATED.search(above) else file
-    folders = [part for part in parts[:-1] if not _GENERATED.search(part)]
-    if not folders or len(folders) != len(parts) - 1:
-        return ""
-    end = "/".join([*folders[-2:], ""])
-    return f"{end}{file}" if not _GENERATED.search(file) else end if len(folders) > 1 else ""
+    named = [place for place in telling if spoken.is_named(parts[place])]
+    first = (named or telling)[0]
+    kept = []
+    for part in parts[first : first + MOST_PIECES]:
+        if _GENERATED.search(_ENDING.sub("", part)):
+            break
+        kept.append(part)
+    end = "" if first + len(kept) == len(parts) else "/"
+    return "/".join(kept) + end if kept else ""
 
 
 def _is_resource(link: HtmlElement) -> bool:
@@ -252,15 +296,17 @@ def _tells(text: str) -> bool:
 
 
 def _text_sign(signal: Signal, value: str, strength: Strength, reason: str) -> Sign:
-    return Sign(Pattern(signal, strength, "", value), ((signal.value, value),), reason)
+    return Sign(Pattern(signal, strength, "", value), ((signal.value, value),), reason, signal.value)
 
 
 def _header_sign(name: str, value: str, strength: Strength) -> Sign:
     attributes = (("header", name), ("value", value)) if value else (("header", name),)
-    return Sign(Pattern(Signal.HEADER, strength, "", value, name.lower()), attributes, "the server sends this header")
+    return Sign(
+        Pattern(Signal.HEADER, strength, "", value, name.lower()), attributes, "the server sends this header", "header"
+    )
 
 
-def _selector_sign(xpath: str, css: str, strength: Strength, reason: str) -> Sign:
+def _selector_sign(xpath: str, css: str, strength: Strength, reason: str, sort: str) -> Sign:
     selector = compile_selector(xpath=xpath, css=css)
     attributes = (("css", css),) if css else (("xpath", xpath),)
-    return Sign(Pattern(Signal.SELECTOR, strength, "", selector=selector), attributes, reason)
+    return Sign(Pattern(Signal.SELECTOR, strength, "", selector=selector), attributes, reason, sort)

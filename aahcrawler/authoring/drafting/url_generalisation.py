@@ -1,15 +1,13 @@
 """Generalise the URLs of pages: their shape, their page numbers, and the URLs to avoid."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
 from aahcrawler.authoring.drafting.url_shape import FILE, NAME, SAFE, Shape, anywhere
 from aahcrawler.page.generic import PageLink
 from aahcrawler.page.text import fold
-from knowledge_base.url_rules import Paging, ParsedUrl, Reason
+from knowledge_base.url_rules import Paging, ParsedUrl
 
-MOST_AVOIDED = 40
 LONGEST_WORD = 10
 """Letters of a part of a path that still looks like a fixed word."""
 MANY_VALUES = 3
@@ -17,44 +15,16 @@ MANY_VALUES = 3
 
 _STATIC = re.compile(r"(?!index\.)[A-Za-z][A-Za-z_-]*(\.html?)")
 _DIGITS = re.compile(r"\d+")
-_PAGE_PART = re.compile(r"([/_.-]?(?:[a-z]{1,8}[-_/=.]?)?)(\d{1,6})")
+_PAGE_PART = re.compile(r"([/_.-]?(?:[A-Za-z]{1,8}-)?(?:[A-Za-z]{1,8}[-_/=.]?)?)(\d{1,6})")
 _PAGE_WORDS = re.compile(
     r"\b(?:next|older|more|previous|prev|last|page|weiter|suivant|siguiente)\b|[»›→>]", re.IGNORECASE
 )
 _SESSION = re.compile(r"[0-9a-f]{26,64}", re.IGNORECASE)
-_PARTS = re.compile(r"[a-z]+")
+_TRACKING = re.compile(
+    r"ref(?:errer|erer|_src|_source)?|source|src|campaign|mc_[ce]id|pk_\w+|mtm_\w+|yclid|msclkid|igshid|_ga|share(?:d|_id)?|from",
+    re.IGNORECASE,
+)
 _SLUG_SIGNS = re.compile(r"[-_.~%+]")
-
-# fmt: off
-AVOIDED: Mapping[Reason, frozenset[str]] = {
-    Reason.LOGIN: frozenset({"login", "logon", "signin", "logout", "logoff", "lostpassword", "lostpw", "sendpassword"}),
-    Reason.REGISTER: frozenset({"register", "registration", "signup", "join"}),
-    Reason.REPLY_FORM: frozenset({"reply", "newreply", "posting", "newtopic", "newthread", "compose", "quote"}),
-    Reason.EDIT: frozenset({"edit", "editpost"}),
-    Reason.MODERATION: frozenset({"report", "moderate", "admin", "modcp", "mcp"}),
-    Reason.PRINT_VIEW: frozenset({"print", "printthread", "printpage", "printable", "printview"}),
-    Reason.SEARCH: frozenset({"search", "find"}),
-    Reason.FEED: frozenset({"feed", "feeds", "rss", "atom"}),
-    Reason.SORT_ORDER: frozenset({"sort", "sortby", "order", "orderby", "sk", "sd"}),
-    Reason.VOTE: frozenset({"vote", "like", "rate", "react", "upvote", "downvote", "thank"}),
-    Reason.CALENDAR: frozenset({"calendar"}),
-    Reason.MEMBER_LIST: frozenset({"memberlist", "members", "userlist"}),
-    Reason.PROFILE: frozenset({"member", "user", "users", "profile", "profiles"}),
-    Reason.HELP: frozenset({"help", "faq", "rules", "terms", "privacy"}),
-    Reason.STATISTICS: frozenset({"stats", "statistics", "online", "viewonline", "whosonline"}),
-    Reason.ACTION: frozenset({"mark", "subscribe", "unsubscribe", "watch", "bookmark", "share"}),
-}
-# fmt: on
-"""Words in URLs that lead to nothing new, by why; earlier ones count first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Avoided:
-    """A rule for URLs that are probably of no use, and one such URL."""
-
-    reason: Reason
-    shape: Shape
-    example: str
 
 
 def shape_of(address: ParsedUrl, others: Iterable[ParsedUrl] = (), paging: Sequence[Paging] = ()) -> Shape:
@@ -84,32 +54,36 @@ def paging_of(address: ParsedUrl, links: Iterable[PageLink]) -> tuple[Paging, ..
     for link in links:
         if _looks_like_page_number(link):
             other = ParsedUrl.parse(link.url)
-            paging = _paging_between(address, other)
-            if paging is not None:
+            paging = _paging_between(address, other) or _paging_between(other, address)
+            if paging is not None and _spares(paging, address, other):
                 found[paging] = None
     return tuple(found)[:2]
 
 
-def avoided(
-    urls: Iterable[str], kept: Sequence[Shape], pages: Iterable[str], useful: Collection[Reason] = ()
-) -> tuple[Avoided, ...]:
-    """Return avoid rules for URLs whose words mark them as useless, except those of ``useful`` sorts.
+def _spares(paging: Paging, *addresses: ParsedUrl) -> bool:
+    """Return whether a page number is taken off once, so that numbers of things are not taken for it."""
+    firsts = {paging.strip(address).url for address in addresses}
+    bare = {url.rstrip("/") for url in firsts}
+    return len(bare) == 1 and all(paging.strip(ParsedUrl.parse(url)).url == url for url in firsts)
 
-    No rule matches a URL of ``kept`` shapes without words of its own, nor one of ``pages``.
+
+def first_numbers(paging: Paging, links: Iterable[PageLink]) -> tuple[str, ...]:
+    """Return the values of a parameter that mean the first page, as far as links show it: ``0``, ``1``, or none.
+
+    Where the link to the second page says 1, pages are counted from 0. Those whose numbers grow by more than one count
+    what is passed over, so that 0 is the first.
     """
-    own = [ParsedUrl.parse(url) for url in pages]
-    found: dict[Shape, Avoided] = {}
-    for url in urls:
-        address = ParsedUrl.parse(url)
-        for guess in (guess for guess in _guesses(address) if guess.reason not in useful):
-            known = guess.shape in found or any(guess.shape.rule.matches(page) for page in own)
-            if not known and not _is_kept(guess, address, kept):
-                found[guess.shape] = guess
-            break
-        if len(found) == MOST_AVOIDED:
-            break
-    order = list(AVOIDED)
-    return tuple(sorted(found.values(), key=lambda rule: order.index(rule.reason)))
+    shown: dict[int, int] = {}
+    for link in links:
+        value = ParsedUrl.parse(link.url).parameters.get(paging.parameter, "")
+        named = fold(link.anchor).strip("[]()")
+        if value.isdecimal() and named.isdecimal() and len(value) < LONGEST_WORD and len(named) < LONGEST_WORD:
+            shown.setdefault(int(named), int(value))
+    if not shown:
+        return ()
+    if all(named == value for named, value in shown.items()):
+        return ("1",)
+    return ("0",) if all(value == 0 or value >= named - 1 for named, value in shown.items()) else ()
 
 
 def session_parameters(urls: Iterable[str]) -> tuple[str, ...]:
@@ -117,6 +91,12 @@ def session_parameters(urls: Iterable[str]) -> tuple[str, ...]:
     addresses = (ParsedUrl.parse(url) for url in urls)
     names = (name for address in addresses for name, value in address.parameters.items() if _SESSION.fullmatch(value))
     return tuple(dict.fromkeys(names))
+
+
+def tracking_parameters(urls: Iterable[str]) -> tuple[str, ...]:
+    """Return the parameters that say where a reader came from, whatever the site."""
+    names = (name for url in urls for name in ParsedUrl.parse(url).parameters)
+    return tuple(dict.fromkeys(name for name in names if _TRACKING.fullmatch(name)))
 
 
 def _open_part(address: ParsedUrl, place: int, alike: Sequence[ParsedUrl]) -> str:
@@ -201,42 +181,3 @@ def _paging_between(first: ParsedUrl, other: ParsedUrl) -> Paging | None:
             sign = found[1] if found[1][0] in "/_.-" else f"/{found[1]}" if before.endswith("/") else found[1]
             return Paging(part=f"{sign}#")
     return None
-
-
-def _guesses(address: ParsedUrl) -> Iterator[Avoided]:
-    for reason, words in AVOIDED.items():
-        shape = _shape_of_words(address, words)
-        if shape is not None:
-            yield Avoided(reason, shape, address.url)
-
-
-def _shape_of_words(address: ParsedUrl, words: frozenset[str]) -> Shape | None:
-    last = address.segments[-1]
-    file = last if FILE.fullmatch(last) else ""
-    if file and _tells(file.partition(".")[0], words):
-        return Shape(f"**/{file}")
-    for name, value in address.parameters.items():
-        if not NAME.fullmatch(name):
-            continue
-        where = f"**/{file}" if file else "**"
-        if _tells(value.partition(";")[0], words) and re.fullmatch(r"[A-Za-z_-]+", value.partition(";")[0]):
-            return Shape(where, (f"{name}={re.sub(';.*', '*', value)}",))
-        if name.lower() in words:
-            return Shape(where, (name,))
-    for place, segment in enumerate(address.segments):
-        if segment != file and segment.isalpha() and _tells(segment, words):
-            rest = [part for part in address.segments[place + 1 :] if part]
-            return Shape(f"**/{segment}/**" if rest else f"**/{segment}")
-    return None
-
-
-def _tells(text: str, words: frozenset[str]) -> bool:
-    lowered = text.lower()
-    return len(text) <= 2 * LONGEST_WORD and (
-        re.sub(r"[^a-z]", "", lowered) in words or any(part in words for part in _PARTS.findall(lowered))
-    )
-
-
-def _is_kept(guess: Avoided, address: ParsedUrl, kept: Sequence[Shape]) -> bool:
-    """Say whether a URL is of a shape that is wanted; a parameter beside it may make it one that is not."""
-    return not guess.shape.parameters and any(shape.rule.matches(address) for shape in kept)

@@ -52,6 +52,10 @@ class Staged:
         """Return the saved pages of the entry itself. Raises `SavedPageError`."""
         return saved_pages(pages_folder(self.folders[-1]))
 
+    def really(self, file: Path) -> Path:
+        """Return where a file of the temporary folder will be."""
+        return self.stands_for / file.relative_to(self.folders[-1])
+
     def entry(self) -> Entry:
         """Return the entry as it is in the temporary folder, with the pages that were saved there."""
         applications = self.folders[-1] / "applications"

@@ -14,7 +14,7 @@ from aahcrawler.authoring.own_entries.own_folder import OwnFolder
 from aahcrawler.authoring.sharing import import_proof
 from aahcrawler.authoring.sharing.entry_pack import Pack, PackError, root_attributes
 from aahcrawler.authoring.sharing.page_contents import Contents
-from knowledge_base.file_selection import SHIPPED, chosen_files
+from knowledge_base.file_selection import SHIPPED, chosen_files, filled
 from knowledge_base.loader import LONGEST_CHAIN
 
 STEP = 10.0
@@ -124,8 +124,8 @@ def _in_words(finding: Finding, folder: str, name: str) -> str:
 
 def _extended(entry: Entry, folders: Sequence[Path]) -> tuple[Path, ...]:
     """Return the files that an entry extends, one after the other; those that are not there are left out."""
-    there = [folder for folder in folders if (folder / "applications").is_dir()]
-    named = {root_attributes(file.read_bytes()).get("name"): file for file in chosen_files(there).applications}
+    files = chosen_files(filled(folders)).applications
+    named = {root_attributes(file.read_bytes()).get("name"): file for file in files}
     found: list[Path] = []
     wanted = root_attributes(entry.xml).get("extends")
     while wanted in named and named[wanted] not in found and len(found) < LONGEST_CHAIN:
@@ -136,7 +136,7 @@ def _extended(entry: Entry, folders: Sequence[Path]) -> tuple[Path, ...]:
 
 def _covered(pack: Pack, folders: Sequence[Path]) -> Path | None:
     """Return the file of an earlier folder that describes the application too, None if there is none."""
-    for file in chosen_files([folder for folder in folders[:-1] if (folder / "applications").is_dir()]).applications:
+    for file in chosen_files(filled(folders[:-1])).applications:
         if root_attributes(file.read_bytes()).get("name", "").lower() == pack.manifest.application.lower():
             return file
     return None
@@ -157,7 +157,9 @@ def _said(pack: Pack) -> Iterator[str]:
         case Contents.OTHERS:
             yield f"its {len(pack.entry.pages)} saved pages hold what other people wrote; do not pass them on"
         case Contents.MINE | Contents.MADE_UP:
-            yield f"it was proved on {len(pack.entry.pages)} saved pages; their words are said to be {manifest.pages}"
+            yield f"it comes with {len(pack.entry.pages)} saved pages, whose words are said to be {manifest.pages}"
+    if root_attributes(pack.entry.xml).get("draft") == "yes":
+        yield "it is a draft: nobody has confirmed its guesses"
 
 
 def _difference(entry: Entry, former: Entry | None, covered: Path | None) -> Iterator[str]:

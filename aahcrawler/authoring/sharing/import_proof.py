@@ -12,6 +12,7 @@ from aahcrawler.authoring.own_entries.entry_files import Entry
 from aahcrawler.authoring.own_entries.staging import Staged, staged
 from aahcrawler.authoring.saved_pages import SavedPage, SavedPageError
 from aahcrawler.authoring.trial import Trial
+from knowledge_base.file_selection import filled
 from knowledge_base.loader import LoadError, load
 from knowledge_base.matching import Sight
 from knowledge_base.model import Application, KnowledgeBase, Pattern, Strength
@@ -64,7 +65,7 @@ def _prove(connection: Connection, task: Task, seconds: float) -> None:
 def told(task: Task) -> Iterator[str]:
     """Yield what fails with an entry, a line each."""
     try:
-        before = load(*(folder for folder in task.folders if (folder / "applications").is_dir()))
+        before = load(*filled(task.folders))
         with staged(task.entry, task.folders) as stage:
             yield from _failing(stage, before)
     except LoadError as error:

@@ -3,6 +3,7 @@
 import logging
 from pathlib import Path
 
+from aahcrawler.adaptation.store.decisions import Decisions, Rejected
 from aahcrawler.adaptation.store.learned import Learned
 from aahcrawler.adaptation.store.overlay import Overlay
 from aahcrawler.adaptation.wiring import adaptation, strategies
@@ -18,8 +19,10 @@ class SelfRepair:
     """The adapter of a knowledge base, and the files of what it has learned."""
 
     def __init__(self, knowledge_base: KnowledgeBase) -> None:
-        self._adaptation = adaptation(knowledge_base, self._keep, self._keep)
+        self._rejected = Rejected()
+        self._adaptation = adaptation(knowledge_base, self._keep, self._keep, self._rejected)
         self._overlay: Overlay | None = None
+        self._decisions: Decisions | None = None
         self._overlay_read: object = None
 
     @property
@@ -30,20 +33,26 @@ class SelfRepair:
     def share(self, folder: Path) -> None:
         """Keep what is learned in a crawl's folder from now on, and use what is there of before or by others."""
         self._overlay = Overlay(folder / LEARNED)
+        self._decisions = Decisions(folder / LEARNED)
 
     def renew(self, knowledge_base: KnowledgeBase) -> None:
         """Go by a changed knowledge base; nothing that was learned is lost."""
         self._adaptation.ask(strategies(knowledge_base), knowledge_base)
 
     def adopt(self, knowledge_base: KnowledgeBase) -> None:
-        """Learn from the files of the crawl's folder where they have changed."""
-        if self._overlay is None or self._overlay.stamp() == self._overlay_read:
+        """Learn from the files of the crawl's folder where they have changed, but for what people rejected."""
+        if self._overlay is None or self._decisions is None or self._overlay.stamp() == self._overlay_read:
+            return
+        try:
+            self._rejected.take(self._decisions.rejected())
+        except OSError as error:
+            logger.warning("what people rejected cannot be read (%s), so nothing that was learned is used", error)
             return
         self._overlay_read = self._overlay.stamp()
         learnt, problems = self._overlay.learned(knowledge_base)
         for problem in problems:
             logger.error("%s", problem)
-        for learned in learnt:
+        for learned in (each for each in learnt if not self._rejected.covers(each)):
             try:
                 self._adaptation.adopt(learned)
             except BadExpressionError as error:

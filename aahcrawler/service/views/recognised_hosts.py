@@ -30,7 +30,7 @@ class HostShown(BaseModel):
 
 
 class HostsShown(BaseModel):
-    """The hosts of a folder, those with the most pages of unknown software first. ``more`` says that there are others."""
+    """The hosts of a folder, most pages of unknown software first. ``more`` says that there are others."""
 
     model_config = ConfigDict(frozen=True)
 

@@ -10,23 +10,18 @@ from aahcrawler.authoring.drafting.doubts import Doubt
 from aahcrawler.authoring.own_entries.change_log import plain_line
 from aahcrawler.authoring.own_entries.entry_files import Entry, PageParts, digest, is_name
 from aahcrawler.authoring.own_entries.own_folder import OwnFolder, OwnFolderError
-from aahcrawler.authoring.page_capture import kept_headers
 from aahcrawler.authoring.saved_pages import (
     Expectation,
     SavedPageError,
     expectation_of,
-    header_lines,
     pages_folder,
-    understood,
 )
-from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Page
 from aahcrawler.studio.works.work import LARGEST_PAGE, MOST_PAGES, Work
 from aahcrawler.studio.works.work_errors import WorkError
 from aahcrawler.studio.works.work_folder import WorkFolder
 from aahcrawler.studio.works.work_state import KeptDoubt, Origin, WorkState, kept_doubts, parsed_text
 from aahcrawler.studio.works.work_steps import PageState
-from knowledge_base.model import KnowledgeBase
 
 MOST_WORKS: Final = 200
 UNKNOWN_DOUBT: Final = 0.5
@@ -145,13 +140,6 @@ class Works:
                     return
                 raise WorkError(f"somebody has begun a work {state.origin.name}; open that, or choose another name")
             folder.begin(state, bodies)
-
-
-def reading(page: Page, knowledge_base: KnowledgeBase) -> Expectation:
-    """Return what a knowledge base reads on a page, with the header fields that it needs, as what is expected of it."""
-    found = understood(page, ApplicationAwareHelper(knowledge_base).assist(page))
-    fetched = page.fetched_at.replace(microsecond=0)
-    return found.model_copy(update={"headers": header_lines(kept_headers(page, knowledge_base)), "fetched": fetched})
 
 
 def _take(body: bytes, expected: Expectation, stem: str, bodies: dict[str, bytes], kept: dict[str, PageState]) -> None:

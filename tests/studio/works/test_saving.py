@@ -11,8 +11,9 @@ from aahcrawler.authoring.own_entries.own_folder import OwnFolder
 from aahcrawler.authoring.own_entries.staging import staged
 from aahcrawler.authoring.saved_pages import read_expectation
 from aahcrawler.studio.works.entry_examination import Wanted, examined
+from aahcrawler.studio.works.expected_readings import reading
 from aahcrawler.studio.works.work import Work
-from aahcrawler.studio.works.work_collection import Works, reading
+from aahcrawler.studio.works.work_collection import Works
 from aahcrawler.studio.works.work_errors import NotSavedError, StaleError, WorkError
 from aahcrawler.studio.works.work_progress import Progress
 from aahcrawler.studio.works.work_steps import Mark

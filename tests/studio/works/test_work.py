@@ -137,6 +137,9 @@ def test_everybody_takes_back_what_is_theirs(work: Work) -> None:
     work.undo("Ada")
     with pytest.raises(StaleError, match=r"posts are \.c"):
         work.undo("Ada")
+    # What was taken back stands in nobody's way.
+    work.undo("Bo")
+    assert work.undo("Ada").text.data == DRAFT
 
 
 def _line(part: bytes) -> bytes:
@@ -168,6 +171,30 @@ def test_doubts_are_settled_come_back_and_follow_their_elements(work: Work) -> N
         work.choose(moved, Alternative(said="invented", edits=()), "Ada")
     with pytest.raises(WorkError, match="settled"):
         work.confirm(Doubt(place="level[x]", said="never heard of", doubt=1), "Ada")
+
+
+def test_doubts_may_share_an_element_or_have_no_mark(works: Works) -> None:
+    item, place = "posts are div.entry", f"{EXTRACT}/field[date]"
+    doubts = [
+        Doubt(place=place, said="the day comes first", doubt=0.5),
+        Doubt(place=place, said="the date is .when", doubt=0.4),
+        Doubt(place=ITEM, said=item, doubt=0.3, alternatives=(Alternative(said="li", edits=(css(ITEM, "li"),)),)),
+        Doubt(place="detect/pattern[1]", said="the generator", doubt=0.2),
+    ]
+    work = works.begin_from(DRAFT, doubts, "shared", "Ada")
+    first, second, third, fourth = work.now().doubts
+    assert b"a date stands there" in work.confirm(first, "Ada").text.data
+    assert b"a date stands there" not in work.confirm(second, "Bo").text.data
+    assert work.undo("Ada").doubts == (first, third, fourth)
+    assert work.redo("Ada").doubts == (third, fourth)
+    gone = work.change([Remove(place=EXTRACT)], "Bo", "no posts", work.now().revision)
+    assert gone.doubts == (fourth,)
+    assert work.undo("Bo").doubts == (third, fourth)
+    assert b'draft="yes"' in work.confirm(fourth, "Bo").text.data
+    state = work.choose(third, third.alternatives[0], "Bo")
+    assert b'item css="li"' in state.text.data
+    assert b'draft="yes"' not in state.text.data
+    assert [doubt.said for doubt in work.undo("Bo").doubts] == [item]
 
 
 def test_pages_are_added_removed_and_marked(work: Work) -> None:

@@ -81,32 +81,46 @@
 
   // <iframe data-chosen="URL" data-origin="ORIGIN" data-into="ID">: whoever chooses an element in the frame gets, in the
   // place named, what the URL says of its number. The frame is hostile: it may say a number of its own page, no more.
+  // Links and forms with data-part lead to other states of that place, and so does what it carries along.
   const LEAVE = -1, BACK = -2, MOST_ELEMENTS = 1e6;
   const chooser = (frame) => {
+    const into = document.getElementById(frame.dataset.into);
     let asked = 0;
-    const ask = async (element) => {
+    const ask = async (query) => {
       const number = ++asked;
-      const into = document.getElementById(frame.dataset.into);
       into.setAttribute("aria-busy", "true");
-      const answer = await fetch(`${frame.dataset.chosen}element=${element}`);
+      const answer = await fetch(`${frame.dataset.chosen}?${query}`).finally(() => into.removeAttribute("aria-busy"));
       if (number !== asked) return;
-      into.removeAttribute("aria-busy");
-      if (!answer.ok) return;
+      if (!answer.ok) return location.assign(`${frame.dataset.chosen.replace(/\/chosen$/, "")}?${query}`);
       into.innerHTML = await answer.text();
-      into.querySelectorAll("[data-again]").forEach(again);
-      into.querySelector("h2, h3")?.focus({ preventScroll: innerWidth > 1024 });
+      into.scrollTop = 0;
+      into.querySelector("h2")?.focus({ preventScroll: innerWidth > 1024 });
     };
     const out = (isBack) => {
-      const stops = [...document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex='0'], iframe")]
-        .filter((each) => each === frame || (each.tabIndex >= 0 && each.getClientRects().length));
-      const at = stops.indexOf(frame);
-      (isBack ? stops[at - 1] : stops[at + 1] ?? main())?.focus();
+      const all = "a[href], button, input, select, textarea, summary, [tabindex='0'], iframe";
+      const stops = [...document.querySelectorAll(all)].filter(
+        (each) => each === frame || (each.tabIndex >= 0 && !each.disabled && each.getClientRects().length));
+      (stops[stops.indexOf(frame) + (isBack ? -1 : 1)] ?? main())?.focus();
     };
     window.addEventListener("message", (event) => {
       if (event.source !== frame.contentWindow || event.origin !== frame.dataset.origin) return;
       if (!Number.isInteger(event.data)) return;
-      if (event.data === LEAVE || event.data === BACK) out(event.data === BACK);
-      else if (event.data >= 0 && event.data < MOST_ELEMENTS) ask(event.data).catch(() => {});
+      if (event.data === LEAVE || event.data === BACK) return out(event.data === BACK);
+      if (event.data < 0 || event.data > MOST_ELEMENTS) return;
+      const carried = new URLSearchParams(into.querySelector("[data-carry]")?.dataset.carry ?? "");
+      carried.set("element", event.data);
+      ask(carried).catch(() => {});
+    });
+    document.addEventListener("click", (event) => {
+      const link = event.target.closest("a[data-part]");
+      if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      ask(new URL(link.href).searchParams).catch(() => {});
+    });
+    document.addEventListener("submit", (event) => {
+      if (!event.target.matches("form[data-part]")) return;
+      event.preventDefault();
+      ask(new URLSearchParams(new FormData(event.target))).catch(() => {});
     });
   };
 

@@ -1,29 +1,141 @@
 """Begin an entry: the groups of alike addresses of a site, which of them hold content, and a draft made of them."""
 
-from typing import Annotated
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Query, Response
 
-from aahcrawler.service.cockpit.site import Reading, Site
-from aahcrawler.service.cockpit.studio.address_words import address_words
-from aahcrawler.service.cockpit.studio.sample_shelf import SampleShelf
+from aahcrawler.authoring.drafting.draft import DraftError, Wanted, draft
+from aahcrawler.authoring.drafting.level_plans import TERMS, Given
+from aahcrawler.authoring.drafting.pattern_drafting import Known
+from aahcrawler.authoring.editing.edit_error import EditError
+from aahcrawler.authoring.editing.edits import apply
+from aahcrawler.authoring.editing.entry_text import EntryText
+from aahcrawler.authoring.page_capture import slug
+from aahcrawler.authoring.saved_pages import SavedPageError, pages_folder, saved_pages
+from aahcrawler.page import Page
+from aahcrawler.service.catalog.knowledge_folders import KnowledgeFolders
+from aahcrawler.service.cockpit.site import Editing, Form, Reading, Sent, Site, address
+from aahcrawler.service.cockpit.studio.page_views import group_words
+from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk
+from aahcrawler.service.cockpit.studio.studio_jobs import Done, StudioJobs
+from aahcrawler.service.steering.jobs import Progress
+from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
+from aahcrawler.studio.page_sample import PageSample
 from aahcrawler.studio.site_groups import SiteGroup
+from aahcrawler.studio.works.level_edits import avoid
+from aahcrawler.studio.works.menu_words import REASONS
+from aahcrawler.studio.works.work_errors import WorkError
+from knowledge_base.loader import SCHEMA, LoadError, load
+from knowledge_base.matching import Sight
+from knowledge_base.url_rules import Reason
 
 HostName = Annotated[str, Query(max_length=255)]
+MOST_GROUPS: Final = 60
+MOST_CONTENTS: Final = 4
+"""Pages of a group with content that a draft is made of."""
+MOST_LISTS: Final = 3
+_CONTENT, _LIST, _AVOID = "content", "list", "avoid"
 
 
-def routes(site: Site, shelf: SampleShelf) -> APIRouter:
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """What somebody wants a draft of: its name and kind, and the groups of addresses by what they are for."""
+
+    name: str
+    kind: str
+    site: bool
+    contents: tuple[SiteGroup, ...]
+    lists: tuple[SiteGroup, ...]
+    avoided: tuple[tuple[SiteGroup, Reason], ...]
+
+
+def routes(site: Site, desk: StudioDesk, jobs: StudioJobs) -> APIRouter:
     """Return the routes by which an entry is begun."""
     router = APIRouter(prefix="/crawls/{crawl}/studio")
 
     @router.get("/begin")
     def choose_groups(session: Reading, crawl: str, host: HostName) -> Response:
         found = site.crawl(crawl)
-        groups = shelf.groups(found, host)
-        return site.crawl_page(session, found, "studio", "studio/begin.html", host=host, groups=groups, words=_words)
+        groups = desk.shelf.groups(found, host)[:MOST_GROUPS]
+        values = {"host": host, "groups": groups, "words": group_words, "kinds": tuple(TERMS), "reasons": REASONS}
+        return site.crawl_page(session, found, "studio", "studio/begin.html", **values)
+
+    @router.post("/begin")
+    def begin(session: Editing, crawl: str, form: Sent) -> Response:
+        found, who = site.crawl(crawl), session.caller.name
+        sample = desk.shelf.sample(found, form.get("host"))
+        order = _order(form, desk.shelf.groups(found, form.get("host"))[:MOST_GROUPS])
+        to = address("crawls", crawl, "studio")
+
+        def drafted(progress: Progress) -> Done:
+            try:
+                name = _begun(desk, order, sample, who, progress)
+            except (DraftError, EditError, WorkError, LoadError, SavedPageError) as error:
+                return Done(
+                    to=address("crawls", crawl, "studio", "begin", host=sample.host), text=str(error), kind="bad"
+                )
+            return Done(to=f"{to}/works/{name}", text="A draft is there. Look at its guesses, the most doubtful first")
+
+        return jobs.led(session, found, jobs.begin(session, found, f"a draft of {order.name} is made", drafted))
 
     return router
 
 
-def _words(group: SiteGroup) -> str:
-    return address_words(group.shape.path, group.shape.parameters, group.shape.query)
+def _order(form: Form, groups: Sequence[SiteGroup]) -> _Order:
+    """Return what a form asks for. Raise ``ProblemError`` where it cannot be made."""
+    name, kind = form.get("name"), form.get("kind")
+    if not slug(name):
+        raise ProblemError(BAD_SEARCH, "give the software a name with some letters a to z or digits")
+    if kind not in TERMS:
+        raise ProblemError(BAD_SEARCH, "choose what kind of software it is")
+    said = {group.number: form.get(f"group-{group.number}") for group in groups}
+    contents = tuple(group for group in groups if said[group.number] == _CONTENT)
+    if not contents:
+        raise ProblemError(BAD_SEARCH, "say of one group at least that its pages hold content")
+    avoided = [(group, form.get(f"reason-{group.number}")) for group in groups if said[group.number] == _AVOID]
+    return _Order(
+        name,
+        kind,
+        form.get("site") == "yes",
+        contents,
+        tuple(group for group in groups if said[group.number] == _LIST),
+        tuple((group, Reason(reason)) for group, reason in avoided if reason in set(Reason)),
+    )
+
+
+def _begun(desk: StudioDesk, order: _Order, sample: PageSample, who: str, progress: Progress) -> str:
+    """Make a draft, and begin a work of it; return its name."""
+    progress.total = 3
+    contents = tuple(_pages(sample, order.contents, MOST_CONTENTS))
+    lists = tuple(_pages(sample, order.lists, MOST_LISTS))
+    progress.advance()
+    folders = desk.works.knowledge
+    known = _known(folders)
+    progress.advance()
+    own = folders.own if folders.own is not None else folders.named[-1]
+    wanted = Wanted(order.name, order.kind, os.path.relpath(SCHEMA, own / "applications"), order.site)
+    made = draft(wanted, Given(contents, lists), known)
+    text = EntryText(made.file)
+    for group, reason in order.avoided:
+        text = apply(text, avoid(text, sample.groups[group.number].addresses, reason).edits)
+    name = slug(order.name)
+    desk.works.works.begin_from(text.data, made.doubts, name, who)
+    return name
+
+
+def _pages(sample: PageSample, groups: Sequence[SiteGroup], most: int) -> Iterator[Page]:
+    for group in groups:
+        drawn = sample.groups[group.number].drawn
+        step = max(1, len(drawn) // most)
+        for captured in drawn[::step][:most]:
+            page = sample.sampled(captured)
+            if page is not None:
+                yield page.page
+
+
+def _known(folders: KnowledgeFolders) -> Known:
+    pages = [Sight(saved.page) for folder in folders.folders for saved in saved_pages(pages_folder(folder))]
+    return Known(load(*folders.folders), pages)

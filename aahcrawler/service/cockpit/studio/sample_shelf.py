@@ -42,6 +42,13 @@ class SampleShelf:
         """Return the sample of a host. Raise ``ProblemError`` where the crawl has no page of it."""
         return self._shelved(crawl, host).sample
 
+    def sample_around(self, crawl: Crawl, host: str) -> PageSample:
+        """Return the sample of a host, one without pages where the crawl has none of it."""
+        try:
+            return self.sample(crawl, host)
+        except ProblemError:
+            return self._shelved(crawl, host, may_be_empty=True).sample
+
     def groups(self, crawl: Crawl, host: str) -> tuple[SiteGroup, ...]:
         """Return the groups of alike addresses of a host. Raise ``ProblemError`` where the crawl has no page of it."""
         return self._shelved(crawl, host).groups
@@ -51,7 +58,7 @@ class SampleShelf:
         with self._lock:
             self._kept.pop((crawl.id, crawl.number, host), None)
 
-    def _shelved(self, crawl: Crawl, host: str) -> _Shelved:
+    def _shelved(self, crawl: Crawl, host: str, *, may_be_empty: bool = False) -> _Shelved:
         key = crawl.id, crawl.number, host
         with self._lock:
             found = self._kept.get(key)
@@ -60,7 +67,7 @@ class SampleShelf:
                 return found
         with self._indexes.asked(crawl) as index:
             drawn = page_sample(index.folder, index.base, host)
-        if not drawn.pages:
+        if not (drawn.pages or may_be_empty):
             raise ProblemError(NO_SITE, f"the crawl has no page of {host[:200]!r} that can be looked at")
         drawn.most_bytes = MOST_BYTES
         shelved = _Shelved(self._clock() + FRESH_SECONDS, drawn)

@@ -43,7 +43,7 @@ def mark_kind(part: Part) -> MarkKind | None:
 def _elements(matches: PageMatches, parts: EntryParts) -> Iterator[tuple[HtmlElement, MarkKind, str]]:
     for match in matches.parts:
         part, kind = parts.at(match.place), KINDS.get(match.tag)
-        if part is None or kind is None or not match.counts:
+        if part is None or kind is None or not match.counts or _is_elsewhere(part, matches, parts):
             continue
         label = short(part, parts)
         for finding in match.findings:
@@ -54,6 +54,12 @@ def _elements(matches: PageMatches, parts: EntryParts) -> Iterator[tuple[HtmlEle
         kind = _FATES.get(link.fate)
         if kind is not None:
             yield link.element, kind, _link_label(link)
+
+
+def _is_elsewhere(part: Part, matches: PageMatches, parts: EntryParts) -> bool:
+    """Return whether a part is a sign of a level that the page is not of."""
+    level = parts.around(part, "level") if part.tag in ("when", "unless") else None
+    return level is not None and (level.text("name") != matches.level or part.tag == "unless")
 
 
 def _link_label(link: LinkFate) -> str:

@@ -1,0 +1,189 @@
+"""The ways in which a learned item can become part of a file, those that change least first.
+
+An application has few templates and many sites: what was learned on one site belongs to the action that is there, or to
+a variant of its level for the template, and only where neither does to a new variant.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
+
+from aahcrawler.adaptation.store.learned import Learned, LearnedLinks, LearnedSign
+from aahcrawler.authoring.alternative_selects import with_alternatives, with_link_alternative
+from aahcrawler.authoring.editing.entry_text import EntryText
+from aahcrawler.authoring.insertion import (
+    InPlace,
+    Insertion,
+    PromotionError,
+    action_place,
+    is_anywhere,
+    joined,
+    level_place,
+    with_fallback,
+    with_pattern,
+    with_signs,
+    with_variant,
+)
+from aahcrawler.authoring.template_names import template_name
+from aahcrawler.page import Page
+from knowledge_base.matching import Sight
+from knowledge_base.model import Action, Application, Extract, PageLevel, Strength, Variant
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a learned item is to go: the file's text and what the program makes of it.
+
+    ``pages`` are those of the evidence with the name of the level and the variant that each is read by now; ``others``
+    are saved pages of the application.
+    """
+
+    text: EntryText
+    application: Application
+    pages: tuple[tuple[Page, str, str], ...]
+    others: tuple[Page, ...]
+
+    @property
+    def evidence(self) -> tuple[Page, ...]:
+        """The pages of the evidence."""
+        return tuple(page for page, _, _ in self.pages)
+
+
+def ways(learned: Learned, place: Place, variant: str = "") -> Iterator[Insertion]:
+    """Yield the ways in which a learned item can become part of a file; with ``variant``, only as a part of that.
+
+    Raises `PromotionError` where the file has no such level.
+    """
+    if isinstance(learned, LearnedSign) and not learned.level:
+        yield _as_pattern(learned)
+        return
+    if place.text.place(level_place(learned.level)) is None:
+        raise PromotionError(
+            f"the file of {learned.application} has no level {learned.level} of its own: it takes that from a "
+            "file that it extends. Accept what was learned for that application, or write the level into this file"
+        )
+    if isinstance(learned, LearnedSign):
+        edit = partial(with_signs, place=level_place(learned.level), signs=[learned.expression], learned=learned)
+        yield Insertion(learned, f"as one more sign of level {learned.level}", learned.name, edit)
+        return
+    unseen = any(level != learned.level for _, level, _ in place.pages)
+    for way in _ways_in_place(learned, place, variant):
+        yield _seen(way, learned) if unseen else way
+
+
+def _as_pattern(learned: LearnedSign) -> Insertion:
+    """Return the way to add a sign of the application: one that names the software suffices, of others two do."""
+    named = re.sub(r"[^a-z0-9]", "", learned.application.lower())
+    letters = re.sub(r"[^a-z0-9]", "", learned.expression.css.lower())
+    strength = Strength.STRONG if named in letters else Strength.HINT
+    said = f"as one more sign of the application ({strength.name.lower()})"
+    return Insertion(learned, said, learned.name, partial(with_pattern, learned=learned, strength=strength))
+
+
+def _ways_in_place(learned: InPlace, place: Place, variant: str) -> Iterator[Insertion]:
+    if isinstance(learned, LearnedLinks) and is_anywhere(learned):
+        if place.text.place(f"{level_place(learned.level)}/navigate[{learned.name}]") is not None:
+            raise PromotionError(f"level {learned.level} has an action {learned.name} already; rename that one first")
+        said = f"as links that are followed where {learned.action} finds none"
+        yield Insertion(learned, said, learned.name, partial(with_fallback, learned=learned))
+        return
+    level = next((each for each in place.application.levels if each.name == learned.level), None)
+    if level is None:
+        return
+    templates = {each.name for known in place.application.levels for each in known.variants}
+    template = template_name(learned, place.evidence, place.others, templates)
+    if variant:
+        yield _in_variant(learned, place, level, variant)
+        return
+    yield from _alternatives(learned, place, level, template)
+    yield from _signed(learned, place, level)
+    there = [each for each in level.variants if _may_join(learned, place, each)]
+    yield from (_in_variant(learned, place, level, each.name) for each in there)
+    names = (template if number == 1 else f"{template}-{number}" for number in count(1))
+    taken = {each.name for each in level.variants}
+    yield _in_variant(learned, place, level, next(name for name in names if name not in taken))
+
+
+def _alternatives(learned: InPlace, place: Place, level: PageLevel, template: str) -> Iterator[Insertion]:
+    """Yield the way to write what was learned behind the selectors of the action that reads these pages now."""
+    variants = {name for _, _, name in place.pages}
+    if len(variants) != 1:
+        return
+    (name,) = variants
+    if name and place.text.place(action_place(learned, name)) is None:
+        name = ""
+    actions = next((each.actions for each in level.variants if each.name == name), level.actions)
+    there = _named(actions, learned)
+    at = action_place(learned, name)
+    if there is None or place.text.place(at) is None:
+        return
+    edit: Callable[[EntryText], EntryText | None]
+    if isinstance(learned, LearnedLinks):
+        edit = partial(with_link_alternative, place=at, learned=learned)
+    elif isinstance(there, Extract):
+        edit = partial(with_alternatives, place=at, learned=learned, action=there)
+    else:
+        return
+    if edit(place.text) is None:
+        return
+    of = f"variant {name} of level {level.name}" if name else f"level {level.name}"
+    said = f"as one more place where the action {learned.action} of {of} looks"
+    yield Insertion(learned, said, template, lambda text: edit(text) or text)
+
+
+def _signed(learned: InPlace, place: Place, level: PageLevel) -> Iterator[Insertion]:
+    """Yield the ways to let a variant that is there read the pages as well, by one more sign of it."""
+    for variant in level.variants:
+        written = place.text.place(action_place(learned, variant.name)) is not None
+        if not written or all(is_shown(variant, page) for page in place.evidence):
+            continue
+        at = f"{level_place(level.name)}/variant[{variant.name}]"
+        edit = partial(with_signs, place=at, signs=learned.signs(), learned=learned)
+        said = f"as one more sign of the variant {variant.name} of level {level.name}"
+        yield Insertion(learned, said, variant.name, edit, variant.name)
+
+
+def _may_join(learned: InPlace, place: Place, variant: Variant) -> bool:
+    """Return whether a variant has no such action yet, and the pages show a sign of it."""
+    at = f"{level_place(learned.level)}/variant[{variant.name}]"
+    if place.text.place(at) is None or place.text.place(action_place(learned, variant.name)) is not None:
+        return False
+    return any(is_shown(variant, page) for page in place.evidence)
+
+
+def _in_variant(learned: InPlace, place: Place, level: PageLevel, name: str) -> Insertion:
+    """Return the way to make it an action of a variant, which is new or there already. Raises `PromotionError`."""
+    replaced = _named(level.actions, learned)
+    replaced = replaced if isinstance(replaced, Extract) else None
+    there = next((each for each in level.variants if each.name == name), None)
+    if there is None:
+        edit = partial(with_variant, learned=learned, name=name, replaced=replaced)
+        return Insertion(learned, f"as a new variant {name} of level {level.name}", name, edit, name)
+    if place.text.place(action_place(learned, name)) is not None:
+        raise PromotionError(
+            f"the variant {name} of level {level.name} has an action {learned.action} already; choose another name "
+            "with --as, or leave --as away"
+        )
+    signed = bool(place.pages) and all(is_shown(there, page) for page in place.evidence)
+    edit = partial(joined, learned=learned, name=name, replaced=replaced, signed=signed)
+    return Insertion(learned, f"as one more action of the variant {name} of level {level.name}", name, edit, name)
+
+
+def _seen(way: Insertion, learned: InPlace) -> Insertion:
+    """Return a way that adds signs of the level too, which the pages show none of."""
+
+    def edit(text: EntryText) -> EntryText:
+        return with_signs(way.edit(text), level_place(learned.level), learned.signs(), learned)
+
+    return Insertion(learned, f"{way.said}, with a sign of the level", way.template, edit, way.variant)
+
+
+def is_shown(variant: Variant, page: Page) -> bool:
+    """Return whether a page shows a sign of a variant."""
+    return any(Sight(page).meets(when) for when in variant.when)
+
+
+def _named(actions: Sequence[Action], learned: InPlace) -> Action | None:
+    return next((action for action in actions if action.name == learned.action), None)

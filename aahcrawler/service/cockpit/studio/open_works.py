@@ -1,0 +1,132 @@
+"""The works of the studio as its pages see them: the text, the application that it makes, and what hinders that."""
+
+import tempfile
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from threading import Lock
+from typing import Final
+
+from aahcrawler.authoring.own_entries.entry_files import digest
+from aahcrawler.service.catalog.knowledge_folders import KnowledgeFolders
+from aahcrawler.service.web.problems import CONFLICT, NO_WORK, ProblemError
+from aahcrawler.studio.entry_parts import EntryParts
+from aahcrawler.studio.works.work import Work
+from aahcrawler.studio.works.work_collection import Begun, Works
+from aahcrawler.studio.works.work_errors import WorkError
+from aahcrawler.studio.works.work_state import WorkState
+from knowledge_base.file_selection import chosen_files
+from knowledge_base.loader import LoadError, load_files
+from knowledge_base.model import Application
+
+_KEPT: Final = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """What is wrong with the text of an entry: the line, from 1, and what to do; 0 where it is of no line."""
+
+    line: int
+    said: str
+
+
+@dataclass(frozen=True)
+class OpenWork:
+    """A work at one moment, with the application that its text makes; None where there are ``mistakes``."""
+
+    name: str
+    state: WorkState
+    application: Application | None
+    mistakes: tuple[Mistake, ...] = ()
+
+    @property
+    def revision(self) -> int:
+        """The number of the last step."""
+        return self.state.revision
+
+    @cached_property
+    def parts(self) -> EntryParts:
+        """The parts of the entry."""
+        return EntryParts(self.state.text)
+
+    @property
+    def title(self) -> str:
+        """The name of the application as its makers write it, or that of the entry."""
+        root = self.parts.at("")
+        return (root.text("name") if root is not None else "") or self.name
+
+
+class OpenWorks:
+    """Opens works. It may be used by several threads at once."""
+
+    def __init__(self, knowledge: Callable[[], KnowledgeFolders]) -> None:
+        """``knowledge`` returns the folders of the knowledge base; works are in that of one's own entries."""
+        self._knowledge, self._lock = knowledge, Lock()
+        self._loaded: OrderedDict[str, Application | tuple[Mistake, ...]] = OrderedDict()
+
+    @property
+    def knowledge(self) -> KnowledgeFolders:
+        """The folders of the knowledge base."""
+        return self._knowledge()
+
+    @property
+    def works(self) -> Works:
+        """All works. Raise ``ProblemError`` where there is no place for one."""
+        known = self._knowledge()
+        if known.own is None:
+            raise ProblemError(CONFLICT, "there is no folder for entries of your own; name one in AAH_KNOWLEDGE_BASE")
+        return Works(known.own, known.folders)
+
+    def begun(self) -> tuple[Begun, ...]:
+        """Return who began which work when; none where there is no place for works."""
+        return self.works.begun() if self._knowledge().own is not None else ()
+
+    def work(self, name: str) -> Work:
+        """Return a work. Raise ``ProblemError`` where there is none of that name."""
+        try:
+            return self.works.existing(name)
+        except WorkError as error:
+            raise ProblemError(NO_WORK, str(error)) from error
+
+    def open(self, name: str) -> OpenWork:
+        """Return a work as it is now. Raise ``ProblemError`` where there is none, or it cannot be read."""
+        try:
+            return self.opened(self.work(name).now(), name)
+        except WorkError as error:
+            raise ProblemError(CONFLICT, str(error)) from error
+
+    def opened(self, state: WorkState, name: str) -> OpenWork:
+        """Return a state of a work with its application."""
+        data = state.text.data
+        key = digest(data)
+        with self._lock:
+            found = self._loaded.get(key)
+        if found is None:
+            found = _loaded(data, name, self._knowledge().folders)
+            with self._lock:
+                self._loaded[key] = found
+                while len(self._loaded) > _KEPT:
+                    self._loaded.popitem(last=False)
+        if isinstance(found, tuple):
+            return OpenWork(name, state, None, found)
+        return OpenWork(name, state, found)
+
+
+def _loaded(data: bytes, name: str, folders: tuple[Path, ...]) -> Application | tuple[Mistake, ...]:
+    """Return the application that a text makes, or what is wrong with it."""
+    files = chosen_files(folders)
+    with tempfile.TemporaryDirectory(prefix="aah-") as folder:
+        file = Path(folder) / f"{name}.xml"
+        file.write_bytes(data)
+        # Only where it extends another application are the files of the others read.
+        others = [each for each in files.applications if each.stem != name] if b"extends" in data else []
+        try:
+            # Guesses are shown as if people had confirmed them: what they miss is to be seen.
+            base = load_files(files.kinds, (*others, file)).confirmed
+        except LoadError as error:
+            own = [problem for problem in error.problems if problem.file == str(file)] or error.problems
+            return tuple(Mistake(problem.line, problem.message) for problem in own)
+    known = {each.name for each in load_files(files.kinds, others).applications} if others else set()
+    return next(each for each in base.applications if each.name not in known)

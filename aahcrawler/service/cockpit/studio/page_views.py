@@ -1,0 +1,204 @@
+"""Pages of a work: which there are, one of them in a frame with what the entry matches, and what is chosen on it."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Path, Query, Request, Response
+
+from aahcrawler.replay.mark_outlines import LOOKS, MarkKind
+from aahcrawler.service.cockpit.site import Reading, Site, address
+from aahcrawler.service.cockpit.studio.address_words import address_words
+from aahcrawler.service.cockpit.studio.choice import Choice, Purpose
+from aahcrawler.service.cockpit.studio.chosen_element import ChosenElement, told_expression, written_expression
+from aahcrawler.service.cockpit.studio.entry_words import Said, said_of
+from aahcrawler.service.cockpit.studio.outlined_parts import mark_kind
+from aahcrawler.service.cockpit.studio.studio_desk import OF_WORK, OpenPage, StudioDesk, short_record
+from aahcrawler.studio.link_fates import LinkFate
+from aahcrawler.studio.marked_elements import numbers_of
+from aahcrawler.studio.part_matches import PartMatch
+from aahcrawler.studio.text_search import elements_with
+from aahcrawler.studio.works.menu_words import REASONS
+
+Record = Annotated[str, Path(max_length=120, pattern=r"^[A-Za-z0-9:._-]+$")]
+WorkName = Annotated[str, Path(max_length=80)]
+Words = Annotated[str, Query(max_length=300)]
+LEGEND: Final = (
+    (MarkKind.ITEM, "one object"),
+    (MarkKind.FIELD, "a field of it"),
+    (MarkKind.LINK, "a link that is followed"),
+    (MarkKind.AVOID, "a link that is avoided"),
+    (MarkKind.SIGN, "a sign"),
+    (MarkKind.LEFT_OUT, "left out"),
+)
+_LINKS: Final = 60
+_VALUES: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class PartRow:
+    """A part of the entry on a page: in words, how it is marked, what it matches, and some of the values."""
+
+    said: Said
+    kind: MarkKind | None
+    match: PartMatch
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LinkRow:
+    """Links of a page that share a fate: what becomes of them, how many there are, and some by their numbers."""
+
+    said: str
+    fate: str
+    number: int
+    examples: tuple[tuple[int, LinkFate], ...]
+
+
+def routes(site: Site, desk: StudioDesk) -> APIRouter:
+    """Return the routes of pages in a work."""
+    router = APIRouter(prefix="/crawls/{crawl}/studio/works/{work}/pages")
+    views = _PageViews(site, desk)
+
+    @router.get("")
+    def list_pages(session: Reading, crawl: str, work: WorkName, host: Words = "") -> Response:
+        found, opened = site.crawl(crawl), desk.works.open(work)
+        groups = desk.shelf.groups(found, host) if host else ()
+        sample = desk.shelf.sample(found, host) if host else None
+        values = {"work": opened, "host": host, "groups": groups, "sample": sample, "words": group_words}
+        own = list(desk.pages_of(opened))
+        return site.crawl_page(session, found, "studio", "studio/page_list.html", own=own, **values)
+
+    @router.get("/{record}")
+    def show_page(
+        session: Reading, request: Request, crawl: str, work: WorkName, record: Record, text: Words = ""
+    ) -> Response:
+        page = desk.page(site.crawl(crawl), desk.works.open(work), record)
+        choice = Choice.of(request.query_params)
+        values = {**views.page(page, choice), **views.chosen(page, choice), "text": text}
+        values["found"] = views.found(page, text)
+        return site.crawl_page(session, page.crawl, "studio", "studio/page.html", **values)
+
+    @router.get("/{record}/chosen")
+    def show_chosen(session: Reading, request: Request, crawl: str, work: WorkName, record: Record) -> Response:
+        page = desk.page(site.crawl(crawl), desk.works.open(work), record)
+        values = views.chosen(page, Choice.of(request.query_params))
+        return site.part(session, "studio/chosen.html", crawl=page.crawl, text="", found=(), **values)
+
+    return router
+
+
+def group_words(group: object) -> str:
+    """Return the shape of a group of addresses in words."""
+    shape = group.shape  # type: ignore[attr-defined]
+    return address_words(shape.path, shape.parameters, shape.query)
+
+
+def work_address(page: OpenPage) -> str:
+    """Return the address of the work that a page is looked at for."""
+    return address("crawls", page.crawl.id, "studio", "works", page.work.name)
+
+
+def page_address(page: OpenPage, query: str = "") -> str:
+    """Return the address of a page in a work, with a choice on it."""
+    path = address("crawls", page.crawl.id, "studio", "works", page.work.name, "pages", page.record)
+    return f"{path}?{query}#chosen" if query else path
+
+
+class _PageViews:
+    """Makes the values that templates of pages show."""
+
+    def __init__(self, site: Site, desk: StudioDesk) -> None:
+        self._site, self._desk = site, desk
+
+    def page(self, page: OpenPage, choice: Choice) -> dict[str, object]:
+        """Return what the page of a page shows."""
+        rows, links = self._rows(page), self._links(page)
+        matching = [row for row in rows if row.match.found or row.match.holds]
+        order = [each.record for each in page.sample.pages]
+        at = order.index(page.captured.record) if page.captured.record in order else -1
+        return {
+            "page": page.captured,
+            "title": page.title,
+            "host": page.sample.host,
+            "matches": page.matches,
+            "mistakes": page.work.mistakes,
+            "is_test": page.record.startswith(OF_WORK),
+            "rows": matching,
+            "others": [row for row in rows if row not in matching],
+            "links": links,
+            "all_links": sum(each.number for each in links),
+            "legend": LEGEND,
+            "ticket": self._desk.frame(page, page.marks(choice.element)),
+            "before": self._beside(page, order[at - 1]) if at > 0 else "",
+            "after": self._beside(page, order[at + 1]) if 0 <= at < len(order) - 1 else "",
+        }
+
+    def chosen(self, page: OpenPage, choice: Choice) -> dict[str, object]:
+        """Return what the part of a page shows that is about the chosen element."""
+        made = ChosenElement(page, choice, self._desk.software)
+        settled = made.settled()
+        made = ChosenElement(page, settled, self._desk.software)
+        expression = told_expression(settled.expression) if settled.expression else None
+        another = made.another()
+        is_asked = settled.purpose is not None and another is None
+        suggestions = made.suggestions() if is_asked else ()
+        chosen = next((each for each in suggestions if each.expression == expression), None)
+        return {
+            "work": page.work,
+            "here": work_address(page),
+            "self_page": page_address(page),
+            "at": lambda other: page_address(page, other.query),
+            "elsewhere": lambda record: self._beside(page, record, settled),
+            "choice": settled,
+            "shown": made.shown(),
+            "another": another,
+            "buttons": made.buttons() if settled.purpose is None else {},
+            "level": made.level,
+            "levels": made.levels,
+            "right": made.marked(settled.right),
+            "wrong": made.marked(settled.wrong),
+            "suggestions": suggestions,
+            "suggestion": chosen,
+            "values": made.values(chosen.expression, of_page=chosen.page) if chosen is not None else (),
+            "written": written_expression,
+            "purposes": Purpose,
+            "reasons": REASONS,
+            "looks": LOOKS,
+            "group_words": group_words,
+        }
+
+    def found(self, page: OpenPage, text: str) -> Sequence[tuple[int, str]]:
+        """Return the elements that hold a text, by their numbers."""
+        elements = elements_with(page.sampled.tree, text) if text.strip() else ()
+        numbers = numbers_of(page.sampled.tree, elements)
+        return [(numbers[each], str(each.tag)) for each in elements if each in numbers]
+
+    def _rows(self, page: OpenPage) -> list[PartRow]:
+        parts, matches = page.work.parts, page.matches
+        rows = []
+        for match in matches.parts if matches is not None else ():
+            part = parts.at(match.place)
+            if part is None or not match.counts:
+                continue
+            values = tuple(dict.fromkeys(each.value for each in match.findings if each.value))[:_VALUES]
+            rows.append(PartRow(said_of(part, parts), mark_kind(part), match, values))
+        return rows
+
+    def _links(self, page: OpenPage) -> list[LinkRow]:
+        matches = page.matches
+        links = matches.links if matches is not None else ()
+        numbers = numbers_of(page.sampled.tree, [each.element for each in links])
+        counted = Counter(each.said for each in links)
+        rows = []
+        for said, number in counted.most_common(_LINKS):
+            alike = [each for each in links if each.said == said]
+            examples = tuple((numbers[each.element], each) for each in alike[:5] if each.element in numbers)
+            rows.append(LinkRow(said, alike[0].fate, number, examples))
+        return rows
+
+    def _beside(self, page: OpenPage, record: str, choice: Choice | None = None) -> str:
+        path = address("crawls", page.crawl.id, "studio", "works", page.work.name, "pages", short_record(record))
+        carried = choice.carried if choice is not None else ""
+        return f"{path}?{carried}" if carried else path

@@ -1,0 +1,144 @@
+"""The page of a work: its parts in plain words, doubts, checks, what was done, and the text itself."""
+
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Path, Query, Response
+
+from aahcrawler.service.catalog.crawl_catalog import Crawl
+from aahcrawler.service.cockpit.site import Reading, Site
+from aahcrawler.service.cockpit.studio.entry_words import Said, is_container, said_of
+from aahcrawler.service.cockpit.studio.open_works import OpenWork
+from aahcrawler.service.cockpit.studio.outlined_parts import mark_kind
+from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk
+from aahcrawler.service.cockpit.studio.work_desk import Counted, WorkDesk
+from aahcrawler.service.views.recognised_hosts import recognised_hosts
+from aahcrawler.service.web.problems import CONFLICT, ProblemError
+from aahcrawler.studio.entry_parts import Part
+from aahcrawler.studio.works.work_errors import WorkError
+from aahcrawler.studio.works.work_steps import last_to_redo, last_to_undo
+
+WorkName = Annotated[str, Path(max_length=80)]
+HostName = Annotated[str, Query(max_length=255)]
+Word = Annotated[str, Query(max_length=10)]
+_STEPS: Final = 30
+_PATIENCE: Final = 0.3
+_GUESS: Final = "marked as a guess"
+"""What findings say of guesses, which are listed with what else could be right."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartNode:
+    """A part in the tree of a work: in words, with the guess it rests on, and the parts in it."""
+
+    part: Part
+    said: Said
+    kind: str
+    guess: str
+    line: int
+    children: tuple["PartNode", ...]
+    is_container: bool
+
+
+def routes(site: Site, desk: StudioDesk, checks: WorkDesk) -> APIRouter:
+    """Return the routes of the page of a work."""
+    router = APIRouter(prefix="/crawls/{crawl}/studio/works/{work}")
+
+    @router.get("")
+    def show_work(
+        session: Reading, crawl: str, work: WorkName, host: HostName = "", count: Word = "", refused: Word = ""
+    ) -> Response:
+        found, opened = site.crawl(crawl), desk.works.open(work)
+        chosen = host or likely_host(site, found, opened)
+        who = session.caller.name
+        values = {
+            "work": opened,
+            "host": chosen,
+            "tree": tree_of(opened),
+            "counted": counts(site, desk, checks, found, opened, chosen) if count else None,
+            "doubts": opened.state.doubts,
+            "refused": refused,
+            "undo": last_to_undo(opened.state.steps, who),
+            "redo": last_to_redo(opened.state.steps, who),
+            "steps": tuple(reversed(opened.state.steps))[:_STEPS],
+            **checked(checks, work),
+        }
+        return site.crawl_page(session, found, "studio", "studio/work.html", **values)
+
+    @router.get("/parts")
+    def show_parts(session: Reading, crawl: str, work: WorkName, host: HostName = "") -> Response:
+        found, opened = site.crawl(crawl), desk.works.open(work)
+        counted = counts(site, desk, checks, found, opened, host)
+        values = {"work": opened, "host": host, "tree": tree_of(opened), "counted": counted}
+        return site.part(session, "studio/work_parts.html", crawl=found, counting=False, **values)
+
+    @router.get("/checks")
+    def show_checks(session: Reading, crawl: str, work: WorkName) -> Response:
+        found, opened = site.crawl(crawl), desk.works.open(work)
+        return site.part(session, "studio/checks.html", crawl=found, work=opened, **checked(checks, work))
+
+    return router
+
+
+def checked(checks: WorkDesk, name: str) -> dict[str, object]:
+    """Return what is known about whether a work is right."""
+    try:
+        progress = checks.checked(name)
+    except WorkError as error:
+        raise ProblemError(CONFLICT, str(error)) from error
+    found = progress.wait(_PATIENCE)
+    warnings = found.warnings if found is not None else ()
+    return {
+        "examined": found,
+        "is_checking": progress.is_running,
+        "fault": progress.fault,
+        "warnings": [each for each in warnings if _GUESS not in each.message],
+        "guesses": sum(_GUESS in each.message for each in warnings),
+    }
+
+
+def tree_of(work: OpenWork) -> tuple[PartNode, ...]:
+    """Return the parts of an entry as a tree."""
+    parts, guesses = work.parts, work.state.text.guesses()
+    children: dict[str, list[Part]] = {}
+    for each in parts.all:
+        if each.place:
+            children.setdefault(each.parent, []).append(each)
+    lines = {each.place: work.state.text.line(each.place) for each in parts.all}
+
+    def node(part: Part) -> PartNode:
+        kind = mark_kind(part)
+        return PartNode(
+            part,
+            said_of(part, parts),
+            kind.value if kind is not None else "",
+            guesses.get(part.place, ""),
+            lines[part.place],
+            tuple(node(each) for each in children.get(part.place, ())),
+            is_container(part),
+        )
+
+    return tuple(node(each) for each in children.get("", ()))
+
+
+def counts(site: Site, desk: StudioDesk, checks: WorkDesk, crawl: Crawl, work: OpenWork, host: str) -> Counted | None:
+    """Return on how many pages of a host each part matches; None where that cannot be said."""
+    del site
+    try:
+        return checks.counted(work, desk.shelf.sample(crawl, host)) if host else None
+    except ProblemError:
+        return None
+
+
+def likely_host(site: Site, crawl: Crawl, work: OpenWork) -> str:
+    """Return the host that a work is probably about: one that was recognised as it, else one that nothing knows."""
+    with site.instruments.indexes.asked(crawl) as index:
+        hosts = recognised_hosts(index).hosts
+    named = sorted(hosts, key=lambda each: -each.applications.get(work.title, 0))
+    if named and named[0].applications.get(work.title):
+        return named[0].host
+    kept = {state.expected.url for state in work.state.pages.values()}
+    for each in hosts:
+        if any(f"//{each.host}/" in url or f"//www.{each.host}/" in url for url in kept):
+            return each.host
+    return hosts[0].host if hosts else ""

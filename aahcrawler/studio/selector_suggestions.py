@@ -1,0 +1,134 @@
+"""Suggests expressions for elements that somebody marked, from robust to brittle, each judged by the site's pages."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, islice, zip_longest
+
+from lxml.html import HtmlElement
+
+from aahcrawler.studio.marked_pages import Role, Search, Wanted
+from aahcrawler.studio.other_software import OtherSoftware
+from aahcrawler.studio.page_sample import CapturedPage, PageSample, SampledPage
+from aahcrawler.studio.selector_candidates import Candidate, Candidates
+from aahcrawler.studio.suggestion_judging import Judging, PageVerdict
+from aahcrawler.wrapper_induction.item_selectors import Budget
+from aahcrawler.wrapper_induction.robust_paths import Expression
+
+MOST_SUGGESTED = 8
+ENOUGH = 3
+"""Suggestions that are mostly right beside which others are not shown."""
+MOST_LOOKED_AT = 60
+"""Pages of a sample that suggestions are judged by."""
+MOST_WORK = 15_000_000
+"""Nodes that expressions may look at on the marked pages."""
+MOST_JUDGED = 60_000_000
+"""Nodes that they may look at on the pages that they are judged by."""
+MOST_ELEMENTS = 40_000
+"""Elements of a page by which suggestions are judged, if nobody marked anything on it."""
+_WRONG = 4.0
+"""The cost of disagreeing with what is there on every page."""
+_RARE = 2.0
+"""The cost of finding nothing on any page of the marked ones' sort."""
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """An expression that finds all that was marked as right, and nothing that was marked as wrong.
+
+    ``said`` says in plain words what it looks for, ``matches`` is what it finds on each of the marked pages. ``page``
+    says that the field is to look at the whole page. ``pages`` are the pages looked at on which it finds something, and
+    ``disagrees`` those on which what it finds differs from what is there, with the reason; ``of`` counts all that were
+    looked at. ``others`` are saved pages of other software that show a sign. The lower the ``cost``, the more robust it
+    is.
+    """
+
+    expression: Expression
+    said: str
+    cost: float
+    matches: tuple[tuple[HtmlElement, ...], ...] = field(repr=False)
+    pages: tuple[PageVerdict, ...]
+    disagrees: tuple[PageVerdict, ...]
+    of: int
+    page: bool = False
+    others: tuple[str, ...] = ()
+
+    @property
+    def agrees(self) -> int:
+        """The number of pages on which it finds what is known to be there."""
+        return sum(verdict.agrees is True for verdict in self.pages)
+
+
+def suggest(
+    wanted: Wanted, sample: PageSample, software: OtherSoftware | None = None, own: str = ""
+) -> tuple[Suggestion, ...]:
+    """Return at most eight expressions for what is wanted; none where nothing is marked as right.
+
+    Those come first that are likely to stay, and right on the pages of the sample. ``software`` are saved pages, by
+    which signs are judged, those in the folder ``own`` left out.
+    """
+    if not wanted.right:
+        return ()
+    candidates = Candidates(wanted, Search(Budget(MOST_WORK))).all()
+    judging = Judging(wanted, sample, Search(Budget(MOST_JUDGED)))
+    pages = tuple(looked_at(wanted, sample, judging.own_groups))
+    shown_by = (
+        {each: tuple(software.showing(each.selector, own)) for each in candidates}
+        if software is not None and wanted.role is Role.SIGN
+        else {}
+    )
+    made = [_judged(each, pages, judging, shown_by.get(each, ())) for each in candidates]
+    alike = [page.captured.record for page in pages if sample.group_of(page.captured.record) in judging.own_groups]
+    made.sort(key=lambda each: _rank(each, alike))
+    return tuple(_worth_showing(made)[:MOST_SUGGESTED])
+
+
+def _worth_showing(ranked: Sequence[Suggestion]) -> Sequence[Suggestion]:
+    """Return the suggestions without those that are mostly wrong, if there are some that are not."""
+    right = [each for each in ranked if not each.others and len(each.disagrees) <= each.agrees]
+    return right if len(right) >= ENOUGH else ranked
+
+
+def looked_at(wanted: Wanted, sample: PageSample, own: frozenset[int]) -> Iterator[SampledPage]:
+    """Yield the pages that rules are judged by: the marked ones, others of their sort, and some of each other sort."""
+    marked = {page.captured.record: page for page in wanted.pages}
+    yield from marked.values()
+    groups = [group.drawn for number, group in enumerate(sample.groups) if number in own]
+    others = [group.drawn for number, group in enumerate(sample.groups) if number not in own]
+    order = (page for page in (*_in_turn(groups), *_in_turn(others)) if page.record not in marked)
+    for captured in islice(order, MOST_LOOKED_AT - len(marked)):
+        page = sample.sampled(captured)
+        if page is not None and page.page.elements.size(page.tree) <= MOST_ELEMENTS:
+            yield page
+
+
+def _in_turn(groups: Sequence[Sequence[CapturedPage]]) -> Iterator[CapturedPage]:
+    """Yield the first page of each group, then the second of each, and so on."""
+    return (page for page in chain.from_iterable(zip_longest(*groups)) if page is not None)
+
+
+def _judged(
+    candidate: Candidate, pages: Sequence[SampledPage], judging: Judging, others: tuple[str, ...]
+) -> Suggestion:
+    verdicts = [judging.verdict(candidate, page) for page in pages]
+    return Suggestion(
+        candidate.expression,
+        candidate.said,
+        candidate.cost,
+        candidate.found,
+        tuple(verdict for verdict in verdicts if verdict.found),
+        tuple(verdict for verdict in verdicts if verdict.agrees is False),
+        len(pages),
+        candidate.page,
+        others,
+    )
+
+
+def _rank(suggestion: Suggestion, own: Sequence[str]) -> tuple[float, int, str]:
+    """Return the place of a suggestion: its cost, and what it does on the pages that were looked at."""
+    judged = len(suggestion.disagrees) + suggestion.agrees
+    wrong = len(suggestion.disagrees) / judged if judged else 0.0
+    found = {verdict.record for verdict in suggestion.pages}
+    rare = 1 - sum(record in found for record in own) / len(own) if own else 0.0
+    shared = 1.0 if suggestion.others else 0.0
+    written = suggestion.expression.css or suggestion.expression.xpath
+    return suggestion.cost + _WRONG * (wrong + shared) + _RARE * rare, len(written), written
