@@ -92,7 +92,8 @@ def _ways_in_place(learned: InPlace, place: Place, variant: str) -> Iterator[Ins
     level = next((each for each in place.application.levels if each.name == learned.level), None)
     if level is None:
         return
-    template = template_name(learned, place.evidence, place.others)
+    templates = {each.name for known in place.application.levels for each in known.variants}
+    template = template_name(learned, place.evidence, place.others, templates)
     if variant:
         yield _in_variant(learned, place, level, variant)
         return

@@ -111,9 +111,12 @@ def joined(text: EntryText, learned: InPlace, name: str, replaced: Extract | Non
 
 def written_action(learned: InPlace, replaced: Extract | None) -> etree._Element:
     """Return an action as a variant writes it, without what the level's action has beyond it."""
+    written = learned.xml()
+    for part in written.iter("*"):
+        if part.get("css") or part.get("xpath"):
+            part.set("cite", learned.pages[0])
     if isinstance(learned, LearnedLinks):
-        return learned.xml()
-    written = learned.wrapper.xml()
+        return written
     written.set("name", learned.action)
     if replaced is not None:
         dropped = dropped_by(learned, replaced)

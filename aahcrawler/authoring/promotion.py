@@ -78,10 +78,9 @@ class Plan:
         """Yield lines for people: what is added where, on how many pages it was proved, what did not do and why."""
         proof = self.proof
         if self.insertion is None:
-            yield (
-                f"{self.target.source} reads the {proof.evidence} pages that {self.learned.name} was learned from as "
-                "the crawl did already; nothing has to change"
-            )
+            pages = _pages(proof.evidence)
+            yield f"{self.target.source} reads the {pages} that {self.learned.name} was learned from already"
+            yield "  as the crawl read them; nothing has to change"
             return
         yield f"{self.learned.name} can become part of {self.target.file} {self.insertion.said}"
         if self.target.source != self.target.file:
@@ -89,10 +88,10 @@ class Plan:
         for number, line in self.added():
             yield f"  line {number}: {line}"
         if proof.evidence:
-            yield f"  proved on {proof.evidence} pages that it was learned from: all are read as the crawl read them"
+            yield f"  proved on {_pages(proof.evidence)} that it was learned from, read as the crawl read them"
         else:
             yield "  not proved: no page that it was learned from is in the crawl's archive any more"
-        yield f"  proved on {proof.saved} saved pages: none is read otherwise than before"
+        yield f"  tried on {_pages(proof.saved, 'saved page')}: none is read otherwise than before"
         yield from (f"  it cannot become part of it {reason}" for reason in proof.refused)
 
     def added(self) -> Iterator[tuple[int, str]]:
@@ -269,6 +268,10 @@ class _Planning:
         except CaptureError as error:
             raise PromotionError(f"{page.url} cannot be saved as its test: {error}") from error
         return replace(captured, saved=replace(captured.saved, file=stage.really(captured.saved.file)))
+
+
+def _pages(number: int, noun: str = "page") -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _first(reasons: Sequence[str]) -> str:

@@ -1,7 +1,7 @@
 """Names variants after the template of their pages, such as its theme or a class of its own; never after a site."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from urllib.parse import urlsplit
 
 from aahcrawler.adaptation.store.learned import Learned, LearnedAction, LearnedLinks
@@ -23,24 +23,29 @@ _CLASS = re.compile(r"[.#]([A-Za-z][A-Za-z0-9_-]+)|['\" ]([A-Za-z][A-Za-z0-9_-]{
 _LEAST = 3
 
 
-def template_name(learned: Learned, pages: Sequence[Page], others: Sequence[Page]) -> str:
-    """Return a name for the template of some pages; ``others`` are pages of the application in other templates.
+def template_name(
+    learned: Learned, pages: Sequence[Page], others: Sequence[Page], templates: Container[str] = ()
+) -> str:
+    """Return a name for the template of some pages; ``others`` are saved pages of the application.
 
-    What these show too, or what is part of the site's own name, is no name of the template. `OTHERWISE` if there is
-    none.
+    What these show too is no name of the template, unless it is one of the ``templates`` that the file has variants
+    for; nor is what is part of the site's own name. `OTHERWISE` if there is none.
     """
-    for name in _candidates(learned, pages, others):
+    for name in _candidates(learned, pages, others, templates):
         cleaned = _cleaned(name)
         if len(cleaned) >= _LEAST and not _is_of_site(cleaned, learned, pages):
             return cleaned
     return OTHERWISE
 
 
-def _candidates(learned: Learned, pages: Sequence[Page], others: Sequence[Page]) -> Iterator[str]:
+def _candidates(
+    learned: Learned, pages: Sequence[Page], others: Sequence[Page], templates: Container[str]
+) -> Iterator[str]:
     themes = _shared([_themes(page) for page in pages])
     generators = _shared([_generators(page, learned.application) for page in pages])
     classes = _shared([_body_classes(page) for page in pages])
-    known = {name.lower() for page in others for name in (*_themes(page), *_body_classes(page))}
+    shown = {name.lower() for page in others for name in (*_themes(page), *_body_classes(page))}
+    known = {name for name in shown if _cleaned(name) not in templates}
     yield from (name for name in themes if name.lower() not in known)
     yield from generators
     new = [name for name in classes if name.lower() not in known and not re.search(r"\d", name)]

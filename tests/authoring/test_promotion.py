@@ -127,7 +127,7 @@ def test_it_becomes_one_more_alternative_of_the_action_where_all_pages_allow_it(
     assert "one more place where the action posts of level thread looks" in said
     assert '<item css="article.utterance" cite="http://knots.test/topic.php?id=7"/>' in said
     assert "proved on 2 pages that it was learned from" in said
-    assert "proved on 1 saved pages" in said
+    assert "tried on 1 saved page:" in said
     assert not folders[-1].exists()
     carried_out(plan, folders, "Ada")
     file = (folders[-1] / "applications" / "tinyforum.xml").read_text("utf-8")
@@ -220,5 +220,6 @@ def test_names_of_templates_are_no_names_of_sites() -> None:
     sited = tuple(replace(page, body=page.body.replace(b"moonlight", b"knots")) for page in KNOTS)
     assert template_name(action, sited, ()) == "utterance"
     assert template_name(action, KNOTS, KNOTS) == "utterance"
+    assert template_name(action, KNOTS, KNOTS, {"moonlight"}) == "moonlight"
     skinned = tuple(replace(page, body=page.body.replace(b"moonlight-page", b"skin-dusk")) for page in bare)
     assert template_name(action, skinned, ()) == "skin-dusk"

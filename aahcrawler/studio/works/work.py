@@ -280,8 +280,11 @@ class Work:
             if state.pages.get(name) != change.before:
                 raise _stale(next(each for each in reversed(later) if name in each.pages))
         text = state.text
-        for patch in patches:
-            text = patch.applied(text)
+        try:
+            for patch in patches:
+                text = patch.applied(text)
+        except (EditError, ValueError) as error:
+            raise _stale((later or (step,))[-1]) from error
         doubts = {number: not settled for number, settled in step.doubts.items()}
         words = step.said.removeprefix("took back: ").removeprefix("made again: ")
         said = f"{'took back' if kind is StepKind.UNDO else 'made again'}: {words}"

@@ -1,6 +1,7 @@
 """The steps of a work: who did what when, and what takes it back."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from enum import StrEnum
 
@@ -151,23 +152,64 @@ def _patch(before: EntryText, after: EntryText, splice: Splice) -> Patch:
 def reversed_patches(step: Step, later: Sequence[Step]) -> tuple[Patch, ...]:
     """Return the patches that take a step back on the text after ``later`` steps. Raises `StepsOverlapError`."""
     back = [patch.reverse for patch in reversed(step.patches)]
-    for each in later:
-        for patch in each.patches:
-            back = _moved_past(back, patch, each)
+    for each, patches in _in_force(later):
+        try:
+            back = _moved_past_all(back, patches)
+        except _OverlapError:
+            raise StepsOverlapError(each) from None
     return tuple(back)
 
 
-def _moved_past(patches: Sequence[Patch], other: Patch, step: Step) -> list[Patch]:
+def _in_force(steps: Sequence[Step]) -> list[tuple[Step, Sequence[Patch]]]:
+    """Return steps with their patches, without those that were taken back and the ones that did so."""
+    left: list[tuple[Step, Sequence[Patch]]] = [(step, step.patches) for step in steps]
+    for step in steps:
+        numbers = [each.number for each, _ in left]
+        if step.number in numbers and step.of in numbers:
+            with suppress(_OverlapError):
+                left = _without_pair(left, numbers.index(step.of), numbers.index(step.number))
+    return left
+
+
+def _without_pair(
+    steps: list[tuple[Step, Sequence[Patch]]], first: int, second: int
+) -> list[tuple[Step, Sequence[Patch]]]:
+    """Return steps without one and the one that takes it back, as they would be had there been neither."""
+    back: list[Patch] = [patch.reverse for patch in reversed(steps[first][1])]
+    between: list[tuple[Step, Sequence[Patch]]] = []
+    for step, patches in steps[first + 1 : second]:
+        between.append((step, _moved_past_all(patches, back)))
+        back = _moved_past_all(back, patches)
+    if back != list(steps[second][1]):
+        raise _OverlapError
+    return [*steps[:first], *between, *steps[second + 1 :]]
+
+
+class _OverlapError(Exception):
+    """Two patches have bytes in common."""
+
+
+def _moved_past_all(patches: Sequence[Patch], others: Sequence[Patch]) -> list[Patch]:
+    moved = list(patches)
+    for other in others:
+        moved = _moved_past(moved, other)
+    return moved
+
+
+def _moved_past(patches: Sequence[Patch], other: Patch) -> list[Patch]:
     """Return patches of a text as they are on it with another patch, if they have no bytes in common."""
     moved = []
     for patch in patches:
+        if patch.begin == patch.end == other.begin == other.end:
+            # Which of the two goes first cannot be known.
+            raise _OverlapError
         if other.end <= patch.begin:
             moved.append(patch.shifted(other))
         elif patch.end <= other.begin:
             moved.append(patch)
             other = other.shifted(patch)
         else:
-            raise StepsOverlapError(step)
+            raise _OverlapError
     return moved
 
 

@@ -137,6 +137,9 @@ def test_everybody_takes_back_what_is_theirs(work: Work) -> None:
     work.undo("Ada")
     with pytest.raises(StaleError, match=r"posts are \.c"):
         work.undo("Ada")
+    # What was taken back stands in nobody's way.
+    work.undo("Bo")
+    assert work.undo("Ada").text.data == DRAFT
 
 
 def _line(part: bytes) -> bytes:
