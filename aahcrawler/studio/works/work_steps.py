@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from enum import StrEnum
-from os.path import commonprefix
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -133,11 +132,17 @@ def patch_between(before: bytes, after: bytes) -> Patch | None:
     """Return what makes one text of another: all from the first byte that differs to the last; None if none does."""
     if before == after:
         return None
-    begin = len(commonprefix([before, after]))
+    begin = _shared(before, after)
     most = min(len(before), len(after)) - begin
-    same = len(commonprefix([before[::-1][:most], after[::-1][:most]]))
+    same = min(most, _shared(before[::-1], after[::-1]))
     old, new = before[begin : len(before) - same], after[begin : len(after) - same]
     return Patch(begin=begin, before=old.decode("latin-1"), after=new.decode("latin-1"))
+
+
+def _shared(one: bytes, other: bytes) -> int:
+    """Return how many bytes two texts begin with alike."""
+    differing = (at for at, (mine, yours) in enumerate(zip(one, other, strict=False)) if mine != yours)
+    return next(differing, min(len(one), len(other)))
 
 
 def _patch(before: EntryText, after: EntryText, splice: Splice) -> Patch:
