@@ -112,6 +112,17 @@ class Work:
             edits = _unmarking(state, number, found)
             return self._edited(state, edits, who, f"confirmed: {found.said}", {number: True})
 
+    def confirm_all(self, who: str) -> WorkState:
+        """Settle all doubts that are left in one step: the guesses are right. Raises `WorkError` if there are none."""
+        with self._folder.locked():
+            state = self._present()
+            left = [number for number, kept in enumerate(state.kept_doubts) if kept.open and not kept.settled]
+            edits = tuple(Confirm(place=place) for place in state.text.guesses())
+            if not left and not edits:
+                raise WorkError("somebody has settled all guesses already; look at the work again")
+            said = "confirmed all guesses that were left"
+            return self._edited(state, edits, who, said, dict.fromkeys(left, True))
+
     def choose(self, doubt: Doubt, alternative: Alternative, who: str) -> WorkState:
         """Settle a doubt with something else that could be right. Raises `WorkError` and `EditError`."""
         with self._folder.locked():

@@ -173,6 +173,16 @@ def test_doubts_are_settled_come_back_and_follow_their_elements(work: Work) -> N
         work.confirm(Doubt(place="level[x]", said="never heard of", doubt=1), "Ada")
 
 
+def test_all_doubts_that_are_left_are_settled_at_once_and_come_back_together(work: Work) -> None:
+    state = work.confirm_all("Ada")
+    assert (state.doubts, dict(state.text.guesses())) == ((), {})
+    assert b'draft="yes"' not in state.text.data
+    with pytest.raises(WorkError, match="settled all guesses already"):
+        work.confirm_all("Bo")
+    assert work.undo("Ada").text.data == DRAFT
+    assert work.now().doubts == DOUBTS
+
+
 def test_doubts_may_share_an_element_or_have_no_mark(works: Works) -> None:
     item, place = "posts are div.entry", f"{EXTRACT}/field[date]"
     doubts = [
