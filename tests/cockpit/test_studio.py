@@ -14,13 +14,13 @@ from aahcrawler.adaptation.store.learned import LearnedAction
 from aahcrawler.adaptation.store.overlay import Overlay
 from aahcrawler.authoring.own_entries.own_folder import OwnFolder
 from aahcrawler.layout import LEARNED
-from aahcrawler.service.cockpit.site import address
+from aahcrawler.service.cockpit.site import COOKIE, address
 from aahcrawler.wrapper_induction.examples import Method
 from aahcrawler.wrapper_induction.wrapper import Support, Wrapper
 from knowledge_base.file_selection import SHIPPED
 from knowledge_base.parsing.extraction_actions import extract
 from knowledge_base.xml_reader import Notes
-from tests.cockpit.cockpit_browser import COOKIE, EDITOR, READER, Cockpit, Visit, dumped, told, visiting
+from tests.cockpit.cockpit_browser import EDITOR, READER, Cockpit, Visit, dumped, told, visiting
 from tests.cockpit.keyboard import Keyboard
 from tests.cockpit.shown_crawl import CRAWL, FORUM, HOSTILE, THREAD
 from tests.cockpit.test_every_page import IN_STUDIO, PARTS, Walk, got
