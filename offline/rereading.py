@@ -122,7 +122,7 @@ class Reader:
             except BadExpressionError:
                 continue  # The crawl said so when it met it.
         values = {"keywords": icd.topic.keywords, "entities": icd.topic.entities}
-        helper = ApplicationAwareHelper(knowledge_base, values=values, adapter=adapter)
+        helper = ApplicationAwareHelper(knowledge_base, values=values, adapter=adapter).comparing_drafts()
         version = fingerprint(icd, topic.meaning, files_digest(tuple(folders), crawl / LEARNED), meaning)
         return cls(helper, icd.id, version, icd.sources.documents)
 

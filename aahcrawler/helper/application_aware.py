@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Self
 
 from aahcrawler.helper.adaptation_protocol import Adapter
 from aahcrawler.helper.application import draft_reading
@@ -59,7 +60,16 @@ class ApplicationAwareHelper:
         self._values = values if values is not None else no_values()
         self._adapter = adapter
         self._completion = Completion()
+        self._compares_drafts = False
         self._recogniser = Recogniser(knowledge_base, self._sites, self._watchdog)
+
+    def comparing_drafts(self) -> Self:
+        """Have pages of drafts read generically as well, so that the better reading counts; return the helper.
+
+        Crawls want that. Authors want to see what a file says by itself.
+        """
+        self._compares_drafts = True
+        return self
 
     def application(self, name: str) -> Application | None:
         """Return an application of the knowledge base by its name, None if there is none."""
@@ -151,7 +161,7 @@ class ApplicationAwareHelper:
             found = reading.assistance()
             if not self._may_hold_content(page, application):
                 return found
-            if application.draft:
+            if application.draft and self._compares_drafts:
                 return draft_reading.better(page, found, self._generic(page))
             if reading.place is not None and not reading.is_empty_list:
                 return found

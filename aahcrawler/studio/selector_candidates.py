@@ -1,7 +1,8 @@
 """Makes the expressions that find what was marked as right and nothing that was marked as wrong."""
 
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from urllib.parse import urlsplit
 
@@ -32,10 +33,14 @@ _ALONE = 3.0
 """The cost of finding one of several elements alike, where all are meant."""
 _NESTED = 4.0
 """The cost of finding elements within one another, where each is to be one object."""
+_ANY_TAG = 0.4
+_MISSED = 2.0
+"""The cost of reading a field in no object of the marked pages."""
 _VAGUE = 0.6
 """The cost of finding several elements in an object, of which the first is read."""
 _VAGUE_ON_PAGE = 1.5
 """The same for fields of the page as a whole."""
+_ANY = re.compile(r"(^|[ >])\*(?=[.#\[])")
 _DATES = ("datetime", "title", "content", "data-time", "data-timestamp")
 
 
@@ -79,7 +84,7 @@ class Candidates:
     def _made(self) -> Iterator[Candidate]:
         seen: set[Expression] = set()
         for path, attribute in self._paths():
-            written = path.written(attribute)
+            written = _readable(path, attribute) or _plain(path.written(attribute))
             if written in seen or not path.steps:
                 continue
             seen.add(written)
@@ -125,7 +130,7 @@ class Candidates:
             return
         paths = leading_to(self._targets, self._known)
         dated = self._dated_attribute() if self.wanted.role is Role.FIELD else ""
-        for path in (*self._to_hosts(), *paths):
+        for path in (*self._to_hosts(), *paths, *map(_of_any_tag, paths)):
             if dated:
                 yield Path(path.steps, path.cost - 0.5, path.start, path.turn), dated
             yield path, ""
@@ -162,7 +167,7 @@ class Candidates:
             if not right.issubset(here) or not wrong.isdisjoint(here):
                 return None
             found.append(here)
-        penalty = self._penalty(found) + self._vagueness(selector)
+        penalty = self._penalty(found) + self._vagueness(selector) + self._missing(found)
         return Candidate(written, selector, cost + penalty, said, tuple(found), self.is_of_page)
 
     def _found(self, page: SampledPage, selector: Selector) -> tuple[HtmlElement, ...]:
@@ -191,6 +196,13 @@ class Candidates:
         several = any(len(selector.elements(root, mark.page.page.elements)) > 1 for mark, root in some)
         vague = _VAGUE_ON_PAGE if self.is_of_page else _VAGUE
         return vague if several else 0.0
+
+    def _missing(self, found: Sequence[tuple[HtmlElement, ...]]) -> float:
+        """Return the cost of the objects of the marked pages in which a field is not read."""
+        if self.wanted.role is not Role.FIELD or self.is_of_page:
+            return 0.0
+        items = sum(map(len, self._items.values()))
+        return _MISSED * (1 - sum(map(len, found)) / items) if items else 0.0
 
     @cached_property
     def _rooted(self) -> list[tuple[Marked, HtmlElement]]:
@@ -249,6 +261,43 @@ class Candidates:
             if self.wanted.marks_on(page)[0] <= found:
                 return found
         return frozenset()
+
+
+def _readable(path: Path, attribute: str) -> Expression | None:
+    """Return a path in CSS that asks how a name with a number begins; None where it asks for no such name.
+
+    The beginning alone tells enough where it ends with a sign that parts it from the number, as ``entry-`` does.
+    """
+    if path.start or path.turn or not path.steps or path.steps[0].child:
+        return None
+    written = ""
+    has_number = False
+    for step in path.steps:
+        parts = [step.tag if step.tag != "*" else ""]
+        for feature in step.features:
+            is_numbered = feature.match is Match.NUMBERED and feature.value.endswith(("-", "_"))
+            has_number |= is_numbered
+            css = f'[{feature.attribute}^="{feature.value}"]' if is_numbered else feature.css
+            if css is None:
+                return None
+            parts.append(css)
+        if step.further or not any(parts):
+            return None
+        written += (" > " if step.child else " ") + "".join(parts)
+    return Expression(css=written.strip(), attribute=attribute) if has_number else None
+
+
+def _plain(written: Expression) -> Expression:
+    """Return an expression as people write it: ``.post`` instead of ``*.post``."""
+    return replace(written, css=_ANY.sub(r"\1", written.css)) if "*" in written.css else written
+
+
+def _of_any_tag(path: Path) -> Path:
+    """Return a path to elements of the same name, whatever their tag: names of guests are often no links."""
+    *above, last = path.steps or (Step("*"),)
+    if not last.features or any(feature.attribute == "href" for feature in last.features):
+        return Path((), path.cost)
+    return replace(path, steps=(*above, replace(last, tag="*")), cost=path.cost + _ANY_TAG)
 
 
 def alike_beside(element: HtmlElement) -> int:

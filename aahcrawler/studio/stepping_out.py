@@ -1,5 +1,6 @@
 """The elements around one that somebody clicked, and which of them is probably meant."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -83,16 +84,33 @@ def _only_link(element: HtmlElement) -> HtmlElement:
 
 
 def _object(page: SampledPage, element: HtmlElement) -> HtmlElement:
-    """Return the largest element around one that holds one object alone, by those read before or by its likes."""
+    """Return the element around one that holds one object alone, by those read before or by its likes.
+
+    Of several, it is the one that is named as elements around most of the others are, and the outermost of these.
+    """
     line = list(_line(element))
     holding = [each for each in line if _held(page, each) == 1]
     if holding and len(page.places) > 1:
-        return holding[-1]
+        kinds = Counter(kind for place in page.places.values() for kind in {_kind(each) for each in _line(place)})
+        return max(reversed(holding), key=lambda each: kinds[_kind(each)])
     place = next((each for each in page.places.values() if each in line), None)
     if place is not None:
         return place
-    repeated = [each for each in line if _are_repeated(each)]
-    return repeated[-1] if repeated else element
+    repeated = [each for each in line if each.tag not in _PARAGRAPHS - {"li"} and _are_repeated(each)]
+    return repeated[-1] if repeated else _article(line)
+
+
+def _article(line: Sequence[HtmlElement]) -> HtmlElement:
+    """Return the element of a line that is the one thing its page is about: it has a heading, or says so."""
+    told = (each for each in line if each.tag in ("article", "main") or each.get("itemtype"))
+    headed = (each for each in line if next(each.iter("h1", "h2"), None) is not None)
+    blocks = (each for each in line if each.tag not in _PARAGRAPHS)
+    return next((each for found in (told, headed, blocks) for each in found), line[0])
+
+
+def _kind(element: HtmlElement) -> tuple[str, frozenset[str]]:
+    words = frozenset(word for word in (element.get("class") or "").split()[:8] if is_name(word))
+    return str(element.tag), words
 
 
 def _held(page: SampledPage, element: HtmlElement) -> int:

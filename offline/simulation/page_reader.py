@@ -32,7 +32,7 @@ def knowledge(folders: tuple[Path, ...]) -> KnowledgeBase:
 def reader(folders: tuple[Path, ...]) -> Callable[[Page], Understood]:
     """Return a reader of pages with a knowledge base: it reads a page the same, whichever page came before."""
     sites, lexicon = Sites(), Lexicon()
-    helper = ApplicationAwareHelper(knowledge(folders), sites)
+    helper = ApplicationAwareHelper(knowledge(folders), sites).comparing_drafts()
 
     def read(page: Page) -> Understood:
         sites.forget()

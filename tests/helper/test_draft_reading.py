@@ -52,7 +52,7 @@ def draft(*levels: PageLevel) -> Application:
 
 
 def read(known: Application, markup: str, url: str = URL) -> Assistance:
-    return helper_of(known).assist(html_page(url, markup))
+    return helper_of(known).comparing_drafts().assist(html_page(url, markup))
 
 
 def bodies(found: Assistance) -> list[str]:
@@ -102,12 +102,30 @@ def test_posts_taken_for_one_are_told_apart() -> None:
     whole = replace(one, fields=(replace(one.fields[0], join=True),))
     found = read(draft(level("thread", ".entry", whole)), thread())
     assert bodies(found) == list(TEXTS)
-    assert "4 taken for one" in less(found)[0]
+    assert "1 with others in it" in less(found)[0]
+
+
+def test_a_text_that_holds_the_comments_below_it_is_no_text() -> None:
+    fields = (text_field("body", "main"), text_field("author", ".none"))
+    whole = Extract("article", "article", (css("body"),), fields)
+    comments = replace(numbered(posts()), name="comments", type="comment", items=(css(".entry:not(#entry-0)"),))
+    form = "".join(f"<p>{name} is required</p>" for name in ("Name", "Address", "Answer"))
+    found = read(draft(level("article", ".entry", whole, comments)), thread(beside=form))
+    assert bodies(found) == list(TEXTS)
+    assert "1 with others in it" in less(found)[0]
 
 
 def test_a_confirmed_file_is_trusted_alone() -> None:
     known = replace(draft(level("thread", ".entry", posts("#entry-1"))), draft=False)
     found = read(known, thread(beside='<a href="/about">About us</a>'))
+    assert bodies(found) == [TEXTS[1]]
+    assert less(found) == []
+    assert found.document.outlinks == ()
+
+
+def test_authors_see_what_a_draft_says_by_itself() -> None:
+    known = draft(level("thread", ".entry", posts("#entry-1")))
+    found = helper_of(known).assist(html_page(URL, thread(beside='<a href="/about">About us</a>')))
     assert bodies(found) == [TEXTS[1]]
     assert less(found) == []
     assert found.document.outlinks == ()
@@ -120,7 +138,7 @@ def test_what_a_draft_takes_for_a_list_is_read_all_the_same() -> None:
     assert found.match is not None
     assert found.match.level is None
     assert "4 missing" in less(found)[0]
-    assert {link.action for link in found.document.outlinks} == {"threads"}
+    assert {link.action for link in found.document.outlinks} == {None}
 
 
 def test_a_page_of_no_level_is_read_generically_and_nothing_is_told() -> None:

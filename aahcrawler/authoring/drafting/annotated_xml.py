@@ -29,6 +29,16 @@ def guessed(text: str) -> Comment:
     return _comment(f"guess: {text}")
 
 
+def replace_by_note(element: etree._Element, text: str) -> None:
+    """Put a comment in the place of an element and of the comments before it that mark it as a guess."""
+    parent = element.getparent()
+    before = element.getprevious()
+    if parent is not None and isinstance(before, Comment) and (before.text or "").startswith(" guess: "):
+        parent.remove(before)
+    if parent is not None:
+        parent.replace(element, _comment(text))
+
+
 def _comment(text: str) -> Comment:
     return etree.Comment(f" {re.sub('-{2,}', '-', _plain(text)).strip('-')} ")
 

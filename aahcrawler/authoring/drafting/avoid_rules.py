@@ -98,6 +98,14 @@ def reason_of(group: AddressGroup) -> Reason | None:
     return next((guess.reason for guess in _guesses(group, ())), None)
 
 
+def is_open_to_doubt(rule: Avoided) -> bool:
+    """Return whether the words of a rule may as well be the name of a part of the site."""
+    if rule.reason in (Reason.PROFILE, Reason.ACTION, Reason.HELP):
+        return True
+    parts = rule.shape.path.split("/")
+    return not SCRIPT.fullmatch(parts[-1]) and any(_word(part) in _NOUNS for part in parts)
+
+
 def _fits(address: ParsedUrl, shapes: Iterable[Shape]) -> bool:
     return any(shape.rule.matches(address) for shape in shapes)
 

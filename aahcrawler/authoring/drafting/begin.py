@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from aahcrawler.authoring.drafting.draft import DraftError, Wanted, draft
+from aahcrawler.authoring.drafting.draft import Draft, DraftError, Wanted, draft
 from aahcrawler.authoring.drafting.level_plans import TERMS, Given
 from aahcrawler.authoring.drafting.pattern_drafting import Known
+from aahcrawler.authoring.editing.entry_text import EntryText
 from aahcrawler.authoring.page_capture import description, slug
 from aahcrawler.authoring.saved_pages import pages_folder, saved_pages, understood
 from aahcrawler.helper import ApplicationAwareHelper
@@ -17,6 +18,9 @@ from knowledge_base.file_selection import SHIPPED, chosen_files
 from knowledge_base.loader import SCHEMA, load, load_files
 from knowledge_base.matching import Sight
 from knowledge_base.model import KnowledgeBase
+
+MOST_SHOWN = 10
+"""Doubtful guesses that are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,7 @@ class Begun:
     file: Path
     knowledge_base: KnowledgeBase
     pages: tuple[Page, ...]
+    draft: Draft
 
 
 def begin(wish: Wish, given: Given, folders: Sequence[Path]) -> Begun:
@@ -50,11 +55,11 @@ def begin(wish: Wish, given: Given, folders: Sequence[Path]) -> Begun:
     known = _known(everywhere)
     _check_known(wish, given, known.knowledge_base)
     schema = os.path.relpath(SCHEMA, file.parent.resolve())
-    data = draft(Wanted(wish.name, wish.kind, schema, wish.site), given, known)
-    knowledge_base = _loaded(data, file.name, everywhere)
+    made = draft(Wanted(wish.name, wish.kind, schema, wish.site), given, known)
+    knowledge_base = _loaded(made.file, file.name, everywhere)
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(data)
-    return Begun(file, knowledge_base, given.pages)
+    file.write_bytes(made.file)
+    return Begun(file, knowledge_base, given.pages, made)
 
 
 def lines_of(begun: Begun, named: str) -> Iterator[str]:
@@ -67,13 +72,29 @@ def lines_of(begun: Begun, named: str) -> Iterator[str]:
         yield f"what it makes of {page.url}:"
         found = understood(page, ApplicationAwareHelper(begun.knowledge_base).assist(page))
         yield from (f"  {line}" for line in description(found))
-    guesses = begun.file.read_text(encoding="utf-8").count("<!-- guess: ")
-    yield f"{guesses} places are marked <!-- guess: ... -->. Check each, correct it if necessary, remove the comment."
+    yield from _doubts_of(begun)
     yield "next:"
     yield f"  aah kb explain {named}    what each sign and action finds on a page"
     yield f"  aah kb check {begun.file.parents[1]}    whether the file is valid and takes no time"
     yield f"  aah kb capture {named} --application {begun.file.stem} --as NAME    save the page as a test"
     yield f"  aah kb test {begun.file.stem}    try all saved pages"
+
+
+def _doubts_of(begun: Begun) -> Iterator[str]:
+    """Yield lines on what the file is for, what was left out of it, and its guesses, the most doubtful first."""
+    made = begun.draft
+    if made.of_site:
+        yield "this file is for this site alone: write signs of the software in place of the host, and it is for all"
+    yield from (f"left out: {said}" for said in made.left_out)
+    text = EntryText(made.file)
+    guesses = made.file.decode("utf-8").count("<!-- guess: ")
+    yield f"{guesses} places are marked <!-- guess: ... -->. Check each, correct it if necessary, remove the comment."
+    yield "the most doubtful guesses, each with what else could be right:"
+    for doubt in made.doubts[:MOST_SHOWN]:
+        yield f"  line {text.line(doubt.place)}: {doubt.said}"
+        yield from (f"    or {alternative.said}" for alternative in doubt.alternatives)
+    if len(made.doubts) > MOST_SHOWN:
+        yield f"  and {len(made.doubts) - MOST_SHOWN} more"
 
 
 def _known(folders: Sequence[Path]) -> Known:

@@ -1,43 +1,42 @@
 """Make a first draft of an application's file that is valid, works at once, and marks its guesses."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from lxml import etree
 
 from aahcrawler.authoring.drafting import annotated_xml
-from aahcrawler.authoring.drafting.avoid_rules import avoided
-from aahcrawler.authoring.drafting.extract_action import Objects, write_extract
-from aahcrawler.authoring.drafting.labelling import answers, repeated, single
+from aahcrawler.authoring.drafting.address_groups import AddressGroup
+from aahcrawler.authoring.drafting.avoid_rules import Avoided, avoided, is_open_to_doubt
+from aahcrawler.authoring.drafting.doubts import Doubt, Guesses, doubts_of, removal, setting
+from aahcrawler.authoring.drafting.draft_proof import prove
+from aahcrawler.authoring.drafting.group_doubts import ask_about_groups, ask_about_levels
 from aahcrawler.authoring.drafting.level_plans import (
     TERMS,
     Given,
     LevelPlan,
     Terms,
-    crumbs,
-    elements,
+    main_links,
     own_links,
     plan_levels,
     without_index,
 )
-from aahcrawler.authoring.drafting.level_signs import LevelSign, LevelSigns
+from aahcrawler.authoring.drafting.level_signs import LevelSigns
+from aahcrawler.authoring.drafting.level_writing import LIKELY, OPEN, SURE, LevelWriting
 from aahcrawler.authoring.drafting.pattern_drafting import Known, Sign, of_host, signs
 from aahcrawler.authoring.drafting.url_generalisation import first_numbers, session_parameters, tracking_parameters
 from aahcrawler.authoring.drafting.url_shape import INDEX
-from aahcrawler.page import Page
 from aahcrawler.page.generic import PageLink
-from aahcrawler.wrapper_induction.examples import LabelledExample
-from aahcrawler.wrapper_induction.link_selectors import find_links
-from aahcrawler.wrapper_induction.robust_paths import Expression
-from knowledge_base.model import Signal
+from knowledge_base.model import Signal, Strength
 from knowledge_base.url_rules import ParsedUrl
 
+XSI = "http://www.w3.org/2001/XMLSchema-instance"
 _ADVICE_OF_SIGNS = "Remove signs that only this site has, such as the name of its own template."
 _ADVICE_OF_SITE = (
     "This file is for one site alone. For the software it needs signs that hold on every site with it and on no other: "
     "write them here as css, script, link or generator, and take the host out."
 )
-XSI = "http://www.w3.org/2001/XMLSchema-instance"
+_DOUBT_OF_SIGNS = {Strength.PROOF: SURE, Strength.STRONG: LIKELY, Strength.HINT: OPEN}
 
 
 class DraftError(Exception):
@@ -54,30 +53,72 @@ class Wanted:
     site: bool = False
 
 
-def draft(wanted: Wanted, given: Given, known: Known) -> bytes:
-    """Return the file. Raises `DraftError`."""
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A file, and its guesses with what else could be right, the most doubtful first.
+
+    ``of_site`` is True if the file is for one site alone, since its pages show no sign that only its software has.
+    ``left_out`` says which actions were not written, since they found nothing on the given pages.
+    """
+
+    file: bytes
+    doubts: tuple[Doubt, ...]
+    of_site: bool = False
+    left_out: tuple[str, ...] = ()
+
+
+def draft(wanted: Wanted, given: Given, known: Known) -> Draft:
+    """Return the file and its doubts. Every action of it finds something on the given pages. Raises `DraftError`."""
     whole = Given(tuple(map(without_index, given.contents)), tuple(map(without_index, given.lists)))
-    return _Draft(wanted, whole, known).file()
+    return _Drafting(wanted, whole, known).draft()
 
 
-class _Draft:
+class _Drafting:
     """One file being written."""
 
     def __init__(self, wanted: Wanted, given: Given, known: Known) -> None:
         self._wanted = wanted
         self._given = given
-        self._known = known
         self._terms: Terms = TERMS[wanted.kind]
         self._signs = _signs(wanted, given, known)
+        self._of_site = any(sign.pattern.signal is Signal.HOST for sign in self._signs)
         self._plan = plan_levels(given, self._terms)
+        self._guesses = Guesses()
+        self._rules: tuple[Avoided, ...] = ()
+        self._told: tuple[str, ...] = ()
+        finder = LevelSigns(given.pages, self._signs, self._of_site)
+        self._writing = LevelWriting(self._terms, finder, self._plan.levels, self._guesses)
         # A list that nothing distinguishes from other pages is left out: it would take these away.
         self._levels = tuple(level for level in self._plan.levels if level.terminal or self._is_distinct(level))
+        self._writing.levels = self._levels
 
-    @property
-    def _of_site(self) -> bool:
-        return any(sign.pattern.signal is Signal.HOST for sign in self._signs)
+    def draft(self) -> Draft:
+        root = self._written()
+        self._told = prove(root, {level.name: level.pages for level in self._levels})
+        if not any(level.find("extract") is not None for level in root.iter("level")):
+            pages = ", ".join(page.url for page in self._given.contents)
+            raise DraftError(
+                f"nothing that looks like content was found on {pages}; give a page with posts or an article"
+            )
+        ask_about_levels(root, self._levels, self._guesses)
+        ask_about_groups(root, self._left(), self._guesses)
+        data = annotated_xml.document(root)
+        return Draft(data, doubts_of(root, data, self._guesses.found), self._of_site, self._told)
 
-    def file(self) -> bytes:
+    def _left(self) -> Iterator[AddressGroup]:
+        """Yield the groups in the main parts of pages that are of no level and not avoided."""
+        linked = {link.url for page in self._given.pages for link in main_links(page)}
+        for group in self._plan.left():
+            address = ParsedUrl.parse(group.urls[0])
+            is_level = any(level.has(group.urls[0]) for level in self._levels)
+            if (
+                linked.intersection(group.urls)
+                and not is_level
+                and not any(rule.shape.rule.matches(address) for rule in self._rules)
+            ):
+                yield group
+
+    def _written(self) -> etree._Element:
         root = etree.Element("application", nsmap={"xsi": XSI})
         root.set(f"{{{XSI}}}noNamespaceSchemaLocation", self._wanted.schema)
         root.set("name", self._wanted.name)
@@ -90,22 +131,26 @@ class _Draft:
         self._detect(root)
         self._canonical(root)
         self._avoid(root)
-        written = [self._level(root, level) for level in self._levels]
-        if not any(written):
-            pages = ", ".join(page.url for page in self._given.contents)
-            raise DraftError(
-                f"nothing that looks like content was found on {pages}; give a page with posts or an article"
-            )
-        return annotated_xml.document(root)
+        for level in self._levels:
+            self._writing.write(root, level)
+        return root
 
     def _detect(self, root: etree._Element) -> None:
         detect = annotated_xml.add(root, "detect")
         annotated_xml.note(detect, _ADVICE_OF_SITE if self._of_site else _ADVICE_OF_SIGNS)
         for sign in self._signs:
-            annotated_xml.guess(detect, sign.reason)
             strength = sign.pattern.strength.name.lower()
-            annotated_xml.add(
-                detect, "pattern", {"strength": strength, **dict(sign.attributes), "cite": annotated_xml.UNPROVEN}
+            attributes = {"strength": strength, **dict(sign.attributes), "cite": annotated_xml.UNPROVEN}
+            pattern = annotated_xml.add(detect, "pattern", attributes)
+            choices = []
+            if len(self._signs) > 1:
+                choices.append(removal("other software, or only this site, has it too; leave it out", pattern))
+            if sign.pattern.strength is not Strength.HINT and not self._of_site:
+                choices.append(setting("it is only a hint", pattern, "strength", "hint"))
+            fallback = self._of_site and not self._wanted.site
+            doubt = OPEN if fallback else _DOUBT_OF_SIGNS[sign.pattern.strength]
+            self._guesses.mark(
+                pattern, _said_of_host(fallback=fallback) if self._of_site else sign.reason, doubt, choices
             )
 
     def _canonical(self, root: etree._Element) -> None:
@@ -113,104 +158,30 @@ class _Draft:
         if drops:
             canonical = annotated_xml.add(root, "canonical")
             for attributes, said in drops.items():
-                annotated_xml.guess(canonical, said)
-                annotated_xml.add(canonical, "drop", dict(attributes))
+                drop = annotated_xml.add(canonical, "drop", dict(attributes))
+                self._guesses.mark(drop, said, LIKELY, [removal("it tells pages apart; leave it in", drop)])
 
     def _avoid(self, root: etree._Element) -> None:
         urls = (link.url for link in own_links(self._given.pages))
         shapes = [level.shape for level in self._levels]
         rules = avoided(urls, shapes, [page.url for page in self._given.pages], self._terms.useful)
+        self._rules = rules
         if rules:
             avoid = annotated_xml.add(root, "avoid")
-            annotated_xml.guess(avoid, "by their words, these URLs lead to nothing new; check each")
+            annotated_xml.note(avoid, "guess: by their words, these URLs lead to nothing new; check each")
             for rule in rules:
-                attributes = {"reason": rule.reason.value, **rule.shape.attributes()}
-                annotated_xml.add(avoid, "url", attributes | {"cite": f"{annotated_xml.UNPROVEN}, {rule.example}"})
-
-    def _level(self, root: etree._Element, level: LevelPlan) -> bool:
-        """Append a level; return whether it extracts anything. A level like another one is left out."""
-        written = annotated_xml.add(
-            root, "level", {"name": level.name, "role": "terminal" if level.terminal else "intermediate"}
-        )
-        if level.start:
-            written.set("start", "yes")
-        actions = etree.Element("actions")
-        item = self._extracts(actions, level) if level.terminal else None
-        self._when(written, level, item)
-        annotated_xml.guess(written, "URLs of such pages look like this; * matches anything, # a number")
-        pagings = (*level.paging, *level.borrowed)
-        optional = " ".join(paging.parameter for paging in pagings if paging.parameter)
-        annotated_xml.add(written, "address", level.shape.attributes() | ({"optional": optional} if optional else {}))
-        for paging in pagings:
-            said = "links to other pages of the same thing differ in this number"
-            borrowed = "no given page of this level has a second page; other pages of the site are numbered so"
-            annotated_xml.guess(written, borrowed if paging in level.borrowed else said)
-            annotated_xml.add(
-                written, "paging", {"parameter": paging.parameter} if paging.parameter else {"part": paging.part}
-            )
-        if level.pages and _names_itself(level.pages[0]):
-            annotated_xml.add(
-                written, "own", {"css": "link[rel=canonical]", "attribute": "href", "cite": annotated_xml.UNPROVEN}
-            )
-        if pagings:
-            annotated_xml.add(written, "pages", {"name": "more-pages"})
-        self._navigation(written, level)
-        written.extend(list(actions))
-        return item is not None
-
-    def _extracts(self, actions: etree._Element, level: LevelPlan) -> Expression | None:
-        """Write the extract actions; return the expression of the page's main objects."""
-        terms = self._terms
-        if not terms.thing:
-            posts = _alike(map(repeated, level.pages)) or _alike(map(single, level.pages))
-            return write_extract(actions, Objects("posts", terms.repeated, terms.first), posts) if posts else None
-        things, comments = _alike(map(single, level.pages)), _alike(map(answers, level.pages))
-        found = write_extract(actions, Objects(terms.terminal, terms.thing), things) if things else None
-        known = {each.elements for thing in things for each in thing.objects}
-        comments = [each for each in comments if known.isdisjoint(labelled.elements for labelled in each.objects)]
-        if comments:
-            objects = Objects(f"{terms.repeated}s", terms.repeated, beside=found is not None)
-            write_extract(actions, objects, comments)
-        return found
-
-    def _when(self, written: etree._Element, level: LevelPlan, item: Expression | None) -> None:
-        sign = self._signs_of(level, item)[0]
-        said = "this is there on such pages, and on no other page that was given"
-        annotated_xml.guess(written, said if sign.distinct else "nothing tells these pages from others that were given")
-        annotated_xml.add(written, "when", {**sign.attributes, "cite": annotated_xml.UNPROVEN})
+                element = annotated_xml.add(avoid, "url", _attributes(rule))
+                said = f"URLs like {rule.example} lead to nothing new ({rule.reason.value})"
+                choices = [removal("these URLs lead to content; do not avoid them", element)]
+                self._guesses.note(element, said, OPEN if is_open_to_doubt(rule) else SURE, choices)
 
     def _is_distinct(self, level: LevelPlan) -> bool:
-        return any(sign.distinct for sign in self._signs_of(level, None))
+        return any(sign.distinct for sign in self._writing.sign_of(level, None))
 
-    def _signs_of(self, level: LevelPlan, item: Expression | None) -> tuple[LevelSign, ...]:
-        finder = LevelSigns(self._given.pages, self._signs, self._of_site)
-        return finder.of(level, item, bare_item=not self._terms.thing)
 
-    def _navigation(self, written: etree._Element, level: LevelPlan) -> None:
-        if level.terminal:
-            self._way_back(written, level)
-            return
-        for target in self._levels:
-            if target is level or target.start:
-                continue
-            fitting = [link for link in level.links if target.has(link.url)]
-            wanted = elements(fitting)
-            places = find_links(wanted, level.pages[0].tree) if wanted and level.pages else None
-            annotated_xml.guess(written, f"every link whose URL is one of level {target.name}{_better(places)}")
-            navigate = annotated_xml.add(written, "navigate", {"name": f"to-{target.name}", "to": target.name})
-            annotated_xml.add(navigate, "select", {"css": "a", "documented": "yes", "cite": annotated_xml.UNPROVEN})
-
-    def _way_back(self, written: etree._Element, level: LevelPlan) -> None:
-        page = level.pages[0]
-        for other in self._levels:
-            back = [link for link in crumbs(page) if other.has(link.url)]
-            way = find_links(elements(back), page.tree) if back and not (other.terminal or other.start) else None
-            if way is not None:
-                annotated_xml.guess(written, "the breadcrumb line leads back to the page's list")
-                navigate = annotated_xml.add(written, "navigate", {"name": f"back-to-{other.name}", "to": other.name})
-                annotated_xml.add(
-                    navigate, "select", way[0].attributes() | {"documented": "yes", "cite": annotated_xml.UNPROVEN}
-                )
+def _attributes(rule: Avoided) -> dict[str, str]:
+    cite = f"{annotated_xml.UNPROVEN}, {rule.example}"
+    return {"reason": rule.reason.value, **rule.shape.attributes(), "cite": cite}
 
 
 def _drops(links: Sequence[PageLink], levels: Sequence[LevelPlan]) -> Iterator[tuple[tuple[tuple[str, str], ...], str]]:
@@ -233,20 +204,7 @@ def _signs(wanted: Wanted, given: Given, known: Known) -> tuple[Sign, ...]:
     return (of_host(given.contents[0].url),) if wanted.site or not found else found
 
 
-def _names_itself(page: Page) -> bool:
-    return any("canonical" in (link.get("rel") or "").lower().split() for link in page.tree.iter("link"))
-
-
-def _alike(found: Iterable[LabelledExample | None]) -> Sequence[LabelledExample]:
-    """Return the pages whose objects were found in the same way as those of the fullest page, that one first.
-
-    Pages on which they were found in another way may contain other things.
-    """
-    examples = sorted((each for each in found if each is not None), key=lambda each: -len(each.objects))
-    return [each for each in examples if each.notes == examples[0].notes]
-
-
-def _better(found: tuple[Expression, float] | None) -> str:
-    if found is None or found[1] < 1 or not found[0].css:
-        return ""
-    return f'; css="{found[0].css}" finds them too, and nothing else'
+def _said_of_host(*, fallback: bool) -> str:
+    if fallback:
+        return "these pages show nothing that only this software has, so that the file is for this site alone"
+    return "the file is for this site alone"

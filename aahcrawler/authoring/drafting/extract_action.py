@@ -1,7 +1,7 @@
 """Writes an extraction action that is induced from the objects that pages show."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -10,6 +10,7 @@ from lxml.html import HtmlElement
 
 from aahcrawler import urls
 from aahcrawler.authoring.drafting import annotated_xml
+from aahcrawler.authoring.drafting.doubts import Change, Choice, Guesses, removal
 from aahcrawler.page import Page
 from aahcrawler.page.text import fold, plain_text
 from aahcrawler.wrapper_induction.element_features import words_of_pages
@@ -26,6 +27,7 @@ _NUMERIC_DATE = re.compile(r"\b(\d{1,2})[./-](\d{1,2})[./-](?:\d{4}|\d{2})\b")
 _GENERAL = frozenset({"post", "posts", "article", "articles", "thread", "threads", "topic", "topics", "html", "page"})
 _WINDOW_TITLE = compile_selector(css="head > title")
 _DECLARED = ("datePublished", "dateCreated")
+LITTLE_DOUBT, SOME_DOUBT = 0.1, 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +43,51 @@ class Objects:
     beside: bool = False
 
 
-def write_extract(parent: etree._Element, objects: Objects, examples: Sequence[LabelledExample]) -> Expression | None:
-    """Append an extract action and return the expression of its items; None, and nothing written, without one."""
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """An action that was induced from examples; ``fit`` is how exactly its items are those of the examples."""
+
+    objects: Objects
+    examples: tuple[LabelledExample, ...]
+    wrapper: Wrapper
+    fit: float
+
+    @property
+    def item(self) -> Expression:
+        """The expression of its items."""
+        return Expression.of(self.wrapper.action.items[0])
+
+    @property
+    def written(self) -> bytes:
+        """The action as a file has it, without comments."""
+        return etree.tostring(self.wrapper.xml())
+
+
+@dataclass(frozen=True, slots=True)
+class FieldDoubt:
+    """How doubtful the expression of a field is, and the fields that others would be, each with words on it."""
+
+    doubt: float
+    others: tuple[tuple[str, etree._Element], ...] = ()
+
+    def choices(self, written: etree._Element) -> tuple[Choice, ...]:
+        """Return the choices to write one of the others, or nothing, in the place of a field."""
+        put = (Choice(said, (Change("put", written, xml=other),)) for said, other in self.others)
+        return (*put, removal(f"the pages show no {written.get('name')}; leave it out", written))
+
+
+def proposed(objects: Objects, examples: Sequence[LabelledExample]) -> Proposal | None:
+    """Return the best action for the objects of examples; None if none finds most of them."""
     examples = examples if objects.beside else [_titled(example) for example in examples]
     schema = _schema(objects, examples)
-    proposed = propose(examples, schema, _foreign([example.page for example in examples]))
-    if proposed is None:
-        return None
-    wrapper, fit = _numbered(proposed[0]), proposed[1]
-    number = _number(examples, several=schema.many)
-    annotated_xml.guess(parent, f"objects are {examples[0].notes[0]}; {number}{_exactness(fit)}")
-    parent.append(_marked(wrapper, examples))
-    return Expression.of(wrapper.action.items[0])
+    found = propose(examples, schema, foreign_words([example.page for example in examples]))
+    return Proposal(objects, tuple(examples), _numbered(found[0]), found[1]) if found is not None else None
+
+
+def said_of_objects(proposal: Proposal) -> str:
+    """Return how the objects of a proposal were found, and how many."""
+    number = _number(proposal.examples, several=proposal.wrapper.action.many)
+    return f"objects are {proposal.examples[0].notes[0]}; {number}{_exactness(proposal.fit)}"
 
 
 def _schema(objects: Objects, examples: Sequence[LabelledExample]) -> Extract:
@@ -87,7 +122,7 @@ def _numbered(wrapper: Wrapper) -> Wrapper:
     return replace(wrapper, action=replace(wrapper.action, identity=replace(identity, prefix=identity.trims[0])))
 
 
-def _foreign(pages: Sequence[Page]) -> frozenset[str]:
+def foreign_words(pages: Sequence[Page]) -> frozenset[str]:
     """Return the words of the URLs, which may be in names made for one page alone."""
     if len(pages) > 1:
         return words_of_pages([page.url for page in pages])
@@ -132,23 +167,27 @@ def _labels(name: str, examples: Iterable[LabelledExample]) -> tuple[Label, ...]
 # The written action
 
 
-def _marked(wrapper: Wrapper, examples: Sequence[LabelledExample]) -> etree._Element:
-    """Return the action as it is written, with every guess marked."""
+def written_extract(proposal: Proposal, guesses: Guesses, doubts: Mapping[str, FieldDoubt]) -> etree._Element:
+    """Return the action as it is written, with every guess marked; ``doubts`` are those of the fields, by name."""
+    wrapper, examples = proposal.wrapper, proposal.examples
     extract = wrapper.xml()
     for each in extract.iter("item", "select", "without"):
         each.set("cite", annotated_xml.UNPROVEN)
     identity = wrapper.action.identity
     for child in extract.findall("identity"):
-        child.addprevious(annotated_xml.guessed(_said_of_identity(identity) if identity is not None else ""))
+        said = _said_of_identity(identity) if identity is not None else ""
+        numbered = identity is not None and bool(identity.selectors)
+        guesses.mark(child, said, LITTLE_DOUBT if numbered else SOME_DOUBT)
     told: set[str] = set()
     for field, child in zip(wrapper.action.fields, extract.findall("field"), strict=True):
         again = "the same of other objects: " if field.name in told else ""
-        child.addprevious(annotated_xml.guessed(f"{again}{_said_of(field, examples)}"))
+        doubt = doubts.get(field.name, FieldDoubt(SOME_DOUBT))
+        choices = doubt.choices(child) if field.name not in told else ()
+        guesses.mark(child, f"{again}{_said_of(field, examples)}", doubt.doubt, choices)
         told.add(field.name)
         for part in child.findall("without"):
-            part.addprevious(
-                annotated_xml.guessed(f"this is no part of the text: {part.get('css') or part.get('xpath')}")
-            )
+            said = f"this is no part of the text: {part.get('css') or part.get('xpath')}"
+            guesses.mark(part, said, SOME_DOUBT, [removal("it is part of the text", part)])
     for name in ("author", "body"):
         if name not in told:
             annotated_xml.note(extract, f"no {name} was found; add a field if the page shows one")

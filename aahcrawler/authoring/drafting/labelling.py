@@ -6,6 +6,7 @@ The one note of each labelled page describes how the objects were found.
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import cast
 
 from lxml.etree import _Element as Element
@@ -55,20 +56,44 @@ _Parts = Mapping[str, Sequence[HtmlElement | None]]
 """For each field the element of each item, None if an item has none."""
 
 
-def repeated(page: Page) -> LabelledExample | None:
-    """Return the full texts of people on a page: posts of a thread, comments; None if nothing is repeated."""
-    return answers(page) or _articles(page)
+def ways_of_repeated(page: Page) -> Iterator[LabelledExample]:
+    """Yield the full texts of people on a page, posts of a thread or comments, as found in one way and another."""
+    yield from ways_of_answers(page)
+    if (articles := _articles(page)) is not None:
+        yield articles
 
 
-def answers(page: Page) -> LabelledExample | None:
-    """Return the repeated texts of a page about one thing, on which articles may be teasers of other things."""
+def ways_of_answers(page: Page) -> Iterator[LabelledExample]:
+    """Yield the repeated texts of a page about one thing, on which articles may be teasers of other things."""
     found = _declared(page, _REPEATED)
-    return found if found is not None and len(found.objects) > 1 else _induced(page)
+    if found is not None and len(found.objects) > 1:
+        yield found
+    if (induced := _induced(page)) is not None:
+        yield induced
 
 
-def single(page: Page) -> LabelledExample | None:
-    """Return the one thing a page is about, such as an article; None if there is no text."""
-    return _declared(page, _WORKS, only=True) or _only_article(page) or _main(page) or _longest(page)
+def ways_of_single(page: Page) -> Iterator[LabelledExample]:
+    """Yield the one thing a page is about, such as an article, as found in one way and another; none without text."""
+    for found in (_declared(page, _WORKS, only=True), _only_article(page), _main(page), _longest(page)):
+        if found is not None:
+            yield found
+
+
+def with_wider_bodies(example: LabelledExample) -> LabelledExample | None:
+    """Return an example whose bodies are the elements around them; None if none is within its object."""
+    objects = tuple(map(_widened, example.objects))
+    return replace(example, objects=objects) if objects != example.objects else None
+
+
+def _widened(labelled: LabelledObject) -> LabelledObject:
+    label, item = labelled.labels.get("body"), labelled.elements[0]
+    if label is None or label.elements[0] is item:
+        return labelled
+    above = label.elements[0].getparent()
+    if above is None or (above is not item and item not in above.iterancestors()):
+        return labelled
+    own = {name: _one(each.elements[0]) for name, each in labelled.labels.items()}
+    return replace(labelled, labels={**labelled.labels, "body": _body_label({**own, "body": _one(above)})})
 
 
 def deepest_with_text(holder: HtmlElement, besides: Sequence[HtmlElement] = ()) -> HtmlElement:
@@ -136,7 +161,7 @@ def _induced(page: Page) -> LabelledExample | None:
     parts = {
         "author": tuple(_author_of(record, item) for record, item in zip(wanted, items, strict=True)),
         "date": tuple(_one(record.date.element) if record.date else None for record in wanted),
-        "body": tuple(_holder(record.body) for record in wanted),
+        "body": _whole_bodies([_holder(record.body) for record in wanted], items),
     }
     return _labelled(page, items, parts, "repeated elements with authors or dates", wanted)
 
@@ -169,6 +194,29 @@ def _holder(region: Region | None) -> HtmlElement | None:
     first = region.elements[0]
     above = first.getparent()
     return _one(first if len(region.elements) == 1 or above is None else above)
+
+
+def _whole_bodies(bodies: Sequence[HtmlElement | None], items: Sequence[HtmlElement]) -> tuple[HtmlElement | None, ...]:
+    """Return the elements that hold bodies as a whole, where single paragraphs were found of some.
+
+    A text of one paragraph is in the same element as longer ones: the one named as theirs, else the one around it that
+    holds nothing else.
+    """
+    names = Counter((body.tag, body.get("class")) for body in bodies if body is not None and body.tag not in _LINES)
+    usual = names.most_common(1)[0][0] if names else None
+    found: list[HtmlElement | None] = []
+    for body, item in zip(bodies, items, strict=True):
+        found.append(_whole_body(body, item, usual) if body is not None and body.tag in _LINES else body)
+    return tuple(found)
+
+
+def _whole_body(body: HtmlElement, item: HtmlElement, usual: tuple[object, str | None] | None) -> HtmlElement:
+    above = [each for each in _html(body.iterancestors()) if item is each or item in each.iterancestors()]
+    named = next((each for each in above if (each.tag, each.get("class")) == usual), None)
+    if named is not None:
+        return named
+    text = plain_text(body)
+    return next((each for each in above if each.tag not in _LINES and plain_text(each) == text), body)
 
 
 def _main(page: Page) -> LabelledExample | None:

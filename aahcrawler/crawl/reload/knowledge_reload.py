@@ -139,7 +139,8 @@ class LiveKnowledgeBase:
 
     def _helper(self, knowledge_base: KnowledgeBase, sites: Sites) -> ApplicationAwareHelper:
         adapter = self._repair.adapter if self._repair is not None else None
-        return ApplicationAwareHelper(knowledge_base, sites, values=self._values, adapter=adapter)
+        helper = ApplicationAwareHelper(knowledge_base, sites, values=self._values, adapter=adapter)
+        return helper.comparing_drafts()
 
 
 def _difference(before: Stamps, after: Stamps) -> str:

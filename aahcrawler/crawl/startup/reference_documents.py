@@ -72,7 +72,7 @@ def reader(knowledge_base: KnowledgeBase) -> Read:
 
     Where that finds no content, as on a form of a known application, it is the page's text all the same.
     """
-    helper = ApplicationAwareHelper(knowledge_base)
+    helper = ApplicationAwareHelper(knowledge_base).comparing_drafts()
 
     def read(page: Page) -> str:
         document = helper.assist(page).document

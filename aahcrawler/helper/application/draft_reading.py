@@ -5,8 +5,8 @@ more texts of people, or the same ones less cut. Links of both are followed: a d
 none away but those that it avoids.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -31,13 +31,15 @@ WHOLE: Final = 0.8
 MUCH: Final = 40
 """The letters that a text has to lack to count as cut: a line of running text."""
 
-_NONE, _MISSING, _WITHIN, _CUT = "", "missing", "within another one", "cut"
+_MISSING, _JOINED, _CUT, _SWOLLEN = "missing", "with others in it", "cut", "with more than their text"
+_NO_FAULT = ("", 0, 0)
 
 
 def better(page: Page, found: Assistance, generic: Assistance) -> Assistance:
     """Return the better of what a draft and generic reading found on an HTML page, with what the other one adds.
 
-    ``found`` is the result of the draft's actions. Where generic reading counts although the draft knows the level of
+    ``found`` is the result of the draft's actions. Its links to lists count as links that no action chose, so that they
+    are given up where such pages lead to no content. Where generic reading counts although the draft knows the level of
     the page, this is among the failed actions. A list that turns out to hold texts is of no level.
     """
     match = found.match
@@ -45,7 +47,8 @@ def better(page: Page, found: Assistance, generic: Assistance) -> Assistance:
     read = generic.objects
     lacks = lacking(page, found.objects, read) if level is not None else ""
     refused = {each.url: each for each in (*found.refused, *generic.refused)}
-    found = replace(found, refused=tuple(refused.values()), requisites=generic.requisites)
+    document = replace(found.document, outlinks=tuple(map(_unnamed, found.document.outlinks)))
+    found = replace(found, refused=tuple(refused.values()), requisites=generic.requisites, document=document)
     if match is None or level is None:
         return _generic(found, generic, completed(read, found.objects, {}))
     if not lacks:
@@ -68,44 +71,48 @@ def lacking(page: Page, own: Sequence[WebObject], generic: Sequence[WebObject]) 
     """Say what a draft's objects lack that generic reading has; empty where the draft's reading is as good.
 
     A text is missing that is in none of the draft's; if nobody signed it, it counts where it is the text of the page,
-    or the draft found no text. Texts are joined that somebody signed and that one object of the draft holds. One is cut
+    or the draft found no text. Texts are joined that one object of the draft holds, which is none of them. One is cut
     that lacks a fifth of its letters, and swollen if a fifth of its letters is of its surroundings. All of that has to
     be more than what generic reading lacks itself.
     """
     mine, other = ReadTexts(own), ReadTexts(generic)
-    found: Counter[str] = Counter()
-    letters: Counter[str] = Counter()
-    holders: defaultdict[str, list[int]] = defaultdict(list)
-    for place, each in enumerate(other.objects):
-        pair = other.pair(place, mine)
-        fault, lost = _fault(page, each, pair, mine)
-        found[fault] += 1
-        letters[fault] += lost
-        if pair is not None and fault == _WITHIN:
-            holders[pair.other.iri].append(lost)
-    joined = [lost for alike in holders.values() if len(alike) > 1 for lost in alike]
-    swollen = [more for place in range(len(mine.objects)) if (more := _surroundings(page, place, mine, other))]
-    gained = letters[_MISSING] + letters[_CUT] + sum(joined) + (sum(swollen) if sum(swollen) >= MUCH else 0)
-    if gained <= other.lacks(mine) - sum(swollen):
+    faults = [_fault(page, each, other.pair(place, mine), mine) for place, each in enumerate(other.objects)]
+    faults += [_excess(page, place, mine, other) for place in range(len(mine.objects))]
+    found = Counter(fault for fault, _, _ in faults)
+    gained = sum(letters for _, letters, _ in faults)
+    lost = sum(size - other.letters_of(lines) for size, lines in zip(mine.sizes, mine.lines, strict=True))
+    if gained <= lost - sum(more for _, _, more in faults) or (set(found) <= {"", _SWOLLEN} and gained < MUCH):
         return ""
-    told = {
-        "missing": found[_MISSING],
-        "taken for one": len(joined),
-        "cut": found[_CUT],
-        "with more than their text": len(swollen),
-    }
-    return "texts of this page: " + ", ".join(f"{number} {fault}" for fault, number in told.items() if number)
+    told = ", ".join(f"{found[fault]} {fault}" for fault in (_MISSING, _JOINED, _CUT, _SWOLLEN) if found[fault])
+    return f"texts of this page: {told}"
 
 
-def _surroundings(page: Page, place: int, mine: ReadTexts, other: ReadTexts) -> int:
-    """Return the letters in an object of a draft that are of the surroundings of its text, 0 where these are few.
+def _fault(page: Page, generic: WebObject, pair: Pair | None, mine: ReadTexts) -> tuple[str, int, int]:
+    """Return what is wrong with the draft's reading of an object that generic reading found, and how many letters."""
+    lines = lines_of(body_of(generic))
+    size = sum(map(len, lines))
+    if pair is None or (pair.of_own < HELD and pair.of_other < HELD):
+        counts = _is_signed(generic) or generic.type in WHOLES or not mine.objects
+        return (_MISSING, size, 0) if counts and not mine.has(lines) else _NO_FAULT
+    if pair.of_own >= WHOLE:
+        return _NO_FAULT
+    more = [line for line in lines if not mine.letters_of((line,))]
+    if generic.type in WHOLES:
+        third = frozenset(lines_of(page.once(main_content)))
+        more = [line for line in more if line in third]
+    lost = sum(map(len, more))
+    return (_CUT, lost, 0) if lost >= max(MUCH, size * (1 - WHOLE)) else _NO_FAULT
 
-    Its text is then wholly one that generic reading found. The rest is of its surroundings where a third reading has it
-    not, either; of a post, where it is in short lines: running text may be of the post.
+
+def _excess(page: Page, place: int, mine: ReadTexts, other: ReadTexts) -> tuple[str, int, int]:
+    """Return what an object of a draft has too much, how many letters that are, and how many that no text has.
+
+    It may hold several texts of which it is none, or one with its surroundings: what no reading of texts has, and no
+    third reading, either. Of a post these are in short lines: running text may be of the post.
     """
     pair = mine.pair(place, other)
-    if pair is None or pair.of_other < WHOLE or pair.of_own >= WHOLE:
-        return 0
+    if pair is None or (pair.is_same and pair.of_own >= WHOLE):
+        return _NO_FAULT
     more = [line for line in mine.lines[place] if not other.letters_of((line,))]
     if pair.own.type in WHOLES:
         third = frozenset(lines_of(page.once(main_content)))
@@ -113,26 +120,19 @@ def _surroundings(page: Page, place: int, mine: ReadTexts, other: ReadTexts) -> 
     else:
         more = [line for line in more if len(line) < RUNNING]
     letters = sum(map(len, more))
-    return letters if letters >= (1 - WHOLE) * mine.size(place) else 0
+    others = [each for each in _held(place, mine, other) if not other.is_within(each, pair.other)]
+    if others:
+        return _JOINED, letters + sum(map(other.size, others)), letters
+    is_swollen = pair.of_other >= WHOLE and letters >= (1 - WHOLE) * mine.size(place)
+    return (_SWOLLEN, letters, letters) if is_swollen else _NO_FAULT
 
 
-def _fault(page: Page, generic: WebObject, pair: Pair | None, mine: ReadTexts) -> tuple[str, int]:
-    """Return what is wrong with the draft's reading of an object that generic reading found, and how many letters."""
-    lines = lines_of(body_of(generic))
-    size = sum(map(len, lines))
-    if pair is None or (pair.of_own < HELD and pair.of_other < HELD):
-        is_missing = not mine.has(lines) and (_is_signed(generic) or generic.type in WHOLES or not mine.objects)
-        return (_MISSING, size) if is_missing else (_NONE, 0)
-    if pair.of_own >= HELD and pair.of_other < HELD:
-        return (_WITHIN, size) if _is_signed(generic) else (_NONE, 0)
-    if pair.of_own >= WHOLE:
-        return _NONE, 0
-    more = [line for line in lines if not mine.letters_of((line,))]
-    if generic.type in WHOLES:
-        third = frozenset(lines_of(page.once(main_content)))
-        more = [line for line in more if line in third]
-    lost = sum(map(len, more))
-    return (_CUT, lost) if lost >= max(MUCH, size * (1 - WHOLE)) else (_NONE, 0)
+def _held(place: int, mine: ReadTexts, other: ReadTexts) -> Iterator[int]:
+    """Yield the places of texts of somebody, found by generic reading, that an object of a draft holds as a whole."""
+    for each, part in mine.shared(place, other).items():
+        is_of_somebody = _is_signed(other.objects[each]) or other.objects[each].type in WHOLES
+        if is_of_somebody and part >= WHOLE * other.size(each):
+            yield each
 
 
 def completed(
@@ -166,6 +166,10 @@ def _joined(first: Iterable[Outlink], second: Iterable[Outlink]) -> tuple[Outlin
     for each in (*first, *second):
         joined.setdefault(each.url, each)
     return tuple(joined.values())
+
+
+def _unnamed(link: Outlink) -> Outlink:
+    return replace(link, action=None, leads_to=None) if link.leads_to == "intermediate" else link
 
 
 def _named(link: Outlink, chosen: Outlink | None) -> Outlink:

@@ -1,7 +1,7 @@
 """Compare the texts of two readings of one page: what one has and the other lacks, line by line."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -37,13 +37,15 @@ class Pair:
 class ReadTexts:
     """The objects of a reading that have a text.
 
-    ``lines`` are the lines of each text by their letters, ``holders`` the places of the objects that have a line.
+    ``lines`` are the lines of each text by their letters, ``sizes`` how many letters these are, ``holders`` the places
+    of the objects that have a line.
     """
 
     def __init__(self, objects: Iterable[WebObject]) -> None:
         """Take the objects that have a text."""
         self.objects: Sequence[WebObject] = [each for each in objects if bare(body_of(each))]
         self.lines = [lines_of(body_of(each)) for each in self.objects]
+        self.sizes = [sum(map(len, lines)) for lines in self.lines]
         self.holders: defaultdict[str, list[int]] = defaultdict(list)
         for place, lines in enumerate(self.lines):
             for line in lines:
@@ -53,14 +55,11 @@ class ReadTexts:
 
     def size(self, place: int) -> int:
         """Return the number of letters of an object's text."""
-        return sum(map(len, self.lines[place]))
+        return self.sizes[place]
 
     def pair(self, place: int, other: "ReadTexts") -> Pair | None:
         """Return an object with the one of another reading that shares most lines with it; None if none shares any."""
-        shared: Counter[int] = Counter()
-        for line in self.lines[place]:
-            for holder in other.holders.get(line, ())[:MOST_HOLDERS]:
-                shared[holder] += len(line)
+        shared = self.shared(place, other)
         if not shared:
             return None
         size = self.size(place)
@@ -68,13 +67,21 @@ class ReadTexts:
         part = shared[best]
         return Pair(self.objects[place], other.objects[best], part / size, part / other.size(best))
 
+    def shared(self, place: int, other: "ReadTexts") -> Mapping[int, int]:
+        """Return how many letters of lines an object shares with each of another reading, by their places."""
+        shared: Counter[int] = Counter()
+        for line in self.lines[place]:
+            for holder in other.holders.get(line, ())[:MOST_HOLDERS]:
+                shared[holder] += len(line)
+        return shared
+
+    def is_within(self, place: int, whole: WebObject) -> bool:
+        """Return whether an object of this reading is another one of it, or has no line that this has not: a quote."""
+        return set(self.lines[place]) <= set(lines_of(body_of(whole)))
+
     def has(self, lines: Collection[str]) -> bool:
         """Return whether most of the lines of a text are somewhere in this reading, however they are broken there."""
         return self.letters_of(lines) >= HELD * sum(map(len, lines))
-
-    def lacks(self, other: "ReadTexts") -> int:
-        """Return the number of letters in lines of another reading that are nowhere in this one."""
-        return sum(sum(map(len, lines)) - self.letters_of(lines) for lines in other.lines)
 
     def letters_of(self, lines: Iterable[str]) -> int:
         """Return the number of letters in the lines that this reading has."""

@@ -1,15 +1,15 @@
 """A work: an entry under change, of which every step is kept and can be taken back."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Semaphore
 from typing import Final
 
 from aahcrawler.authoring.drafting.doubts import Alternative, Doubt
 from aahcrawler.authoring.editing.edit_error import EditError
 from aahcrawler.authoring.editing.edits import Confirm, Edit, SetAttribute
-from aahcrawler.authoring.editing.entry_text import EntryText
 from aahcrawler.authoring.own_entries.change_log import plain_line
 from aahcrawler.authoring.own_entries.entry_files import Entry, PageParts, digest, is_name
 from aahcrawler.authoring.saved_pages import Expectation, SavedPage, as_json, page_of
@@ -19,7 +19,7 @@ from aahcrawler.studio.works.saving import prove, write
 from aahcrawler.studio.works.value_marks import marked
 from aahcrawler.studio.works.work_errors import StaleError, WorkError
 from aahcrawler.studio.works.work_folder import WorkFolder
-from aahcrawler.studio.works.work_state import WorkState
+from aahcrawler.studio.works.work_state import WorkState, parsed_text
 from aahcrawler.studio.works.work_steps import (
     Mark,
     PageChange,
@@ -29,12 +29,15 @@ from aahcrawler.studio.works.work_steps import (
     StepsOverlapError,
     last_to_redo,
     last_to_undo,
+    patch_between,
     patches_of,
     reversed_patches,
 )
 
 MOST_EDITS: Final = 500
 """Edits of one step."""
+MOST_MERGED: Final = 200
+"""Steps of others that a change is moved past; whoever missed more has to look first."""
 MOST_PAGES: Final = 60
 LARGEST_PAGE: Final = 10 << 20
 """Bytes of a page's body."""
@@ -56,13 +59,14 @@ class Work:
 
     ``who`` is the name of the person that acts; ``said`` is what they did, in plain words. ``revision`` is the number
     of the last step that they saw: what others did since is kept, and where that is about the same place `StaleError`
-    is raised, and nothing is changed.
+    is raised, and nothing is changed. ``examining`` is held while the entry is examined.
     """
 
-    def __init__(self, folder: WorkFolder, folders: Sequence[Path]) -> None:
+    def __init__(self, folder: WorkFolder, folders: Sequence[Path], examining: Semaphore) -> None:
         self._folder = folder
         self.folders = tuple(folders)
         """The folders of the knowledge base, that of one's own entries last."""
+        self._examining = examining
 
     @property
     def name(self) -> str:
@@ -83,23 +87,53 @@ class Work:
             state = self._present()
             return self._edited(state, self._onto(state, edits, revision), who, said)
 
+    def rewrite(self, data: bytes, who: str, revision: int) -> WorkState:
+        """Put a text that somebody wrote in the place of the one that a revision had, and return the work after it.
+
+        Raises `StaleError` where the text was changed since, and `EditError` for what is no file of an application.
+        """
+        with self._folder.locked():
+            state = self._present()
+            step = next((each for each in reversed(state.steps) if each.number > revision and each.patches), None)
+            if step is not None:
+                raise _stale(step)
+            parsed_text(data, "the text")
+            patch = patch_between(state.text.data, data)
+            if patch is None:
+                return state
+            said = f"wrote the text from line {state.text.data.count(10, 0, patch.begin) + 1} on"
+            return self._stepped(state, who, said, patches=(patch,), text=digest(data))
+
     def confirm(self, doubt: Doubt, who: str) -> WorkState:
         """Settle a doubt: the guess is right. Raises `WorkError` where that was settled already."""
         with self._folder.locked():
             state = self._present()
-            found = _current(state, doubt)
-            return self._edited(state, (Confirm(place=found.place),), who, f"confirmed: {found.said}")
+            number, found = _current(state, doubt)
+            edits = _unmarking(state, number, found)
+            return self._edited(state, edits, who, f"confirmed: {found.said}", {number: True})
+
+    def confirm_all(self, who: str) -> WorkState:
+        """Settle all doubts that are left in one step: the guesses are right. Raises `WorkError` if there are none."""
+        with self._folder.locked():
+            state = self._present()
+            left = [number for number, kept in enumerate(state.kept_doubts) if kept.open and not kept.settled]
+            edits = tuple(Confirm(place=place) for place in state.text.guesses())
+            if not left and not edits:
+                raise WorkError("somebody has settled all guesses already; look at the work again")
+            said = "confirmed all guesses that were left"
+            return self._edited(state, edits, who, said, dict.fromkeys(left, True))
 
     def choose(self, doubt: Doubt, alternative: Alternative, who: str) -> WorkState:
         """Settle a doubt with something else that could be right. Raises `WorkError` and `EditError`."""
         with self._folder.locked():
             state = self._present()
-            found = _current(state, doubt)
+            number, found = _current(state, doubt)
             chosen = next((each for each in found.alternatives if each.said == alternative.said), None)
             if chosen is None:
                 raise WorkError("this is not among what else could be right; look at the work again")
-            edits = (Confirm(place=found.place), *chosen.edits)
-            return self._edited(state, edits, who, f"chose: {chosen.said}, instead of: {found.said}")
+            edits = (*_unmarking(state, number, found), *chosen.edits)
+            said = f"chose: {chosen.said}, instead of: {found.said}"
+            return self._edited(state, edits, who, said, {number: True})
 
     def undo(self, who: str) -> WorkState:
         """Take back the last change of a person, without those that others made since. Raises `WorkError`.
@@ -203,7 +237,8 @@ class Work:
         """
         state = self.now()
         entry = self.entry(state)
-        prove(state, entry, self.folders, force=force)
+        with self._examining:
+            prove(state, entry, self.folders, force=force)
         with self._folder.locked():
             present = self._present()
             if present.revision != state.revision:
@@ -228,7 +263,7 @@ class Work:
         later = [step for step in state.steps if step.number > revision]
         if not later:
             return edits
-        then = state.text_at(revision)
+        then = state.text_at(revision) if len(later) <= MOST_MERGED else None
         if then is None:
             raise _stale(later[-1])
         try:
@@ -236,15 +271,19 @@ class Work:
         except DependentError as error:
             raise _stale(error.step) from error
 
-    def _edited(self, state: WorkState, edits: Sequence[Edit], who: str, said: str) -> WorkState:
-        text, patches = patches_of(state.text, edits)
-        if _is_confirmed(state.text, text):
+    def _edited(
+        self, state: WorkState, edits: Sequence[Edit], who: str, said: str, doubts: Mapping[int, bool] | None = None
+    ) -> WorkState:
+        """Make edits of the present text, and settle doubts."""
+        settled = doubts or {}
+        step = _edit_step(state, edits, who, said, settled)
+        if not step.patches and not settled:
+            return state
+        if _is_confirmed(state, state.after(step)):
             # The last guess was settled: nothing of the file is a draft any more.
             edits = (*edits, SetAttribute(place="", attribute="draft", value=None))
-            text, patches = patches_of(state.text, edits)
-        if not patches:
-            return state
-        return self._stepped(state, who, said, edits=tuple(edits), patches=patches, text=digest(text.data))
+            step = _edit_step(state, edits, who, said, settled)
+        return self._folder.append(state, step)
 
     def _taken_back(self, state: WorkState, step: Step, who: str, kind: StepKind) -> WorkState:
         later = [each for each in state.steps if each.number > step.number]
@@ -257,12 +296,24 @@ class Work:
             if state.pages.get(name) != change.before:
                 raise _stale(next(each for each in reversed(later) if name in each.pages))
         text = state.text
-        for patch in patches:
-            text = patch.applied(text)
+        try:
+            for patch in patches:
+                text = patch.applied(text)
+        except (EditError, ValueError) as error:
+            raise _stale((later or (step,))[-1]) from error
+        doubts = {number: not settled for number, settled in step.doubts.items()}
         words = step.said.removeprefix("took back: ").removeprefix("made again: ")
         said = f"{'took back' if kind is StepKind.UNDO else 'made again'}: {words}"
         return self._stepped(
-            state, who, said, kind=kind, of=step.number, patches=patches, pages=pages, text=digest(text.data)
+            state,
+            who,
+            said,
+            kind=kind,
+            of=step.number,
+            patches=patches,
+            pages=pages,
+            doubts=doubts,
+            text=digest(text.data),
         )
 
     def _with_page(self, state: WorkState, name: str, page: PageState | None, who: str, said: str) -> WorkState:
@@ -270,36 +321,50 @@ class Work:
         return self._stepped(state, who, said, pages={name: change})
 
     def _stepped(self, state: WorkState, who: str, said: str, **given: object) -> WorkState:
-        step = Step.model_validate(
-            {
-                "number": state.revision + 1,
-                "when": datetime.now(UTC),
-                "who": plain_line(who),
-                "said": plain_line(said),
-                "text": digest(state.text.data),
-                **given,
-            }
-        )
-        return self._folder.append(state, step)
+        return self._folder.append(state, _step(state, who, said, **given))
+
+
+def _step(state: WorkState, who: str, said: str, **given: object) -> Step:
+    about = {"number": state.revision + 1, "when": datetime.now(UTC), "who": plain_line(who), "said": plain_line(said)}
+    return Step.model_validate({**about, "text": digest(state.text.data), **given})
+
+
+def _edit_step(state: WorkState, edits: Sequence[Edit], who: str, said: str, doubts: Mapping[int, bool]) -> Step:
+    text, patches = patches_of(state.text, edits)
+    return _step(state, who, said, edits=tuple(edits), patches=patches, doubts=doubts, text=digest(text.data))
 
 
 def _stale(step: Step) -> StaleError:
     return StaleError(step.who, step.when, step.said)
 
 
-def _is_confirmed(before: EntryText, after: EntryText) -> bool:
-    root = after.element("")
+def _is_confirmed(before: WorkState, after: WorkState) -> bool:
+    root = after.text.element("")
     is_draft = root is not None and root.get("draft") == "yes"
-    return is_draft and bool(before.guesses()) and not after.guesses()
+    was_open = bool(before.doubts or before.text.guesses())
+    return is_draft and was_open and not after.doubts and not after.text.guesses()
 
 
-def _current(state: WorkState, doubt: Doubt) -> Doubt:
-    """Return a doubt as it is now: at the same place, or the only one that says the same."""
-    alike = [each for each in state.doubts if each.said == doubt.said]
-    there = [each for each in alike if each.place == doubt.place] or alike
+def _current(state: WorkState, doubt: Doubt) -> tuple[int, Doubt]:
+    """Return a doubt as it is now, and its number: that at the same place, or the only one that says the same."""
+    open_ones = (
+        (number, kept.doubt) for number, kept in enumerate(state.kept_doubts) if kept.open and not kept.settled
+    )
+    alike = [each for each in open_ones if each[1].said == doubt.said]
+    there = [each for each in alike if each[1].place == doubt.place] or alike
     if len(there) != 1:
         raise WorkError("somebody has settled this doubt already; look at the work again")
     return there[0]
+
+
+def _unmarking(state: WorkState, number: int, doubt: Doubt) -> tuple[Edit, ...]:
+    """Return what takes off the mark of a guess, unless another doubt about its element is left."""
+    others = (
+        kept for other, kept in enumerate(state.kept_doubts) if other != number and kept.open and not kept.settled
+    )
+    if any(kept.doubt.place == doubt.place for kept in others):
+        return ()
+    return (Confirm(place=doubt.place),)
 
 
 def _known(state: WorkState, name: str, revision: int | None = None) -> PageState:

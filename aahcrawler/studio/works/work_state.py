@@ -1,6 +1,6 @@
 """A work at one moment: its text, the doubts that are left, its pages, and the steps that led there."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -13,7 +13,7 @@ from aahcrawler.authoring.editing.edit_error import EditError
 from aahcrawler.authoring.editing.edits import Edit
 from aahcrawler.authoring.editing.entry_text import EntryText
 from aahcrawler.authoring.own_entries.entry_files import digest
-from aahcrawler.studio.works.work_steps import PageState, Patch, Step, StepKind
+from aahcrawler.studio.works.work_steps import PageState, Step, StepKind
 
 
 class Origin(BaseModel):
@@ -32,13 +32,19 @@ class Origin(BaseModel):
 
 
 class KeptDoubt(BaseModel):
-    """A doubt, with the words of its comment in the file; ``open`` as long as that comment is there."""
+    """A doubt, with the words of the comment before its element, empty if there is none.
+
+    ``settled`` says that a person decided it. ``open`` is False while that comment is gone, or the element, whose text
+    is kept in ``gone`` so that it is known when it comes back.
+    """
 
     model_config = ConfigDict(frozen=True)
 
     doubt: Doubt
-    words: str
+    words: str = ""
+    settled: bool = False
     open: bool = True
+    gone: str = ""
 
 
 @dataclass(frozen=True)
@@ -59,7 +65,7 @@ class WorkState:
     @cached_property
     def doubts(self) -> tuple[Doubt, ...]:
         """The doubts that nobody has settled, the most doubtful first."""
-        left = (kept.doubt for kept in self.kept_doubts if kept.open)
+        left = (kept.doubt for kept in self.kept_doubts if kept.open and not kept.settled)
         return tuple(sorted(left, key=lambda doubt: -doubt.doubt))
 
     @property
@@ -75,60 +81,78 @@ class WorkState:
 
     def text_at(self, revision: int) -> EntryText | None:
         """Return the text after a step, None where the steps since are not kept any more."""
-        text = self.text
+        data = self.text.data
+        known = self.steps[0].number - 1 if self.steps else 0
+        if revision < known:
+            return None
         for step in reversed(self.steps):
             if step.number <= revision:
-                return text
+                break
             for patch in reversed(step.patches):
-                text = patch.reverse.applied(text)
-        known = self.steps[0].number - 1 if self.steps else 0
-        return text if revision == known else None
+                data = patch.reverse.replaced(data)
+        return EntryText(data)
 
     def after(self, step: Step) -> "WorkState":
         """Return the work after one more step. Raises `EditError`, and ValueError for a step of another state."""
         text, doubts = self.text, self.kept_doubts
         for patch in step.patches:
             changed = patch.applied(text)
-            doubts = followed_doubts(doubts, text, changed)
+            doubts = followed_doubts(doubts, text, changed, step.doubts)
             text = changed
         if digest(text.data) != step.text:
             raise ValueError(f"step {step.number} is of another state")
+        doubts = tuple(
+            kept.model_copy(update={"settled": step.doubts.get(number, kept.settled)})
+            for number, kept in enumerate(doubts)
+        )
         pages = {name: state for name, state in self.pages.items() if name not in step.pages}
         pages |= {name: change.after for name, change in step.pages.items() if change.after is not None}
         return replace(self, text=text, kept_doubts=doubts, pages=pages, steps=(*self.steps, step))
 
 
 def kept_doubts(doubts: Iterable[Doubt], text: EntryText) -> tuple[KeptDoubt, ...]:
-    """Return the doubts of a draft, without those whose element is not there or not marked as a guess."""
+    """Return the doubts of a draft, without those whose element is not there."""
     guesses = text.guesses()
     placed = ((doubt, text.place(doubt.place)) for doubt in doubts)
     return tuple(
-        KeptDoubt(doubt=doubt.model_copy(update={"place": place}), words=guesses[place])
+        KeptDoubt(doubt=doubt.model_copy(update={"place": place}), words=guesses.get(place, ""))
         for doubt, place in placed
-        if place is not None and place in guesses
+        if place is not None
     )
 
 
-def followed_doubts(doubts: Sequence[KeptDoubt], before: EntryText, after: EntryText) -> tuple[KeptDoubt, ...]:
-    """Return doubts at their places after a change; those whose comment is gone are closed, or open again with it."""
+def followed_doubts(
+    doubts: Sequence[KeptDoubt], before: EntryText, after: EntryText, settled: Collection[int] = ()
+) -> tuple[KeptDoubt, ...]:
+    """Return doubts at their places after a change; those whose comment or element is gone are open again with it.
+
+    ``settled`` are the numbers of doubts that the change was about: a comment that goes with one of them closes no
+    other doubt about the same element.
+    """
     guesses = after.guesses()
     moved = [_moved(kept, before, after) for kept in doubts]
-    still = [kept.open and guesses.get(kept.doubt.place) == kept.words for kept in moved]
-    taken = {kept.doubt.place for kept, is_open in zip(moved, still, strict=True) if is_open}
-    found = []
-    for kept, is_open in zip(moved, still, strict=True):
-        free = [place for place, words in guesses.items() if words == kept.words and place not in taken]
-        if is_open or not free:
-            found.append(kept.model_copy(update={"open": is_open}))
-            continue
-        place = kept.doubt.place if kept.doubt.place in free else free[0]
-        taken.add(place)
-        doubt = kept.doubt.model_copy(update={"place": place})
-        found.append(kept.model_copy(update={"open": True, "doubt": doubt}))
-    return tuple(found)
+    taken = {kept.doubt.place for kept in moved if kept.words and guesses.get(kept.doubt.place) == kept.words}
+    return tuple(
+        _marked(kept, guesses, taken, is_other=bool(settled) and number not in settled) if kept.words else kept
+        for number, kept in enumerate(moved)
+    )
+
+
+def _marked(kept: KeptDoubt, guesses: Mapping[str, str], taken: Collection[str], *, is_other: bool) -> KeptDoubt:
+    """Return a doubt at the place where its comment is, which may be back at another one."""
+    places = [kept.doubt.place] if guesses.get(kept.doubt.place) == kept.words else []
+    places += [place for place, words in guesses.items() if words == kept.words and place not in taken]
+    if places:
+        doubt = kept.doubt.model_copy(update={"place": places[0]})
+        return kept.model_copy(update={"open": True, "gone": "", "doubt": doubt})
+    if is_other and kept.open:
+        return kept.model_copy(update={"words": ""})
+    return kept.model_copy(update={"open": False})
 
 
 def _moved(kept: KeptDoubt, before: EntryText, after: EntryText) -> KeptDoubt:
+    """Return a doubt at the place of its element, open while that is there."""
+
     def place(of: str) -> str:
         return (after.followed(of, before) or of) if before.place(of) is not None else of
 
@@ -141,7 +165,11 @@ def _moved(kept: KeptDoubt, before: EntryText, after: EntryText) -> KeptDoubt:
         Alternative(said=each.said, edits=tuple(edit(one) for one in each.edits)) for each in doubt.alternatives
     )
     moved = doubt.model_copy(update={"place": place(doubt.place), "alternatives": alternatives})
-    return kept.model_copy(update={"doubt": moved})
+    found = kept.model_copy(update={"doubt": moved})
+    if kept.open and before.place(doubt.place) is not None and after.followed(doubt.place, before) is None:
+        return found.model_copy(update={"open": False, "gone": before.text(doubt.place)})
+    is_back = bool(kept.gone) and after.place(doubt.place) is not None and after.text(doubt.place) == kept.gone
+    return found.model_copy(update={"open": True, "gone": ""}) if is_back else found
 
 
 def parsed_text(data: bytes, what: str) -> EntryText:
@@ -154,6 +182,3 @@ def parsed_text(data: bytes, what: str) -> EntryText:
     if root is None or root.tag != "application":
         raise EditError(f"{what} is no file of an application")
     return text
-
-
-__all__ = ["KeptDoubt", "Origin", "Patch", "WorkState", "followed_doubts", "kept_doubts", "parsed_text"]

@@ -1,6 +1,7 @@
 """The steps of a work: who did what when, and what takes it back."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from enum import StrEnum
 
@@ -41,11 +42,13 @@ class Patch(BaseModel):
 
     def applied(self, text: EntryText) -> EntryText:
         """Return a text with the bytes replaced. Raises `EditError`, and ValueError for a text that it is not of."""
-        before, after = self.before.encode("latin-1"), self.after.encode("latin-1")
-        if text.data[self.begin : self.end] != before:
+        return EntryText(self.replaced(text.data), Splice(self.begin, self.end, len(self.after)))
+
+    def replaced(self, data: bytes) -> bytes:
+        """Return the bytes of a text with those replaced. Raises ValueError for a text that it is not of."""
+        if data[self.begin : self.end] != self.before.encode("latin-1"):
             raise ValueError("the patch is of another text")
-        data = text.data[: self.begin] + after + text.data[self.end :]
-        return EntryText(data, Splice(self.begin, self.end, len(after)))
+        return data[: self.begin] + self.after.encode("latin-1") + data[self.end :]
 
     def shifted(self, other: "Patch") -> "Patch":
         """Return the patch for a text in which another one was applied before it."""
@@ -87,7 +90,8 @@ class Step(BaseModel):
     """A step: when (UTC), by whom, what in plain words, and the changes as made on the text before.
 
     ``patches`` are the bytes that were replaced, one after the other; ``text`` is the digest of the text afterwards.
-    ``of`` is the number of the step that this one takes back or makes again, 0 for others.
+    ``of`` is the number of the step that this one takes back or makes again, 0 for others. ``doubts`` says which of the
+    doubts, by their numbers, were settled (True), or are open again.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -102,6 +106,7 @@ class Step(BaseModel):
     edits: tuple[Edit, ...] = ()
     patches: tuple[Patch, ...] = ()
     pages: Mapping[str, PageChange] = Field(default_factory=dict)
+    doubts: Mapping[int, bool] = Field(default_factory=dict)
 
 
 class StepsOverlapError(Exception):
@@ -123,6 +128,23 @@ def patches_of(text: EntryText, edits: Sequence[Edit]) -> tuple[EntryText, tuple
     return text, tuple(patches)
 
 
+def patch_between(before: bytes, after: bytes) -> Patch | None:
+    """Return what makes one text of another: all from the first byte that differs to the last; None if none does."""
+    if before == after:
+        return None
+    begin = _shared(before, after)
+    most = min(len(before), len(after)) - begin
+    same = min(most, _shared(before[::-1], after[::-1]))
+    old, new = before[begin : len(before) - same], after[begin : len(after) - same]
+    return Patch(begin=begin, before=old.decode("latin-1"), after=new.decode("latin-1"))
+
+
+def _shared(one: bytes, other: bytes) -> int:
+    """Return how many bytes two texts begin with alike."""
+    differing = (at for at, (mine, yours) in enumerate(zip(one, other, strict=False)) if mine != yours)
+    return next(differing, min(len(one), len(other)))
+
+
 def _patch(before: EntryText, after: EntryText, splice: Splice) -> Patch:
     old = before.data[splice.begin : splice.end]
     new = after.data[splice.begin : splice.begin + splice.length]
@@ -132,23 +154,64 @@ def _patch(before: EntryText, after: EntryText, splice: Splice) -> Patch:
 def reversed_patches(step: Step, later: Sequence[Step]) -> tuple[Patch, ...]:
     """Return the patches that take a step back on the text after ``later`` steps. Raises `StepsOverlapError`."""
     back = [patch.reverse for patch in reversed(step.patches)]
-    for each in later:
-        for patch in each.patches:
-            back = _moved_past(back, patch, each)
+    for each, patches in _in_force(later):
+        try:
+            back = _moved_past_all(back, patches)
+        except _OverlapError:
+            raise StepsOverlapError(each) from None
     return tuple(back)
 
 
-def _moved_past(patches: Sequence[Patch], other: Patch, step: Step) -> list[Patch]:
+def _in_force(steps: Sequence[Step]) -> list[tuple[Step, Sequence[Patch]]]:
+    """Return steps with their patches, without those that were taken back and the ones that did so."""
+    left: list[tuple[Step, Sequence[Patch]]] = [(step, step.patches) for step in steps]
+    for step in steps:
+        numbers = [each.number for each, _ in left]
+        if step.number in numbers and step.of in numbers:
+            with suppress(_OverlapError):
+                left = _without_pair(left, numbers.index(step.of), numbers.index(step.number))
+    return left
+
+
+def _without_pair(
+    steps: list[tuple[Step, Sequence[Patch]]], first: int, second: int
+) -> list[tuple[Step, Sequence[Patch]]]:
+    """Return steps without one and the one that takes it back, as they would be had there been neither."""
+    back: list[Patch] = [patch.reverse for patch in reversed(steps[first][1])]
+    between: list[tuple[Step, Sequence[Patch]]] = []
+    for step, patches in steps[first + 1 : second]:
+        between.append((step, _moved_past_all(patches, back)))
+        back = _moved_past_all(back, patches)
+    if back != list(steps[second][1]):
+        raise _OverlapError
+    return [*steps[:first], *between, *steps[second + 1 :]]
+
+
+class _OverlapError(Exception):
+    """Two patches have bytes in common."""
+
+
+def _moved_past_all(patches: Sequence[Patch], others: Sequence[Patch]) -> list[Patch]:
+    moved = list(patches)
+    for other in others:
+        moved = _moved_past(moved, other)
+    return moved
+
+
+def _moved_past(patches: Sequence[Patch], other: Patch) -> list[Patch]:
     """Return patches of a text as they are on it with another patch, if they have no bytes in common."""
     moved = []
     for patch in patches:
+        if patch.begin == patch.end == other.begin == other.end:
+            # Which of the two goes first cannot be known.
+            raise _OverlapError
         if other.end <= patch.begin:
             moved.append(patch.shifted(other))
         elif patch.end <= other.begin:
             moved.append(patch)
             other = other.shifted(patch)
         else:
-            raise StepsOverlapError(step)
+            raise _OverlapError
     return moved
 
 

@@ -67,7 +67,7 @@ class Hearthstead:
     Pages are there under ``?page=1`` as well, threads in other orders and for printing, posts by links of their own.
     """
 
-    def __init__(self, seed: int = 4, host: str = "hearth.test", theme: str = EMBER) -> None:
+    def __init__(self, seed: int = 4, host: str = "shed.test", theme: str = EMBER) -> None:
         """Draw what the board holds."""
         self.host, self.theme = host, theme
         self._content = Writer(seed).content(_A_PAGE, _SIZE)

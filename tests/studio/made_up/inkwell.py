@@ -53,7 +53,7 @@ class Entry:
 class Inkwell:
     """A blog whose articles stand whole on their own pages alone; lists by page, month, tag and author show starts."""
 
-    def __init__(self, seed: int = 9, host: str = "inkwell.test") -> None:
+    def __init__(self, seed: int = 9, host: str = "attic.test") -> None:
         """Draw what the blog holds."""
         self.host = host
         self._content, self._more = (Writer(seed + place).content(5, _SIZE) for place in range(2))

@@ -65,7 +65,7 @@ class Lumen:
     Captions stand on the pages of pictures, and in the slideshow for those without scripts.
     """
 
-    def __init__(self, seed: int = 21, host: str = "lumen.test") -> None:
+    def __init__(self, seed: int = 21, host: str = "lightroom.test") -> None:
         """Draw what the gallery holds."""
         self.host = host
         self._content = Writer(seed).content(5, _SIZE)

@@ -137,6 +137,9 @@ def test_everybody_takes_back_what_is_theirs(work: Work) -> None:
     work.undo("Ada")
     with pytest.raises(StaleError, match=r"posts are \.c"):
         work.undo("Ada")
+    # What was taken back stands in nobody's way.
+    work.undo("Bo")
+    assert work.undo("Ada").text.data == DRAFT
 
 
 def _line(part: bytes) -> bytes:
@@ -168,6 +171,40 @@ def test_doubts_are_settled_come_back_and_follow_their_elements(work: Work) -> N
         work.choose(moved, Alternative(said="invented", edits=()), "Ada")
     with pytest.raises(WorkError, match="settled"):
         work.confirm(Doubt(place="level[x]", said="never heard of", doubt=1), "Ada")
+
+
+def test_all_doubts_that_are_left_are_settled_at_once_and_come_back_together(work: Work) -> None:
+    state = work.confirm_all("Ada")
+    assert (state.doubts, dict(state.text.guesses())) == ((), {})
+    assert b'draft="yes"' not in state.text.data
+    with pytest.raises(WorkError, match="settled all guesses already"):
+        work.confirm_all("Bo")
+    assert work.undo("Ada").text.data == DRAFT
+    assert work.now().doubts == DOUBTS
+
+
+def test_doubts_may_share_an_element_or_have_no_mark(works: Works) -> None:
+    item, place = "posts are div.entry", f"{EXTRACT}/field[date]"
+    doubts = [
+        Doubt(place=place, said="the day comes first", doubt=0.5),
+        Doubt(place=place, said="the date is .when", doubt=0.4),
+        Doubt(place=ITEM, said=item, doubt=0.3, alternatives=(Alternative(said="li", edits=(css(ITEM, "li"),)),)),
+        Doubt(place="detect/pattern[1]", said="the generator", doubt=0.2),
+    ]
+    work = works.begin_from(DRAFT, doubts, "shared", "Ada")
+    first, second, third, fourth = work.now().doubts
+    assert b"a date stands there" in work.confirm(first, "Ada").text.data
+    assert b"a date stands there" not in work.confirm(second, "Bo").text.data
+    assert work.undo("Ada").doubts == (first, third, fourth)
+    assert work.redo("Ada").doubts == (third, fourth)
+    gone = work.change([Remove(place=EXTRACT)], "Bo", "no posts", work.now().revision)
+    assert gone.doubts == (fourth,)
+    assert work.undo("Bo").doubts == (third, fourth)
+    assert b'draft="yes"' in work.confirm(fourth, "Bo").text.data
+    state = work.choose(third, third.alternatives[0], "Bo")
+    assert b'item css="li"' in state.text.data
+    assert b'draft="yes"' not in state.text.data
+    assert [doubt.said for doubt in work.undo("Bo").doubts] == [item]
 
 
 def test_pages_are_added_removed_and_marked(work: Work) -> None:
@@ -263,6 +300,21 @@ def test_steps_are_bounded_and_old_ones_are_forgotten(work: Work, monkeypatch: p
     with pytest.raises(StaleError):
         work.change([css("level[forum]/when", "ul")], "Bo", "lists", 1)
     work.change([css("level[forum]/when", "ul")], "Bo", "lists", 5)
+
+
+def test_a_text_that_somebody_wrote_is_a_step_like_any_other(work: Work) -> None:
+    date, sign = work.now().doubts
+    text = DRAFT.replace(b"    <paging", b"    <!-- by hand -->\n    <paging").replace(b'".text"', b'".words"')
+    state = work.rewrite(text, "Bo", 0)
+    assert (state.text.data, state.doubts, state.steps[-1].who) == (text, (date, sign), "Bo")
+    work.change([css("level[forum]/when", "ul")], "Ada", "lists", 0)
+    with pytest.raises(StaleError, match="wrote the text"):
+        work.change([css(ITEM, ".a")], "Ada", "posts are .a", 0)
+    with pytest.raises(StaleError, match="lists"):
+        work.rewrite(DRAFT, "Bo", 1)
+    with pytest.raises(EditError, match="no file of an application"):
+        work.rewrite(b"<kind/>", "Bo", 2)
+    assert work.undo("Bo").text.data == DRAFT.replace(b'"ul.topics a.topic-link"', b'"ul"')
 
 
 def test_several_threads_change_a_work_at_once(works: Works, work: Work) -> None:

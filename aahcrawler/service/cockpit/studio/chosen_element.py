@@ -17,7 +17,6 @@ from aahcrawler.service.cockpit.studio.studio_desk import OpenPage
 from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
 from aahcrawler.studio.entry_parts import Part
 from aahcrawler.studio.field_guesses import field_guesses
-from aahcrawler.studio.field_values import PageValues, field_values
 from aahcrawler.studio.marked_elements import element_at, numbers_of
 from aahcrawler.studio.marked_pages import Marked, Role, Wanted, items_on
 from aahcrawler.studio.other_software import OtherSoftware
@@ -26,6 +25,7 @@ from aahcrawler.studio.page_sample import SampledPage
 from aahcrawler.studio.read_objects import FIELDS
 from aahcrawler.studio.selector_suggestions import Suggestion, suggest
 from aahcrawler.studio.stepping_out import Around, around, meant, named
+from aahcrawler.studio.values_on_pages import PageValues, field_values
 from aahcrawler.wrapper_induction.robust_paths import Expression
 from knowledge_base.selectors import BadExpressionError, Selector
 

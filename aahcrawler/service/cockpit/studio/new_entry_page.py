@@ -118,11 +118,11 @@ def _begun(desk: StudioDesk, order: _Order, sample: PageSample, who: str, progre
     own = folders.own if folders.own is not None else folders.named[-1]
     wanted = Wanted(order.name, order.kind, os.path.relpath(SCHEMA, own / "applications"), order.site)
     made = draft(wanted, Given(contents, lists), known)
-    text = EntryText(made)
+    text = EntryText(made.file)
     for group, reason in order.avoided:
         text = apply(text, avoid(text, sample.groups[group.number].addresses, reason).edits)
     name = slug(order.name)
-    desk.works.works.begin_from(text.data, (), name, who)
+    desk.works.works.begin_from(text.data, made.doubts, name, who)
     return name
 
 

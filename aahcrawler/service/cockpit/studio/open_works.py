@@ -123,7 +123,8 @@ def _loaded(data: bytes, name: str, folders: tuple[Path, ...]) -> Application | 
         # Only where it extends another application are the files of the others read.
         others = [each for each in files.applications if each.stem != name] if b"extends" in data else []
         try:
-            base = load_files(files.kinds, (*others, file))
+            # Guesses are shown as if people had confirmed them: what they miss is to be seen.
+            base = load_files(files.kinds, (*others, file)).confirmed
         except LoadError as error:
             own = [problem for problem in error.problems if problem.file == str(file)] or error.problems
             return tuple(Mistake(problem.line, problem.message) for problem in own)

@@ -14,7 +14,7 @@ from aahcrawler.service.cockpit.studio.choice import Choice, Purpose
 from aahcrawler.service.cockpit.studio.chosen_element import ChosenElement, told_expression, written_expression
 from aahcrawler.service.cockpit.studio.entry_words import Said, said_of
 from aahcrawler.service.cockpit.studio.outlined_parts import mark_kind
-from aahcrawler.service.cockpit.studio.studio_desk import OpenPage, StudioDesk, short_record
+from aahcrawler.service.cockpit.studio.studio_desk import OF_WORK, OpenPage, StudioDesk, short_record
 from aahcrawler.studio.link_fates import LinkFate
 from aahcrawler.studio.marked_elements import numbers_of
 from aahcrawler.studio.part_matches import PartMatch
@@ -124,6 +124,7 @@ class _PageViews:
             "host": page.sample.host,
             "matches": page.matches,
             "mistakes": page.work.mistakes,
+            "is_test": page.record.startswith(OF_WORK),
             "rows": matching,
             "others": [row for row in rows if row not in matching],
             "links": links,

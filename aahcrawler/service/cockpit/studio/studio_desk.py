@@ -24,7 +24,7 @@ from aahcrawler.studio.part_matches import PageMatches, matches
 from aahcrawler.studio.works.work_errors import WorkError
 
 RECORD: Final = "urn:uuid:"
-_OF_WORK: Final = "work:"
+OF_WORK: Final = "work:"
 """How the records of pages begin that the crawl does not have and a work has."""
 _TITLE: Final = 160
 
@@ -84,7 +84,7 @@ class StudioDesk:
 
     def page(self, crawl: Crawl, work: OpenWork, record: str) -> OpenPage:
         """Return a page of the crawl or of the work. Raise ``ProblemError`` where it cannot be looked at."""
-        if record.startswith(_OF_WORK):
+        if record.startswith(OF_WORK):
             return self._own_page(crawl, work, record)
         sample = self.shelf.sample(crawl, self.host(crawl, long_record(record)))
         captured = sample.captured(long_record(record))
@@ -92,7 +92,7 @@ class StudioDesk:
 
     def _own_page(self, crawl: Crawl, work: OpenWork, record: str) -> OpenPage:
         try:
-            kept = self.works.work(work.name).page(record.removeprefix(_OF_WORK))
+            kept = self.works.work(work.name).page(record.removeprefix(OF_WORK))
         except WorkError as error:
             raise ProblemError(NO_CAPTURE, str(error)) from error
         page = kept.saved.page
@@ -121,12 +121,12 @@ class StudioDesk:
 
     def pages_of(self, work: OpenWork) -> Iterator[tuple[str, str]]:
         """Yield the records of the pages that a work has itself, with their names."""
-        return ((f"{_OF_WORK}{name}", name) for name in sorted(work.state.pages))
+        return ((f"{OF_WORK}{name}", name) for name in sorted(work.state.pages))
 
 
 def long_record(record: str) -> str:
     """Return the id of a record for that which addresses have."""
-    return record if record.startswith(_OF_WORK) else f"{RECORD}{record.removeprefix(RECORD)}"
+    return record if record.startswith(OF_WORK) else f"{RECORD}{record.removeprefix(RECORD)}"
 
 
 def short_record(record: str) -> str:

@@ -2,9 +2,13 @@
 
 from fastapi import APIRouter, Response
 
+from aahcrawler.authoring.file_lines import read_files
+from aahcrawler.authoring.own_entries.own_folder import OwnFolder
+from aahcrawler.layout import LEARNED
 from aahcrawler.service.cockpit.site import Reading, Site
 from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk
 from aahcrawler.service.views.recognised_hosts import recognised_hosts
+from knowledge_base.file_selection import chosen_files
 
 
 def routes(site: Site, desk: StudioDesk) -> APIRouter:
@@ -16,7 +20,16 @@ def routes(site: Site, desk: StudioDesk) -> APIRouter:
         found = site.crawl(crawl)
         with site.instruments.indexes.asked(found) as index:
             hosts = recognised_hosts(index)
-        values = {"hosts": hosts, "works": desk.works.begun()}
+        knowledge = desk.works.knowledge
+        files = read_files(chosen_files(knowledge.folders).applications)
+        learned = found.folder is not None and any((found.folder / LEARNED).glob("*.xml"))
+        values = {
+            "hosts": hosts,
+            "works": desk.works.begun(),
+            "files": {file.name: file.path.stem for file in files},
+            "entries": OwnFolder(knowledge.own).names() if knowledge.own is not None else (),
+            "learned": learned,
+        }
         return site.crawl_page(session, found, "studio", "studio/home.html", **values)
 
     return router

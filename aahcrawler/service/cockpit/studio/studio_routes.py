@@ -4,11 +4,17 @@ from fastapi import APIRouter
 
 from aahcrawler.service.cockpit.site import Site
 from aahcrawler.service.cockpit.studio import (
+    entry_intake,
+    entry_text_page,
+    kept_pages,
     new_entry_page,
+    own_entries_page,
     page_acts,
     page_views,
+    repair_pages,
     studio_home,
     studio_jobs,
+    trial_page,
     work_acts,
     work_page,
 )
@@ -28,5 +34,11 @@ def routes(site: Site) -> APIRouter:
     router.include_router(new_entry_page.routes(site, desk, jobs))
     router.include_router(work_page.routes(site, desk, checks))
     router.include_router(work_acts.routes(site, desk, checks, jobs))
+    router.include_router(entry_text_page.routes(site, desk))
+    router.include_router(kept_pages.routes(site, desk, jobs))
+    router.include_router(trial_page.routes(site, desk, jobs))
+    router.include_router(own_entries_page.routes(site, desk))
+    router.include_router(entry_intake.routes(site, desk, jobs))
+    router.include_router(repair_pages.routes(site, desk, jobs))
     router.include_router(studio_jobs.routes(site, jobs))
     return router

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Path, Response
 
 from aahcrawler.authoring.drafting.doubts import Doubt
 from aahcrawler.authoring.editing.edit_error import EditError
+from aahcrawler.service.cockpit.sign_in import Said
 from aahcrawler.service.cockpit.site import Editing, Form, Sent, Site, address, then
 from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk
 from aahcrawler.service.cockpit.studio.studio_jobs import Done, StudioJobs
@@ -27,19 +28,21 @@ def routes(site: Site, desk: StudioDesk, checks: WorkDesk, jobs: StudioJobs) -> 
 
     @router.post("/undo")
     def undo(session: Editing, crawl: str, work: WorkName, form: Sent) -> Response:
-        said = acts.stepped(work, lambda each: each.undo(session.caller.name), f"Taken back: {form.get('said')}")
+        said = acts.stepped(
+            work, lambda each: each.undo(session.caller.name), f"Taken back: {_plainly(form.get('said'))}"
+        )
         return then(session, _back(crawl, work), said)
 
     @router.post("/redo")
     def redo(session: Editing, crawl: str, work: WorkName, form: Sent) -> Response:
-        said = acts.stepped(work, lambda each: each.redo(session.caller.name), f"Made again: {form.get('said')}")
+        said = acts.stepped(
+            work, lambda each: each.redo(session.caller.name), f"Made again: {_plainly(form.get('said'))}"
+        )
         return then(session, _back(crawl, work), said)
 
     @router.post("/confirm")
     def confirm(session: Editing, crawl: str, work: WorkName, form: Sent) -> Response:
-        doubt = _doubt(desk, work, form)
-        said = acts.stepped(work, lambda each: each.confirm(doubt, session.caller.name), f"Confirmed: {doubt.said}")
-        return then(session, _back(crawl, work), said)
+        return then(session, _back(crawl, work), _confirmed(acts, work, session.caller.name, form))
 
     @router.post("/choose")
     def choose(session: Editing, crawl: str, work: WorkName, form: Sent) -> Response:
@@ -76,6 +79,19 @@ def routes(site: Site, desk: StudioDesk, checks: WorkDesk, jobs: StudioJobs) -> 
     return router
 
 
+def _plainly(said: str) -> str:
+    """Return what a step did, without how often it was taken back and made again."""
+    return said.removeprefix("took back: ").removeprefix("made again: ")
+
+
+def _confirmed(acts: WorkChanges, work: str, who: str, form: Form) -> Said:
+    """Confirm the guess that a form is about, or all that are left where it says so; return what is told of it."""
+    if form.get("all") == "yes":
+        return acts.stepped(work, lambda each: each.confirm_all(who), "All guesses are confirmed.")
+    doubt = _doubt(acts.desk, work, form)
+    return acts.stepped(work, lambda each: each.confirm(doubt, who), f"Confirmed: {doubt.said}")
+
+
 def _back(crawl: str, work: str) -> str:
     return address("crawls", crawl, "studio", "works", work)
 
@@ -86,7 +102,7 @@ def _saved(work: Work, who: str, to: str, *, force: bool) -> Done:
     except NotSavedError as error:
         hint = ("It can be saved all the same.",) if error.can_force else ()
         return Done(
-            to=f"{to}?force=yes" if error.can_force else to,
+            to=f"{to}?refused=yes" if error.can_force else to,
             text="Not saved",
             kind="bad",
             lines=(*error.reasons[:20], *hint),

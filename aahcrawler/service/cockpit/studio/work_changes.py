@@ -25,7 +25,7 @@ class WorkChanges:
 
         ``make`` gives the changes of the text that it had then.
         """
-        found, revision, wanted = self.desk.works.work(work), _revision(form), ""
+        found, revision, wanted = self.desk.works.work(work), revision_of(form), ""
         try:
             then = found.now().text_at(revision)
             if then is None:
@@ -48,7 +48,8 @@ class WorkChanges:
         return Said(said)
 
 
-def _revision(form: Form) -> int:
+def revision_of(form: Form) -> int:
+    """Return the revision that a form was made for. Raise ``ProblemError`` where it names none."""
     text = form.get("revision")
     if not text.isdecimal() or len(text) > 9:
         raise ProblemError(BAD_SEARCH, "the form is of no state of this work; load the page again")

@@ -14,14 +14,17 @@ from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk
 from aahcrawler.service.cockpit.studio.work_desk import Counted, WorkDesk
 from aahcrawler.service.views.recognised_hosts import recognised_hosts
 from aahcrawler.service.web.problems import CONFLICT, ProblemError
-from aahcrawler.studio.entry_parts import EntryParts, Part
+from aahcrawler.studio.entry_parts import Part
 from aahcrawler.studio.works.work_errors import WorkError
 from aahcrawler.studio.works.work_steps import last_to_redo, last_to_undo
 
 WorkName = Annotated[str, Path(max_length=80)]
 HostName = Annotated[str, Query(max_length=255)]
+Word = Annotated[str, Query(max_length=10)]
 _STEPS: Final = 30
 _PATIENCE: Final = 0.3
+_GUESS: Final = "marked as a guess"
+"""What findings say of guesses, which are listed with what else could be right."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,9 @@ def routes(site: Site, desk: StudioDesk, checks: WorkDesk) -> APIRouter:
     router = APIRouter(prefix="/crawls/{crawl}/studio/works/{work}")
 
     @router.get("")
-    def show_work(session: Reading, crawl: str, work: WorkName, host: HostName = "", count: str = "") -> Response:
+    def show_work(
+        session: Reading, crawl: str, work: WorkName, host: HostName = "", count: Word = "", refused: Word = ""
+    ) -> Response:
         found, opened = site.crawl(crawl), desk.works.open(work)
         chosen = host or likely_host(site, found, opened)
         who = session.caller.name
@@ -52,6 +57,7 @@ def routes(site: Site, desk: StudioDesk, checks: WorkDesk) -> APIRouter:
             "tree": tree_of(opened),
             "counted": counts(site, desk, checks, found, opened, chosen) if count else None,
             "doubts": opened.state.doubts,
+            "refused": refused,
             "undo": last_to_undo(opened.state.steps, who),
             "redo": last_to_redo(opened.state.steps, who),
             "steps": tuple(reversed(opened.state.steps))[:_STEPS],
@@ -71,12 +77,6 @@ def routes(site: Site, desk: StudioDesk, checks: WorkDesk) -> APIRouter:
         found, opened = site.crawl(crawl), desk.works.open(work)
         return site.part(session, "studio/checks.html", crawl=found, work=opened, **checked(checks, work))
 
-    @router.get("/xml")
-    def show_text(session: Reading, crawl: str, work: WorkName) -> Response:
-        found, opened = site.crawl(crawl), desk.works.open(work)
-        text = opened.state.text.data.decode("utf-8", "replace")
-        return site.crawl_page(session, found, "studio", "studio/xml.html", work=opened, text=text, wrong=())
-
     return router
 
 
@@ -87,7 +87,14 @@ def checked(checks: WorkDesk, name: str) -> dict[str, object]:
     except WorkError as error:
         raise ProblemError(CONFLICT, str(error)) from error
     found = progress.wait(_PATIENCE)
-    return {"examined": found, "is_checking": progress.is_running, "fault": progress.fault}
+    warnings = found.warnings if found is not None else ()
+    return {
+        "examined": found,
+        "is_checking": progress.is_running,
+        "fault": progress.fault,
+        "warnings": [each for each in warnings if _GUESS not in each.message],
+        "guesses": sum(_GUESS in each.message for each in warnings),
+    }
 
 
 def tree_of(work: OpenWork) -> tuple[PartNode, ...]:
@@ -135,8 +142,3 @@ def likely_host(site: Site, crawl: Crawl, work: OpenWork) -> str:
         if any(f"//{each.host}/" in url or f"//www.{each.host}/" in url for url in kept):
             return each.host
     return hosts[0].host if hosts else ""
-
-
-def parts_of(work: OpenWork) -> EntryParts:
-    """Return the parts of the entry of a work."""
-    return work.parts

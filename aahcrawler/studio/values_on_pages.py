@@ -81,14 +81,14 @@ def values_on(
 ) -> tuple[ValueRead, ...]:
     """Return what a field reads in each of the elements of a page's objects, at most 30.
 
-    ``objects`` are the objects that are known, by the numbers of these elements. A field that only the first object has
-    is read there alone.
+    ``objects`` are the objects that are known, by the numbers of these elements. A field that only the first object
+    has is read there alone, and so is one of the page as a whole.
     """
     reader = FieldReader(page_location(page.page), MOST_TEXT)
     alternatives = [replace(wanted, selectors=(selector,)) for selector in wanted.selectors]
     owners = nesting(items)
     found: list[ValueRead] = []
-    for number, item in enumerate(items[: 1 if wanted.first_only else MOST_OBJECTS]):
+    for number, item in enumerate(items[: 1 if wanted.first_only or wanted.page else MOST_OBJECTS]):
         if reader.budget < 0:
             break
         element, raw, value = None, "", ""

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 import pytest
 
 from aahcrawler.studio.field_guesses import field_guesses
-from aahcrawler.studio.field_values import field_values, objects_of
 from aahcrawler.studio.marked_elements import element_at, numbers_of
 from aahcrawler.studio.marked_pages import Role
 from aahcrawler.studio.read_objects import Reading
 from aahcrawler.studio.stepping_out import around, meant
 from aahcrawler.studio.text_search import elements_with
+from aahcrawler.studio.values_on_pages import field_values, objects_of
 from knowledge_base.model import DateFormat, Field, FieldKind
 from knowledge_base.selectors import compile_selector
 from tests.studio.ropes import PAGES, TRUTH, parsed, sample_of

@@ -1,0 +1,210 @@
+"""Writes a level of a draft: its sign, its addresses, its paging, its navigation and its objects."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from lxml import etree
+
+from aahcrawler.authoring.drafting import annotated_xml
+from aahcrawler.authoring.drafting.doubts import Change, Choice, Guesses, removal
+from aahcrawler.authoring.drafting.extract_action import Objects, said_of_objects, written_extract
+from aahcrawler.authoring.drafting.extract_choice import Chosen, choose
+from aahcrawler.authoring.drafting.field_doubts import field_doubts
+from aahcrawler.authoring.drafting.generic_comparison import GenericReadings
+from aahcrawler.authoring.drafting.labelling import ways_of_answers, ways_of_repeated, ways_of_single
+from aahcrawler.authoring.drafting.level_plans import LevelPlan, Terms, crumbs, elements
+from aahcrawler.authoring.drafting.level_signs import LevelSign, LevelSigns
+from aahcrawler.authoring.drafting.url_shape import Shape, literal
+from aahcrawler.page import Page
+from aahcrawler.wrapper_induction.link_selectors import find_links
+from aahcrawler.wrapper_induction.robust_paths import Expression
+from knowledge_base.url_rules import ParsedUrl
+
+SURE, LIKELY, OPEN, WEAK = 0.05, 0.15, 0.4, 0.7
+"""Doubts of guesses: what the pages show, what they suggest, what may as well be otherwise, what little speaks for."""
+MOST_OTHER_SIGNS = 3
+
+
+@dataclass
+class LevelWriting:
+    """Writes the levels of one draft. ``lost`` says which actions were left out, and why."""
+
+    terms: Terms
+    signs: LevelSigns
+    levels: Sequence[LevelPlan]
+    guesses: Guesses
+    generic: GenericReadings = field(default_factory=GenericReadings)
+
+    def write(self, root: etree._Element, level: LevelPlan) -> bool:
+        """Append a level; return whether it extracts anything."""
+        role = "terminal" if level.terminal else "intermediate"
+        written = annotated_xml.add(root, "level", {"name": level.name, "role": role})
+        if level.start:
+            written.set("start", "yes")
+        actions = etree.Element("actions")
+        item = self._extracts(actions, level) if level.terminal else None
+        self._when(written, level, item)
+        self._addresses(written, level)
+        self._pagings(written, level)
+        self._navigation(written, level)
+        written.extend(list(actions))
+        return item is not None
+
+    def sign_of(self, level: LevelPlan, item: Expression | None) -> tuple[LevelSign, ...]:
+        """Return the signs that a level may have, the best first."""
+        return self.signs.of(level, item, bare_item=not self.terms.thing)
+
+    # Objects
+
+    def _extracts(self, actions: etree._Element, level: LevelPlan) -> Expression | None:
+        """Write the extract actions; return the expression of the page's main objects."""
+        terms = self.terms
+        if not terms.thing:
+            objects = Objects("posts", terms.repeated, terms.first)
+            posts = choose(level.pages, ways_of_repeated, objects, self.generic)
+            posts = posts or choose(level.pages, ways_of_single, objects, self.generic)
+            return self._extract(actions, posts) if posts is not None else None
+        things = choose(level.pages, ways_of_single, Objects(terms.terminal, terms.thing), self.generic)
+        found = self._extract(actions, things) if things is not None else None
+        taken = things.proposal.examples if things is not None else ()
+        beside = Objects(f"{terms.repeated}s", terms.repeated, beside=found is not None)
+        comments = choose(level.pages, ways_of_answers, beside, self.generic, taken)
+        if comments is not None:
+            self._extract(actions, comments)
+        return found
+
+    def _extract(self, actions: etree._Element, chosen: Chosen) -> Expression:
+        proposal = chosen.proposal
+        doubts = field_doubts(proposal, self.generic)
+        extract = written_extract(proposal, self.guesses, doubts)
+        actions.append(extract)
+        others = []
+        for other, worth in chosen.others:
+            changed = Change("put", extract, xml=written_extract(other, Guesses(), {}))
+            words = f"{said_of_objects(other)}: {worth:.0%} of what is read without a file"
+            others.append(Choice(words, (changed,)))
+        less = f"; only {chosen.worth:.0%} of what is read without a file" if chosen.worth < SHORT else ""
+        doubt = LIKELY + (1 - proposal.fit) + (1 - chosen.worth)
+        self.guesses.mark(extract, f"{said_of_objects(proposal)}{less}", doubt, others)
+        return proposal.item
+
+    # Recognition
+
+    def _when(self, written: etree._Element, level: LevelPlan, item: Expression | None) -> None:
+        best, *others = self.sign_of(level, item)
+        when = annotated_xml.add(written, "when", {**best.attributes, "cite": annotated_xml.UNPROVEN})
+        said = "this is there on such pages, and on no other page that was given"
+        if not level.pages:
+            said = "no page of this level was given; this is there on the others, and such URLs are of no other level"
+        choices = []
+        for other in others[:MOST_OTHER_SIGNS]:
+            xml = etree.Element("when", dict(other.attributes) | {"cite": annotated_xml.UNPROVEN})
+            words = " ".join(f'{name}="{value}"' for name, value in other.attributes.items())
+            choices.append(Choice(f"another sign of these pages is meant: {words}", (Change("put", when, xml=xml),)))
+        if not best.distinct:
+            self.guesses.mark(when, "nothing tells these pages from others that were given", WEAK, choices)
+        else:
+            self.guesses.mark(when, said, LIKELY if level.pages else OPEN, choices)
+
+    def _addresses(self, written: etree._Element, level: LevelPlan) -> None:
+        pagings = (*level.paging, *level.borrowed)
+        optional = " ".join(paging.parameter for paging in pagings if paging.parameter)
+        attributes = level.shape.attributes() | ({"optional": optional} if optional else {})
+        address = annotated_xml.add(written, "address", attributes)
+        known = f"; {len(level.urls)} URLs that the given pages link to do" if len(level.urls) > 1 else ""
+        said = f"URLs of such pages look like this{known}; * matches anything, # a number"
+        self.guesses.mark(address, said, _doubt_of_shape(level), _other_addresses(address, level))
+
+    def _pagings(self, written: etree._Element, level: LevelPlan) -> None:
+        """Write how pages are numbered, and that all of them are followed."""
+        pagings = (*level.paging, *level.borrowed)
+        found = []
+        for paging in pagings:
+            attributes = {"parameter": paging.parameter} if paging.parameter else {"part": paging.part}
+            found.append(annotated_xml.add(written, "paging", attributes))
+        if level.pages and _names_itself(level.pages[0]):
+            own = {"css": "link[rel=canonical]", "attribute": "href", "cite": annotated_xml.UNPROVEN}
+            annotated_xml.add(written, "own", own)
+        pages = annotated_xml.add(written, "pages", {"name": "more-pages"}) if found else None
+        shown = "links to other pages of the same thing differ in this number"
+        elsewhere = "no given page of this level has a second page; other pages of the site are numbered so"
+        for paging, element in zip(pagings, found, strict=True):
+            gone = [element, *([pages] if pages is not None and len(found) == 1 else [])]
+            choices = [removal("it tells other things apart; leave it out", *gone)]
+            is_borrowed = paging in level.borrowed
+            self.guesses.mark(element, elsewhere if is_borrowed else shown, OPEN if is_borrowed else SURE, choices)
+
+    # Navigation
+
+    def _navigation(self, written: etree._Element, level: LevelPlan) -> None:
+        if level.terminal:
+            self._way_back(written, level)
+            return
+        for target in self.levels:
+            if target is level or target.start:
+                continue
+            fitting = [link for link in level.links if target.has(link.url)]
+            wanted = elements(fitting)
+            places = find_links(wanted, level.pages[0].tree) if wanted and level.pages else None
+            navigate = annotated_xml.add(written, "navigate", {"name": f"to-{target.name}", "to": target.name})
+            annotated_xml.add(navigate, "select", {"css": "a", "documented": "yes", "cite": annotated_xml.UNPROVEN})
+            said = f"every link whose URL is one of level {target.name}{_better(places)}"
+            self.guesses.mark(navigate, said, SURE if fitting else LIKELY, _narrower(navigate, places))
+
+    def _way_back(self, written: etree._Element, level: LevelPlan) -> None:
+        page = level.pages[0]
+        for other in self.levels:
+            back = [link for link in crumbs(page) if other.has(link.url)]
+            way = find_links(elements(back), page.tree) if back and not (other.terminal or other.start) else None
+            if way is not None:
+                navigate = annotated_xml.add(written, "navigate", {"name": f"back-to-{other.name}", "to": other.name})
+                self.guesses.mark(navigate, "the breadcrumb line leads back to the page's list", LIKELY)
+                attributes = way[0].attributes() | {"documented": "yes", "cite": annotated_xml.UNPROVEN}
+                annotated_xml.add(navigate, "select", attributes)
+
+
+def _doubt_of_shape(level: LevelPlan) -> float:
+    """Return how doubtful the shape of a level's URLs is: the fewer URLs it comes from, and the more it leaves open."""
+    if level.start or not level.pages:
+        return SURE if level.start else LIKELY
+    is_open = "*" in level.shape.path.removeprefix("**") or level.shape.query
+    return (OPEN if is_open else LIKELY) / max(len(level.urls), 1) + SURE
+
+
+def _other_addresses(address: etree._Element, level: LevelPlan) -> Iterable[Choice]:
+    """Yield the URL of the first page alone, and any URLs with as many parts."""
+    if not level.pages or level.start:
+        return
+    here = literal(ParsedUrl.parse(level.pages[0].url))
+    wide = Shape(re.sub(r"(?<=/)[^/*#]*[A-Za-z][^/*#]*(?=/|$)", "*", level.shape.path), level.shape.parameters)
+    told = ((here, "only this one URL leads to such a page"), (wide, "any words may stand in the path"))
+    for shape, said in told:
+        if shape is not None and shape != level.shape and level.shape.path != "/":
+            optional = {"optional": str(given)} if (given := address.get("optional")) else {}
+            xml = etree.Element("address", shape.attributes() | optional)
+            yield Choice(f"{said}: {shape.path}", (Change("put", address, xml=xml),))
+
+
+SHORT = 0.95
+"""The share of what is read without a file below which a draft says so."""
+
+
+def _narrower(navigate: etree._Element, places: tuple[Expression, float] | None) -> Iterable[Choice]:
+    if places is None:
+        return
+    name, target = navigate.get("name") or "", navigate.get("to") or ""
+    xml = etree.Element("navigate", {"name": name, "to": target})
+    attributes = places[0].attributes() | {"documented": "yes", "cite": annotated_xml.UNPROVEN}
+    etree.SubElement(xml, "select", attributes)
+    yield Choice("only the links at one place of the page are meant", (Change("put", navigate, xml=xml),))
+
+
+def _names_itself(page: Page) -> bool:
+    return any("canonical" in (link.get("rel") or "").lower().split() for link in page.tree.iter("link"))
+
+
+def _better(found: tuple[Expression, float] | None) -> str:
+    if found is None or found[1] < 1 or not found[0].css:
+        return ""
+    return f'; css="{found[0].css}" finds them too, and nothing else'

@@ -1,0 +1,233 @@
+"""Learned repairs: rules that a crawl found in the place of others that failed, beside these, on real pages."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Path, Query, Response
+
+from aahcrawler.authoring.editing.edits import Edit, SetAttribute
+from aahcrawler.authoring.editing.entry_text import EntryText
+from aahcrawler.authoring.insertion import PromotionError
+from aahcrawler.authoring.own_entries.own_folder import OwnFolderError
+from aahcrawler.authoring.repairs.both_readings import Both, read_both
+from aahcrawler.authoring.repairs.both_readings import Reading as Found
+from aahcrawler.authoring.repairs.edited_repair import edited, xml_of
+from aahcrawler.authoring.repairs.repair_acts import accept, reject
+from aahcrawler.authoring.repairs.repair_list import Repair, RepairError, pages_of, repairs_in
+from aahcrawler.authoring.saved_pages import SavedPageError
+from aahcrawler.page import Page
+from aahcrawler.replay.mark_outlines import Mark, MarkKind
+from aahcrawler.replay.numbered_pages import MarkedPage
+from aahcrawler.service.catalog.crawl_catalog import Crawl
+from aahcrawler.service.cockpit.sign_in import Said
+from aahcrawler.service.cockpit.site import Editing, Form, Reading, Sent, Site, address, then
+from aahcrawler.service.cockpit.studio.entry_words import said_of
+from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk
+from aahcrawler.service.cockpit.studio.studio_jobs import Done, StudioJobs
+from aahcrawler.service.steering.jobs import Progress
+from aahcrawler.service.views.page_indexes import NO_FOLDER
+from aahcrawler.service.web.problems import CONFLICT, NO_WORK, ProblemError
+from aahcrawler.studio.entry_parts import EntryParts, parent_of
+from aahcrawler.studio.marked_elements import numbers_of
+from knowledge_base.file_selection import filled
+from knowledge_base.loader import LoadError, load
+
+Key = Annotated[str, Path(max_length=64, pattern=r"^[0-9a-f]+$")]
+Number = Annotated[int, Query(ge=0, le=10_000)]
+MOST_VALUES: Final = 40
+"""Objects or links of one page that are listed."""
+_EDITED: Final = "rule:"
+_FIELDS: Final = ("title", "author", "date", "body", "part_of", "parent")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """An expression of a repair: its place, what it is for, and as it is and as it was learned."""
+
+    place: str
+    said: str
+    attribute: str
+    value: str
+    learned: str
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """An object or link as one of two readings has it: a name, and values with whether the other one has the same."""
+
+    name: str
+    is_alone: bool
+    values: tuple[tuple[str, str, bool], ...]
+
+
+def routes(site: Site, desk: StudioDesk, jobs: StudioJobs) -> APIRouter:
+    """Return the routes of repairs."""
+    router = APIRouter(prefix="/crawls/{crawl}/studio/repairs")
+    views = RepairViews(site, desk)
+
+    @router.get("")
+    def list_repairs(session: Reading, crawl: str) -> Response:
+        found = site.crawl(crawl)
+        repairs, problems = views.all(found)
+        values = {"repairs": repairs, "problems": problems}
+        return site.crawl_page(session, found, "studio", "studio/repairs.html", **values)
+
+    @router.get("/{key}")
+    def show_repair(session: Reading, crawl: str, key: Key, page: Number = 0) -> Response:
+        found = site.crawl(crawl)
+        values = views.shown(found, views.one(found, key), {}, page)
+        return site.crawl_page(session, found, "studio", "studio/repair.html", **values)
+
+    @router.post("/{key}/edit")
+    def edit_repair(session: Editing, crawl: str, key: Key, form: Sent) -> Response:
+        found = site.crawl(crawl)
+        values = views.shown(found, views.one(found, key), _written(form), 0)
+        return site.crawl_page(session, found, "studio", "studio/repair.html", **values)
+
+    @router.post("/{key}/accept")
+    def accept_repair(session: Editing, crawl: str, key: Key, form: Sent) -> Response:
+        found, who = site.crawl(crawl), session.caller.name
+        repair, to = views.one(found, key), address("crawls", crawl, "studio", "repairs")
+        edits, folders = edits_of(repair, _written(form)), desk.works.works.folders
+
+        def accepted(_: Progress) -> Done:
+            try:
+                made = accept(repair, folders, who, edits)
+            except (RepairError, PromotionError, LoadError, SavedPageError, OwnFolderError, OSError) as error:
+                return Done(to=f"{to}/{key}", text=str(error), kind="bad")
+            part = f", in its variant {made.variant}" if made.variant else ""
+            return Done(to=to, text=f"Accepted: it is part of {made.file.name} now{part}")
+
+        return jobs.led(session, found, jobs.begin(session, found, "a repair is proved and accepted", accepted))
+
+    @router.post("/{key}/reject")
+    def reject_repair(session: Editing, crawl: str, key: Key, form: Sent) -> Response:
+        found = site.crawl(crawl)
+        to = address("crawls", crawl, "studio", "repairs")
+        try:
+            reject(views.one(found, key), session.caller.name, form.get("why"))
+        except RepairError as error:
+            return then(session, f"{to}/{key}", Said(str(error), "bad"))
+        return then(session, to, Said("Rejected: no crawl of this folder uses it any more."))
+
+    return router
+
+
+class RepairViews:
+    """Makes the values that templates of repairs show."""
+
+    def __init__(self, site: Site, desk: StudioDesk) -> None:
+        self._site, self._desk = site, desk
+
+    def all(self, crawl: Crawl) -> tuple[tuple[Repair, ...], tuple[str, ...]]:
+        """Return the repairs of a crawl, those that wait first, and what cannot be read of them."""
+        if crawl.folder is None:
+            raise ProblemError(NO_FOLDER, "this machine has none of the crawl's folder")
+        try:
+            return repairs_in(crawl.folder, load(*filled(self._desk.works.knowledge.folders)))
+        except LoadError as error:
+            raise ProblemError(CONFLICT, f"the knowledge base has mistakes: {error}") from error
+
+    def one(self, crawl: Crawl, key: str) -> Repair:
+        """Return a repair. Raise ``ProblemError`` where there is none."""
+        found = next((each for each in self.all(crawl)[0] if each.key == key), None)
+        if found is None:
+            raise ProblemError(NO_WORK, "there is no such repair (any more)")
+        return found
+
+    def shown(self, crawl: Crawl, repair: Repair, written: Mapping[str, str], number: int) -> dict[str, object]:
+        """Return what the page of a repair shows, read with the rules that somebody wrote instead."""
+        wrong, read = "", repair
+        try:
+            read = edited(repair, edits_of(repair, written))
+        except RepairError as error:
+            wrong = str(error)
+        pages = pages_of(repair)
+        at = min(number, len(pages) - 1)
+        both = read_both(read, pages[at]) if pages else None
+        return {
+            "repair": repair,
+            "lines": next(iter(repair.lines())),
+            "rules": tuple(rules_of(repair, read)),
+            "wrong": wrong,
+            "written": bool(written),
+            "pages": pages,
+            "number": at,
+            "both": both,
+            "before": sides(both.before, both.after) if both is not None else (),
+            "after": sides(both.after, both.before) if both is not None else (),
+            "tickets": (self._frame(crawl, both, both.before), self._frame(crawl, both, both.after)) if both else (),
+        }
+
+    def _frame(self, crawl: Crawl, both: Both, found: Found) -> str:
+        page, marks = both.page, tuple(_marks(both, found))
+        moment = f"{page.fetched_at:%Y%m%d%H%M%S}"
+
+        def made() -> MarkedPage:
+            return MarkedPage(crawl.id, moment, _anew(page), marks)
+
+        framed = self._site.framed
+        return framed.ticket(framed.marked.issue(made))
+
+
+def edits_of(repair: Repair, written: Mapping[str, str]) -> tuple[Edit, ...]:
+    """Return the edits that put what somebody wrote in the place of learned expressions."""
+    known = {each.place: each for each in rules_of(repair, repair)}
+    changed = ((known[place], value) for place, value in written.items() if place in known)
+    return tuple(
+        SetAttribute(place=rule.place, attribute=rule.attribute, value=value)
+        for rule, value in changed
+        if value and value != rule.learned
+    )
+
+
+def rules_of(repair: Repair, read: Repair) -> Iterator[Rule]:
+    """Yield the expressions of a repair, as they are read now."""
+    learned, now = (EntryParts(EntryText(xml_of(each.learned))) for each in (repair, read))
+    for part in learned.all:
+        attribute = "css" if part.text("css") else "xpath" if part.text("xpath") else ""
+        if not attribute:
+            continue
+        around = learned.at(parent_of(part.place)) if part.place else None
+        said = said_of(part, learned).name if part.tag != "select" or around is None else said_of(around, learned).name
+        changed = now.at(part.place)
+        value = changed.text(attribute) if changed is not None else ""
+        yield Rule(part.place, said, attribute, value or part.text(attribute), part.text(attribute))
+
+
+def sides(own: Found, other: Found) -> tuple[Side, ...]:
+    """Return what one reading found, beside another one."""
+    others = {each.row.iri: each.row for each in other.objects}
+    found = []
+    for each in own.objects[:MOST_VALUES]:
+        there = others.get(each.row.iri)
+        pairs = [(name, getattr(each.row, name) or "", getattr(there, name, None) or "") for name in _FIELDS]
+        values = tuple((name, value, value == before) for name, value, before in pairs if value or before)
+        found.append(Side(each.row.type, there is None, values))
+    links = {each.url for each in other.links}
+    found += [Side(each.url, each.url not in links, ()) for each in own.links[:MOST_VALUES]]
+    return tuple(found)
+
+
+def _marks(both: Both, found: Found) -> Iterator[Mark]:
+    elements = [each.element for each in found.objects if each.element is not None]
+    fields = [(each, name) for row in found.objects for name, several in row.fields.items() for each in several]
+    links = [each.element for each in found.links]
+    numbers = numbers_of(both.page.tree, [*elements, *(each for each, _ in fields), *links, *found.signs])
+    for at, element in enumerate(elements, 1):
+        yield Mark(numbers[element], MarkKind.ITEM, f"{at}")
+    yield from (Mark(numbers[each], MarkKind.FIELD, name) for each, name in fields if each in numbers)
+    yield from (Mark(numbers[each], MarkKind.LINK, "link") for each in links if each in numbers)
+    yield from (Mark(numbers[each], MarkKind.SIGN, "sign") for each in found.signs if each in numbers)
+
+
+def _written(form: Form) -> Mapping[str, str]:
+    """Return what a form puts in the place of learned expressions, by their places."""
+    sent: Sequence[tuple[str, str]] = [*form.fields.items()]
+    return {name.removeprefix(_EDITED): value.strip() for name, value in sent if name.startswith(_EDITED)}
+
+
+def _anew(page: Page) -> Page:
+    """Return a page that is parsed anew: whoever shows it changes its tree."""
+    return replace(page)
