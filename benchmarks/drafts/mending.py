@@ -5,10 +5,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
-from typing import Final, Protocol
+from typing import Final
 
+from aahcrawler.authoring.drafting.doubts import Alternative, Doubt
 from aahcrawler.authoring.editing.edit_error import EditError
-from aahcrawler.authoring.editing.edits import Edit, apply
+from aahcrawler.authoring.editing.edits import apply
 from aahcrawler.authoring.editing.entry_text import EntryText
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.objects.reader import ObjectRow
@@ -23,34 +24,13 @@ from knowledge_base.model import Application, KnowledgeBase
 MOST_CORRECTIONS: Final = 5
 """Corrections that somebody can be asked for."""
 
+MOST_DOUBTS: Final = 30
+"""Doubts that somebody has the patience to look at."""
+
 BETTER: Final = 0.002
 """The least gain that somebody sees who looks at pages."""
 
 _SCORES: Final = ("recall", "title", "author", "date")
-
-
-class Alternative(Protocol):
-    """What else could be right than a guess."""
-
-    @property
-    def said(self) -> str:
-        """What it says, in words."""
-
-    @property
-    def edits(self) -> Sequence[Edit]:
-        """What makes it so."""
-
-
-class Doubt(Protocol):
-    """A guess of a draft, with what else could be right."""
-
-    @property
-    def place(self) -> str:
-        """The element that is guessed."""
-
-    @property
-    def alternatives(self) -> Sequence[Alternative]:
-        """What else could be right."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +85,12 @@ class Truth:
 
 
 def mended(file: bytes, doubts: Sequence[Doubt], truth: Truth) -> Mended:
-    """Go through the doubts of a draft from the top, and take what the truth confirms, up to `MOST_CORRECTIONS`.
+    """Go through `MOST_DOUBTS` of a draft from the top, and take what the truth confirms, up to `MOST_CORRECTIONS`.
 
     A guess that is as good as each of its alternatives is right, and costs nothing.
     """
     said: list[str] = []
-    for doubt in doubts:
+    for doubt in doubts[:MOST_DOUBTS]:
         if len(said) == MOST_CORRECTIONS:
             break
         of_signs = doubt.place.startswith("detect")
