@@ -105,7 +105,7 @@ def test_every_page_of_the_studio(editing: Visit, studio: Studio) -> None:
     for path in (STUDIO, f"{STUDIO}/begin?host={HOSTILE}", f"{STUDIO}/entries/phpbb", f"{STUDIO}/repairs"):
         walk.look(editing.goto(path), path)
     editing.page.get_by_role("link", name="Look at it").click()
-    expect(editing.page.get_by_text("only here").or_(editing.page.get_by_text("Nothing.")).first).to_be_visible()
+    expect(editing.page.get_by_role("heading", name="With the repair")).to_be_visible()
     walk.look(editing.page, "repair")
     page = editing.goto(WORK)
     expect(page.get_by_text("Counted on")).to_be_visible(timeout=60_000)
