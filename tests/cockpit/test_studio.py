@@ -14,13 +14,13 @@ from aahcrawler.adaptation.store.learned import LearnedAction
 from aahcrawler.adaptation.store.overlay import Overlay
 from aahcrawler.authoring.own_entries.own_folder import OwnFolder
 from aahcrawler.layout import LEARNED
-from aahcrawler.service.cockpit.site import address
+from aahcrawler.service.cockpit.site import COOKIE
 from aahcrawler.wrapper_induction.examples import Method
 from aahcrawler.wrapper_induction.wrapper import Support, Wrapper
 from knowledge_base.file_selection import SHIPPED
 from knowledge_base.parsing.extraction_actions import extract
 from knowledge_base.xml_reader import Notes
-from tests.cockpit.cockpit_browser import COOKIE, EDITOR, READER, Cockpit, Visit, dumped, told, visiting
+from tests.cockpit.cockpit_browser import EDITOR, READER, Cockpit, Visit, dumped, told, visiting
 from tests.cockpit.keyboard import Keyboard
 from tests.cockpit.shown_crawl import CRAWL, FORUM, HOSTILE, THREAD
 from tests.cockpit.test_every_page import IN_STUDIO, PARTS, Walk, got
@@ -120,7 +120,7 @@ def test_every_page_of_the_studio(editing: Visit, studio: Studio) -> None:
     expect(page.get_by_role("link", name="Look at it").first).to_be_visible(timeout=60_000)
     walk.look(page, "page with rules")
     page.get_by_role("link", name="Look at it").first.click()
-    expect(page.get_by_role("button", name="Keep it")).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("button", name="Keep it", exact=True)).to_be_visible(timeout=60_000)
     walk.look(page, "page with values")
     editing.goto(WORK).get_by_role("button", name="Try it", exact=True).click()
     expect(page.get_by_role("link", name="Back to the work")).to_be_visible(timeout=120_000)
@@ -136,7 +136,7 @@ def test_what_is_chosen_is_kept_and_taken_back(editing: Visit) -> None:
     page.locator("#chosen").get_by_role("link", name="its date").first.click()
     page.get_by_role("link", name="Look at it").first.click(timeout=60_000)
     expect(page.get_by_text(re.compile("The values on .* pages"))).to_be_visible(timeout=60_000)
-    page.get_by_role("button", name="Keep it").click()
+    page.get_by_role("button", name="Keep it", exact=True).click()
     assert told(page).startswith("The date of reply is")
     page = editing.goto(WORK)
     page.get_by_role("button", name="Undo").click()
@@ -169,7 +169,7 @@ def test_without_scripts_an_element_is_found_by_its_text(chromium: Browser, stud
         page.locator("#chosen").get_by_role("link", name=re.compile("^Choose the")).first.click()
         page.locator("#chosen").get_by_role("link", name="its title").first.click()
         page.get_by_role("link", name="Look at it").first.click()
-        expect(page.get_by_role("button", name="Keep it")).to_be_visible()
+        expect(page.get_by_role("button", name="Keep it", exact=True)).to_be_visible()
 
 
 def test_who_changes_a_part_second_is_told_of_the_first_and_of_what_was_not_done(
