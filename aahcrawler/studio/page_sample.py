@@ -38,7 +38,7 @@ _LEAST_WEIGHT: Final = 100_000
 _HTML: Final = ("text/html", "application/xhtml+xml")
 _NEWEST: Final = """
 SELECT id, url FROM capture INDEXED BY capture_at
-WHERE site = ? AND status = 200 AND NOT is_requisite ORDER BY at DESC, id DESC LIMIT ?
+WHERE site = ? AND status = 200 AND NOT is_requisite AND unchanged IS NULL ORDER BY at DESC, id DESC LIMIT ?
 """
 _HOSTS: Final = """
 SELECT substr(url, instr(url, '://') + 3, instr(substr(url, instr(url, '://') + 3), '/') - 1) AS host, count(*) AS n

@@ -323,6 +323,21 @@ def test_steps_are_bounded_and_old_ones_are_forgotten(work: Work, monkeypatch: p
     work.change([css("level[forum]/when", "ul")], "Bo", "lists", 5)
 
 
+def test_a_text_that_somebody_wrote_is_a_step_like_any_other(work: Work) -> None:
+    date, sign = work.now().doubts
+    text = DRAFT.replace(b"    <paging", b"    <!-- by hand -->\n    <paging").replace(b'".text"', b'".words"')
+    state = work.rewrite(text, "Bo", 0)
+    assert (state.text.data, state.doubts, state.steps[-1].who) == (text, (date, sign), "Bo")
+    work.change([css("level[forum]/when", "ul")], "Ada", "lists", 0)
+    with pytest.raises(StaleError, match="wrote the text"):
+        work.change([css(ITEM, ".a")], "Ada", "posts are .a", 0)
+    with pytest.raises(StaleError, match="lists"):
+        work.rewrite(DRAFT, "Bo", 1)
+    with pytest.raises(EditError, match="no file of an application"):
+        work.rewrite(b"<kind/>", "Bo", 2)
+    assert work.undo("Bo").text.data == DRAFT.replace(b'"ul.topics a.topic-link"', b'"ul"')
+
+
 def test_several_threads_change_a_work_at_once(works: Works, work: Work) -> None:
     places = ["detect/pattern[2]", "level[forum]/when", "level[thread]/when", ITEM]
 
