@@ -84,7 +84,7 @@ class Candidates:
     def _made(self) -> Iterator[Candidate]:
         seen: set[Expression] = set()
         for path, attribute in self._paths():
-            written = _plain(path.written(attribute))
+            written = _readable(path, attribute) or _plain(path.written(attribute))
             if written in seen or not path.steps:
                 continue
             seen.add(written)
@@ -261,6 +261,30 @@ class Candidates:
             if self.wanted.marks_on(page)[0] <= found:
                 return found
         return frozenset()
+
+
+def _readable(path: Path, attribute: str) -> Expression | None:
+    """Return a path in CSS that asks how a name with a number begins; None where it asks for no such name.
+
+    The beginning alone tells enough where it ends with a sign that parts it from the number, as ``entry-`` does.
+    """
+    if path.start or path.turn or not path.steps or path.steps[0].child:
+        return None
+    written = ""
+    has_number = False
+    for step in path.steps:
+        parts = [step.tag if step.tag != "*" else ""]
+        for feature in step.features:
+            is_numbered = feature.match is Match.NUMBERED and feature.value.endswith(("-", "_"))
+            has_number |= is_numbered
+            css = f'[{feature.attribute}^="{feature.value}"]' if is_numbered else feature.css
+            if css is None:
+                return None
+            parts.append(css)
+        if step.further or not any(parts):
+            return None
+        written += (" > " if step.child else " ") + "".join(parts)
+    return Expression(css=written.strip(), attribute=attribute) if has_number else None
 
 
 def _plain(written: Expression) -> Expression:

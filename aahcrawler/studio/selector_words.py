@@ -52,7 +52,9 @@ def feature_words(feature: Feature) -> str:
         case Match.EQUAL:
             return f"with {name} {value}"
         case Match.NUMBERED:
-            return f"whose {name} is {value} and a number"
+            return (
+                f"whose {name} begins with {value}" if value[-1:] in "-_" else f"whose {name} is {value} and a number"
+            )
         case Match.PART if name == "href":
             return f"whose address holds {value}"
         case Match.PART:

@@ -18,9 +18,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from aahcrawler.authoring.drafting.doubts import Doubt
 from aahcrawler.authoring.drafting.draft import DraftError
 from benchmarks.drafts.claims import Strangers
 from benchmarks.drafts.drafted import Folders, first_draft
+from benchmarks.drafts.mending import Mended, Truth, mended
 from benchmarks.drafts.recorded_subject import RecordedSubject
 from benchmarks.drafts.software_subject import opened_subject
 from benchmarks.drafts.subject import MEASURED, Subject
@@ -43,6 +45,8 @@ class Case(StrEnum):
     """Nothing."""
     DRAFT = "draft"
     """A draft that nobody has looked at."""
+    MENDED = "mended"
+    """The draft with at most five corrections: from the top of its doubts, what the truth confirms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,17 +96,27 @@ class Measuring:
         folders = Folders(subject.knowledge_base(folder / "base"), folder / "own")
         if case is Case.NONE:
             return subject.crawled(str(folders.base), folder / "site", kept)
-        folders.write(first_draft(subject, folders))
+        made = first_draft(subject, folders)
+        file = Mended(made.file)
+        if case is Case.MENDED:
+            truth = Truth(subject.known_pages(), lambda application: self.strangers.claims(application, subject.app))
+            file = mended(made.file, made.doubts, truth)
+        folders.write(file.file)
         claimed = self.strangers.claims(folders.application(), subject.app)
         crawled = subject.crawled(folders.setting, folder / "site", kept)
         if kept:
-            self._keep(folders, kept)
-        return {**crawled, "corrections": 0, "claimed": claimed}
+            self._keep(made.doubts, file, kept)
+        return {**crawled, "corrections": len(file.corrections), "claimed": claimed}
 
-    def _keep(self, folders: Folders, kept: Path) -> None:
-        for file in folders.own.glob("applications/*.xml"):
-            (kept / file.name).write_bytes(file.read_bytes())
-        (kept / "claimed.txt").write_text("".join(f"{url}\n" for url in self.strangers.claimed), "utf-8")
+    def _keep(self, doubts: Sequence[Doubt], file: Mended, kept: Path) -> None:
+        """Keep a draft beside its crawl, with its doubts, its corrections and the pages that it claims."""
+        (kept / "draft.xml").write_bytes(file.file)
+        said = [
+            f"{each.doubt:.2f} {each.place}: {each.said}{''.join(f' | {a.said}' for a in each.alternatives)}"
+            for each in doubts
+        ]
+        for name, lines in (("doubts", said), ("corrections", file.corrections), ("claimed", self.strangers.claimed)):
+            (kept / f"{name}.txt").write_text("".join(f"{line}\n" for line in lines), "utf-8")
 
 
 def places(sites: Sequence[RecordedSite], plan: Plan, *, all_themes: bool, held_out: bool) -> Iterator[Place]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from aahcrawler.authoring.drafting.draft import Wanted, draft
+from aahcrawler.authoring.drafting.draft import Draft, Wanted, draft
 from aahcrawler.authoring.drafting.pattern_drafting import Known
 from aahcrawler.authoring.saved_pages import pages_folder, saved_pages
 from benchmarks.drafts.subject import Subject
@@ -42,7 +42,7 @@ class Folders:
         return self.load().application(NAME)
 
 
-def first_draft(subject: Subject, folders: Folders) -> bytes:
+def first_draft(subject: Subject, folders: Folders) -> Draft:
     """Return the draft of a subject's file from the pages that a person would give. Raises ``DraftError``."""
     known = Known(load(folders.base), [Sight(saved.page) for saved in saved_pages(pages_folder(folders.base))])
-    return draft(Wanted(NAME, subject.kind, str(SCHEMA)), subject.given(), known).file
+    return draft(Wanted(NAME, subject.kind, str(SCHEMA)), subject.given(), known)

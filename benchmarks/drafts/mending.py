@@ -5,10 +5,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
-from typing import Final, Protocol
+from typing import Final
 
+from aahcrawler.authoring.drafting.doubts import Alternative, Doubt
 from aahcrawler.authoring.editing.edit_error import EditError
-from aahcrawler.authoring.editing.edits import Edit, apply
+from aahcrawler.authoring.editing.edits import apply
 from aahcrawler.authoring.editing.entry_text import EntryText
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.objects.reader import ObjectRow
@@ -23,34 +24,13 @@ from knowledge_base.model import Application, KnowledgeBase
 MOST_CORRECTIONS: Final = 5
 """Corrections that somebody can be asked for."""
 
+MOST_DOUBTS: Final = 30
+"""Doubts that somebody has the patience to look at."""
+
 BETTER: Final = 0.002
 """The least gain that somebody sees who looks at pages."""
 
 _SCORES: Final = ("recall", "title", "author", "date")
-
-
-class Alternative(Protocol):
-    """What else could be right than a guess."""
-
-    @property
-    def said(self) -> str:
-        """What it says, in words."""
-
-    @property
-    def edits(self) -> Sequence[Edit]:
-        """What makes it so."""
-
-
-class Doubt(Protocol):
-    """A guess of a draft, with what else could be right."""
-
-    @property
-    def place(self) -> str:
-        """The element that is guessed."""
-
-    @property
-    def alternatives(self) -> Sequence[Alternative]:
-        """What else could be right."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,17 +56,18 @@ class Truth:
 
         Only the file counts, as if everything in it were confirmed. With ``of_signs`` its claims count as well.
         """
-        try:
-            with tempfile.TemporaryDirectory(prefix="aah-mending-") as name:
-                folders = Folders(Path(name), Path(name))
-                folders.write(file)
-                application = replace(load(folders.own).application(NAME), draft=False)
-        except LoadError:
+        application = _loaded(file)
+        if application is None:
             return 0.0
         helper = ApplicationAwareHelper(KnowledgeBase((application,)))
         read = [helper.assist(fresh(known.page)) for known in self.pages]
         worth = fmean((*self._objects(read), *self._links(read)))
         return worth - bool(self.claims(application)) if of_signs else worth
+
+    def claims_any(self, file: bytes) -> bool:
+        """Return whether a file that loads takes any page of another application for its own."""
+        application = _loaded(file)
+        return application is not None and self.claims(application) > 0
 
     def _objects(self, read: Sequence[Assistance]) -> list[float]:
         true = TrueObjects(each for known in self.pages for each in known.objects)
@@ -105,15 +86,16 @@ class Truth:
 
 
 def mended(file: bytes, doubts: Sequence[Doubt], truth: Truth) -> Mended:
-    """Go through the doubts of a draft from the top, and take what the truth confirms, up to `MOST_CORRECTIONS`.
+    """Go through `MOST_DOUBTS` of a draft from the top, and take what the truth confirms, up to `MOST_CORRECTIONS`.
 
     A guess that is as good as each of its alternatives is right, and costs nothing.
     """
     said: list[str] = []
-    for doubt in doubts:
+    claims = truth.claims_any(file)
+    for doubt in doubts[:MOST_DOUBTS]:
         if len(said) == MOST_CORRECTIONS:
             break
-        of_signs = doubt.place.startswith("detect")
+        of_signs = claims and doubt.place.startswith("detect")
         best = truth.worth(file, of_signs=of_signs) + BETTER if doubt.alternatives else 1.0
         chosen: tuple[bytes, str] | None = None
         for alternative in doubt.alternatives:
@@ -123,8 +105,20 @@ def mended(file: bytes, doubts: Sequence[Doubt], truth: Truth) -> Mended:
                 best, chosen = worth, (changed, alternative.said)
         if chosen is not None:
             file = chosen[0]
+            claims = truth.claims_any(file) if of_signs else claims
             said.append(f"{doubt.place}: {chosen[1]}")
     return Mended(file, tuple(said))
+
+
+def _loaded(file: bytes) -> Application | None:
+    """Load a file by itself as if everything in it were confirmed; None where it has mistakes."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="aah-mending-") as name:
+            folders = Folders(Path(name), Path(name))
+            folders.write(file)
+            return replace(load(folders.own).application(NAME), draft=False)
+    except LoadError:
+        return None
 
 
 def _changed(file: bytes, alternative: Alternative) -> bytes | None:

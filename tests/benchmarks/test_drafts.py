@@ -2,10 +2,10 @@
 
 import json
 from contextlib import nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 
-from aahcrawler.authoring.editing.edits import Edit, SetAttribute
+from aahcrawler.authoring.drafting.doubts import Alternative, Doubt
+from aahcrawler.authoring.editing.edits import SetAttribute
 from aahcrawler.page import Headers, Page
 from benchmarks.drafts.__main__ import Case, Measuring, Place, Rows, measure
 from benchmarks.drafts.claims import Strangers
@@ -77,18 +77,6 @@ def test_rows_that_did_not_fail_are_not_measured_again(tmp_path: Path) -> None:
     assert "nothing for" in written[1]["failure"]
 
 
-@dataclass(frozen=True)
-class Alternative:
-    said: str
-    edits: tuple[Edit, ...]
-
-
-@dataclass(frozen=True)
-class Doubt:
-    place: str
-    alternatives: tuple[Alternative, ...] = ()
-
-
 SIGN = "detect/pattern[1]"
 BODY = "level[topic]/extract[posts]/field[body]/select"
 AUTHOR = "level[topic]/extract[posts]/field[author]/select[1]"
@@ -101,15 +89,18 @@ def drafted() -> bytes:
 
 
 def doubt(place: str, *selectors: str) -> Doubt:
-    return Doubt(
-        place, tuple(Alternative(css, (SetAttribute(place=place, attribute="css", value=css),)) for css in selectors)
-    )
+    edits = ((css, SetAttribute(place=place, attribute="css", value=css)) for css in selectors)
+    return guess(place, *(Alternative(said=css, edits=(edit,)) for css, edit in edits))
+
+
+def guess(place: str, *alternatives: Alternative) -> Doubt:
+    return Doubt(place=place, said="a guess", doubt=0.5, alternatives=alternatives)
 
 
 def test_what_the_truth_confirms_is_corrected_and_right_guesses_cost_nothing(tmp_path: Path) -> None:
     pages = RecordedSubject(tinysite.record(tmp_path)).known_pages()
     truth = Truth(pages, lambda _: 0)
-    doubts = (doubt(AUTHOR, ".text", "time"), Doubt(AUTHOR), doubt(BODY, "time", ".text", ".writer"))
+    doubts = (doubt(AUTHOR, ".text", "time"), guess(AUTHOR), doubt(BODY, "time", ".text", ".writer"))
 
     found = mended(drafted(), doubts, truth)
 
@@ -123,13 +114,15 @@ def test_a_sign_that_others_share_is_corrected(tmp_path: Path) -> None:
     pages = RecordedSubject(tinysite.record(tmp_path)).known_pages()
     truth = Truth(pages, lambda application: sum("Tiny" not in sign.value for sign in application.patterns[:1]))
     shared = drafted().replace(b'generator="TinyForum"', b'generator="Web"', 1)
-    better = Alternative("its name", (SetAttribute(place=SIGN, attribute="generator", value="TinyForum"),))
-    assert mended(shared, (Doubt(SIGN, (better,)),), truth).corrections == (f"{SIGN}: its name",)
+    better = Alternative(said="its name", edits=(SetAttribute(place=SIGN, attribute="generator", value="TinyForum"),))
+    assert mended(shared, (guess(SIGN, better),), truth).corrections == (f"{SIGN}: its name",)
 
 
 def test_somebody_makes_a_few_corrections_and_no_edit_that_fails(tmp_path: Path) -> None:
     truth = Truth(RecordedSubject(tinysite.record(tmp_path)).known_pages(), lambda _: 0)
-    gone = Doubt(BODY, (Alternative("gone", (SetAttribute(place="level[none]", attribute="name", value="x"),)),))
+    gone = guess(
+        BODY, Alternative(said="gone", edits=(SetAttribute(place="level[none]", attribute="name", value="x"),))
+    )
     assert mended(drafted(), (gone,), truth).corrections == ()
     again = (doubt(BODY, ".text"), doubt(BODY, ".head")) * MOST_CORRECTIONS
     assert len(mended(drafted(), again, truth).corrections) == 1

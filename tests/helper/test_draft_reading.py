@@ -138,7 +138,7 @@ def test_what_a_draft_takes_for_a_list_is_read_all_the_same() -> None:
     assert found.match is not None
     assert found.match.level is None
     assert "4 missing" in less(found)[0]
-    assert {link.action for link in found.document.outlinks} == {"threads"}
+    assert {link.action for link in found.document.outlinks} == {None}
 
 
 def test_a_page_of_no_level_is_read_generically_and_nothing_is_told() -> None:

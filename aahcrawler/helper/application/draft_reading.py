@@ -6,7 +6,7 @@ none away but those that it avoids.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -38,7 +38,8 @@ _NO_FAULT = ("", 0, 0)
 def better(page: Page, found: Assistance, generic: Assistance) -> Assistance:
     """Return the better of what a draft and generic reading found on an HTML page, with what the other one adds.
 
-    ``found`` is the result of the draft's actions. Where generic reading counts although the draft knows the level of
+    ``found`` is the result of the draft's actions. Its links to lists count as links that no action chose, so that they
+    are given up where such pages lead to no content. Where generic reading counts although the draft knows the level of
     the page, this is among the failed actions. A list that turns out to hold texts is of no level.
     """
     match = found.match
@@ -46,7 +47,8 @@ def better(page: Page, found: Assistance, generic: Assistance) -> Assistance:
     read = generic.objects
     lacks = lacking(page, found.objects, read) if level is not None else ""
     refused = {each.url: each for each in (*found.refused, *generic.refused)}
-    found = replace(found, refused=tuple(refused.values()), requisites=generic.requisites)
+    document = replace(found.document, outlinks=tuple(map(_unnamed, found.document.outlinks)))
+    found = replace(found, refused=tuple(refused.values()), requisites=generic.requisites, document=document)
     if match is None or level is None:
         return _generic(found, generic, completed(read, found.objects, {}))
     if not lacks:
@@ -118,12 +120,19 @@ def _excess(page: Page, place: int, mine: ReadTexts, other: ReadTexts) -> tuple[
     else:
         more = [line for line in more if len(line) < RUNNING]
     letters = sum(map(len, more))
-    held = [each for each, part in mine.shared(place, other).items() if part >= WHOLE * other.size(each)]
-    texts = [each for each in held if _is_signed(other.objects[each]) or other.objects[each].type in WHOLES]
-    if len(texts) > 1 and not pair.is_same:
-        return _JOINED, letters + sum(map(other.size, texts)), letters
+    others = [each for each in _held(place, mine, other) if not other.is_within(each, pair.other)]
+    if others:
+        return _JOINED, letters + sum(map(other.size, others)), letters
     is_swollen = pair.of_other >= WHOLE and letters >= (1 - WHOLE) * mine.size(place)
     return (_SWOLLEN, letters, letters) if is_swollen else _NO_FAULT
+
+
+def _held(place: int, mine: ReadTexts, other: ReadTexts) -> Iterator[int]:
+    """Yield the places of texts of somebody, found by generic reading, that an object of a draft holds as a whole."""
+    for each, part in mine.shared(place, other).items():
+        is_of_somebody = _is_signed(other.objects[each]) or other.objects[each].type in WHOLES
+        if is_of_somebody and part >= WHOLE * other.size(each):
+            yield each
 
 
 def completed(
@@ -157,6 +166,10 @@ def _joined(first: Iterable[Outlink], second: Iterable[Outlink]) -> tuple[Outlin
     for each in (*first, *second):
         joined.setdefault(each.url, each)
     return tuple(joined.values())
+
+
+def _unnamed(link: Outlink) -> Outlink:
+    return replace(link, action=None, leads_to=None) if link.leads_to == "intermediate" else link
 
 
 def _named(link: Outlink, chosen: Outlink | None) -> Outlink:

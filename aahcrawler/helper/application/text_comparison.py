@@ -75,6 +75,10 @@ class ReadTexts:
                 shared[holder] += len(line)
         return shared
 
+    def is_within(self, place: int, whole: WebObject) -> bool:
+        """Return whether an object of this reading is another one of it, or has no line that this has not: a quote."""
+        return set(self.lines[place]) <= set(lines_of(body_of(whole)))
+
     def has(self, lines: Collection[str]) -> bool:
         """Return whether most of the lines of a text are somewhere in this reading, however they are broken there."""
         return self.letters_of(lines) >= HELD * sum(map(len, lines))

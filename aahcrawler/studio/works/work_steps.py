@@ -42,11 +42,13 @@ class Patch(BaseModel):
 
     def applied(self, text: EntryText) -> EntryText:
         """Return a text with the bytes replaced. Raises `EditError`, and ValueError for a text that it is not of."""
-        before, after = self.before.encode("latin-1"), self.after.encode("latin-1")
-        if text.data[self.begin : self.end] != before:
+        return EntryText(self.replaced(text.data), Splice(self.begin, self.end, len(self.after)))
+
+    def replaced(self, data: bytes) -> bytes:
+        """Return the bytes of a text with those replaced. Raises ValueError for a text that it is not of."""
+        if data[self.begin : self.end] != self.before.encode("latin-1"):
             raise ValueError("the patch is of another text")
-        data = text.data[: self.begin] + after + text.data[self.end :]
-        return EntryText(data, Splice(self.begin, self.end, len(after)))
+        return data[: self.begin] + self.after.encode("latin-1") + data[self.end :]
 
     def shifted(self, other: "Patch") -> "Patch":
         """Return the patch for a text in which another one was applied before it."""
