@@ -1,4 +1,4 @@
-"""Takes the pictures of docs/cockpit.md and docs/studio.md anew: the cockpit over the demo, in a browser without a window.
+"""Takes the pictures of docs/cockpit.md and docs/studio.md anew: the cockpit over the demo, without a window.
 
     python -m examples.cockpit_pictures [--chromium EXECUTABLE]
 
