@@ -237,6 +237,20 @@ def test_page_numbers_are_recognised_in_parameters_and_paths() -> None:
         assert paging_of(ParsedUrl.parse(page.url), generic.links(page)) == (expected,), there
 
 
+def test_further_pages_are_reached_whose_numbers_look_like_those_of_threads(tmp_path: Path) -> None:
+    pager = '<p class="pages">1 <a href="/thread-7-2.html">2</a></p>'
+    markup = topic().replace('<p><a href="/print', f'{pager}<p><a href="/print')
+    page = html_page(f"{SITE}/thread-7.html", re.sub(r'<p class="pages">1 <a href="/topic.*?</p>', "", markup))
+    begun = begin(Wish("TinyForum", "web-forum"), Given((page,)), (tmp_path,))
+    application = begun.knowledge_base.application("TinyForum")
+    for path in ("/thread-7.html", "/thread-8.html", "/thread-8-2.html"):
+        level = application.level_of(ParsedUrl.parse(f"{SITE}{path}"))
+        assert level is not None, path
+        assert level.name == "thread"
+    links = ApplicationAwareHelper(begun.knowledge_base).assist(page).document.outlinks
+    assert f"{SITE}/thread-7-2.html" in {link.url for link in links}
+
+
 def test_what_is_avoided_spares_content() -> None:
     urls = [
         f"{SITE}/{path}"

@@ -61,6 +61,17 @@ def paging_of(address: ParsedUrl, links: Iterable[PageLink]) -> tuple[Paging, ..
     return tuple(found)[:2]
 
 
+def beyond_paging(address: ParsedUrl, links: Iterable[PageLink]) -> tuple[str, ...]:
+    """Return the URLs of further pages whose numbers a file cannot tell from those of things, as in ``t-12-2.html``."""
+    found = []
+    for link in links:
+        other = ParsedUrl.parse(link.url)
+        paging = _paging_between(address, other) if _looks_like_page_number(link) else None
+        if paging is not None and not _spares(paging, address, other):
+            found.append(link.url)
+    return tuple(found)
+
+
 def _spares(paging: Paging, *addresses: ParsedUrl) -> bool:
     """Return whether a page number is taken off once, so that numbers of things are not taken for it."""
     firsts = {paging.strip(address).url for address in addresses}
