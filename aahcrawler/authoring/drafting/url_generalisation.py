@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from aahcrawler.authoring.drafting.address_groups import glob_of
+from aahcrawler.authoring.drafting.address_groups import ROLES, glob_of
 from aahcrawler.authoring.drafting.url_shape import FILE, NAME, SAFE, Shape, anywhere
 from aahcrawler.page.generic import PageLink
 from aahcrawler.page.text import fold
@@ -130,10 +130,11 @@ def _open_title(parts: list[str], address: ParsedUrl) -> None:
     """Leave the last word of a path open where nothing else tells pages apart, or where numbers stand before it."""
     places = [place for place, part in enumerate(parts) if part]
     page = _STATIC.fullmatch(parts[-1])
-    if page and not address.query:
+    if page and not address.query and parts[-1].partition(".")[0].lower() not in ROLES:
         parts[-1] = f"*{page[1]}"
         return
-    if not places or not parts[places[-1]].isalpha() or any(map(_varies, address.parameters.values())):
+    last = parts[places[-1]] if places else ""
+    if not last.isalpha() or last.lower() in ROLES or any(map(_varies, address.parameters.values())):
         return
     before = [parts[place] for place in places[:-1]]
     if before and (before[-1] == "#" or not any("#" in part or "*" in part for part in before)):
