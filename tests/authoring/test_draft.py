@@ -251,6 +251,12 @@ def test_further_pages_are_reached_whose_numbers_look_like_those_of_threads(tmp_
     assert f"{SITE}/thread-7-2.html" in {link.url for link in links}
 
 
+@pytest.mark.parametrize(("kind", "avoided_there"), [("web-forum", True), ("social-network", False), ("blog", False)])
+def test_pages_of_people_are_avoided_where_they_hold_no_content(kind: str, avoided_there: bool) -> None:
+    urls = [f"{SITE}/user/{number}/{name}/" for number, name in ((1, "ada"), (2, "bo"))]
+    assert bool(avoided(urls, (), (), TERMS[kind].useful)) is avoided_there
+
+
 def test_what_is_avoided_spares_content() -> None:
     urls = [
         f"{SITE}/{path}"

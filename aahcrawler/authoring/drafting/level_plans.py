@@ -43,12 +43,21 @@ class Terms:
     @property
     def useful(self) -> frozenset[Reason]:
         """The sorts of URLs that may be articles or lists of them, whatever their words."""
+        if self.has_timelines:
+            return frozenset({Reason.PROFILE})
         words = frozenset({Reason.HELP, Reason.PROFILE, Reason.MEMBER_LIST, Reason.CALENDAR, Reason.STATISTICS})
         return words if self.thing else frozenset()
 
     @property
+    def has_timelines(self) -> bool:
+        """Whether the pages of people list what they wrote, as nothing else does."""
+        return self.listing == "timeline"
+
+    @property
     def lists(self) -> Mapping[str, str]:
         """The words in URLs that lead to lists of such an application, each with the name of its level."""
+        if self.has_timelines:
+            return {**_LISTS_OF_FORUMS, **_TIMELINES}
         return _LISTS_OF_THINGS if self.thing else _LISTS_OF_FORUMS
 
 
@@ -69,6 +78,8 @@ _LISTS_OF_THINGS = _named(
     author="author authors people user users",
     album="album albums gallery galleries playlist playlists channel channels artist artists collection collections",
 )
+
+_TIMELINES = _named(timeline="user users profile profiles people member members author authors timeline u")
 
 TERMS = {
     "web-forum": Terms("thread", "forum", "reply", first="post", front="board"),
