@@ -56,17 +56,18 @@ class Truth:
 
         Only the file counts, as if everything in it were confirmed. With ``of_signs`` its claims count as well.
         """
-        try:
-            with tempfile.TemporaryDirectory(prefix="aah-mending-") as name:
-                folders = Folders(Path(name), Path(name))
-                folders.write(file)
-                application = replace(load(folders.own).application(NAME), draft=False)
-        except LoadError:
+        application = _loaded(file)
+        if application is None:
             return 0.0
         helper = ApplicationAwareHelper(KnowledgeBase((application,)))
         read = [helper.assist(fresh(known.page)) for known in self.pages]
         worth = fmean((*self._objects(read), *self._links(read)))
         return worth - bool(self.claims(application)) if of_signs else worth
+
+    def claims_any(self, file: bytes) -> bool:
+        """Return whether a file that loads takes any page of another application for its own."""
+        application = _loaded(file)
+        return application is not None and self.claims(application) > 0
 
     def _objects(self, read: Sequence[Assistance]) -> list[float]:
         true = TrueObjects(each for known in self.pages for each in known.objects)
@@ -90,10 +91,11 @@ def mended(file: bytes, doubts: Sequence[Doubt], truth: Truth) -> Mended:
     A guess that is as good as each of its alternatives is right, and costs nothing.
     """
     said: list[str] = []
+    claims = truth.claims_any(file)
     for doubt in doubts[:MOST_DOUBTS]:
         if len(said) == MOST_CORRECTIONS:
             break
-        of_signs = doubt.place.startswith("detect")
+        of_signs = claims and doubt.place.startswith("detect")
         best = truth.worth(file, of_signs=of_signs) + BETTER if doubt.alternatives else 1.0
         chosen: tuple[bytes, str] | None = None
         for alternative in doubt.alternatives:
@@ -103,8 +105,20 @@ def mended(file: bytes, doubts: Sequence[Doubt], truth: Truth) -> Mended:
                 best, chosen = worth, (changed, alternative.said)
         if chosen is not None:
             file = chosen[0]
+            claims = truth.claims_any(file) if of_signs else claims
             said.append(f"{doubt.place}: {chosen[1]}")
     return Mended(file, tuple(said))
+
+
+def _loaded(file: bytes) -> Application | None:
+    """Load a file by itself as if everything in it were confirmed; None where it has mistakes."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="aah-mending-") as name:
+            folders = Folders(Path(name), Path(name))
+            folders.write(file)
+            return replace(load(folders.own).application(NAME), draft=False)
+    except LoadError:
+        return None
 
 
 def _changed(file: bytes, alternative: Alternative) -> bytes | None:

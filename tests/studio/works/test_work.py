@@ -183,6 +183,27 @@ def test_all_doubts_that_are_left_are_settled_at_once_and_come_back_together(wor
     assert work.now().doubts == DOUBTS
 
 
+def test_of_what_alternatives_add_twice_the_file_has_one(works: Works) -> None:
+    urls = [f'<url reason="print-view" path="**/{name}"/>' for name in ("print", "paper")]
+    alternatives = [
+        Alternative(said="avoid", edits=(Add(place="", xml=f"<avoid>{url}</avoid>", before="level[forum]"),))
+        for url in urls
+    ]
+    last = Alternative(said="none", edits=(Remove(place="avoid[1]/url[1]"), Remove(place="avoid[1]/url[1]")))
+    doubts = [
+        Doubt(place=place, said=f"guess {place}", doubt=0.5, alternatives=(alternative,))
+        for place, alternative in zip((DATE, ITEM, EXTRACT), (*alternatives, last), strict=True)
+    ]
+    work = works.begin_from(DRAFT, doubts, "twice", "Ada")
+    for doubt in doubts[:2]:
+        text = work.choose(doubt, doubt.alternatives[0], "Ada").text
+    avoid = text.element("avoid[1]")
+    assert avoid is not None
+    assert [url.get("path") for url in avoid] == ["**/print", "**/paper"]
+    assert text.place("avoid[2]") is None
+    assert work.choose(doubts[2], last, "Ada").text.element("avoid[1]") is None
+
+
 def test_doubts_may_share_an_element_or_have_no_mark(works: Works) -> None:
     item, place = "posts are div.entry", f"{EXTRACT}/field[date]"
     doubts = [
