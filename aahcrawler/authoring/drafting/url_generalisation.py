@@ -116,7 +116,7 @@ def _open_part(address: ParsedUrl, place: int, alike: Sequence[ParsedUrl]) -> st
     part = address.segments[place]
     if not part and place < len(address.segments) - 1:
         return "*"
-    if not part or FILE.fullmatch(part):
+    if not part or FILE.fullmatch(part) or part.lower() in ROLES:
         return part
     values = {
         other.segments[place]
