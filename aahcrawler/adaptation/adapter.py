@@ -349,6 +349,7 @@ class Adaptation:
         return _of_page(outcome, kept, wrong) if outcome is not None else None
 
     def _learn(self, question: Question, case: Case, kept: Kept, wrong: Trouble) -> Outcome | None:
+        case.is_vetoed = False
         examples = [*(each for each in case.examples if each.example.page.url != kept.example.page.url), kept]
         attempted = self._learning.best(question, examples)
         if not self._cures(question, attempted, kept, wrong) and len(examples) > LEAST_PAGES:

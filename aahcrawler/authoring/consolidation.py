@@ -26,10 +26,12 @@ from aahcrawler.authoring.insertion import (
     with_signs,
     with_variant,
 )
-from aahcrawler.authoring.template_names import template_name
+from aahcrawler.authoring.template_names import Template, template_of
+from aahcrawler.authoring.web_commonplaces import is_commonplace
 from aahcrawler.page import Page
+from aahcrawler.wrapper_induction.robust_paths import Expression
 from knowledge_base.matching import Sight
-from knowledge_base.model import Action, Application, Extract, PageLevel, Strength, Variant
+from knowledge_base.model import Action, Application, Extract, PageLevel, Signal, Strength, Variant
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,17 +95,29 @@ def _ways_in_place(learned: InPlace, place: Place, variant: str) -> Iterator[Ins
     if level is None:
         return
     templates = {each.name for known in place.application.levels for each in known.variants}
-    template = template_name(learned, place.evidence, place.others, templates)
+    template = template_of(learned, place.evidence, place.others, templates)
+    signs = _signs(learned, template)
     if variant:
-        yield _in_variant(learned, place, level, variant)
+        yield _in_variant(learned, place, level, variant, signs)
         return
-    yield from _alternatives(learned, place, level, template)
-    yield from _signed(learned, place, level)
+    yield from _alternatives(learned, place, level, template.name)
+    yield from _signed(learned, place, level, signs)
     there = [each for each in level.variants if _may_join(learned, place, each)]
-    yield from (_in_variant(learned, place, level, each.name) for each in there)
-    names = (template if number == 1 else f"{template}-{number}" for number in count(1))
+    yield from (_in_variant(learned, place, level, each.name, signs) for each in there)
+    names = (template.name if number == 1 else f"{template.name}-{number}" for number in count(1))
     taken = {each.name for each in level.variants}
-    yield _in_variant(learned, place, level, next(name for name in names if name not in taken))
+    yield _in_variant(learned, place, level, next(name for name in names if name not in taken), signs)
+
+
+def _signs(learned: InPlace, template: Template) -> tuple[Expression, ...]:
+    """Return the signs of a variant: what the action finds or, where any page may have that, the sign of its template.
+
+    An action may find the ``main`` of a page, which pages of all templates have.
+    """
+    signs = learned.signs()
+    if template.sign is not None and any(is_commonplace(Signal.SELECTOR, each.css or each.xpath) for each in signs):
+        return (template.sign,)
+    return signs
 
 
 def _alternatives(learned: InPlace, place: Place, level: PageLevel, template: str) -> Iterator[Insertion]:
@@ -133,14 +147,14 @@ def _alternatives(learned: InPlace, place: Place, level: PageLevel, template: st
     yield Insertion(learned, said, template, lambda text: edit(text) or text)
 
 
-def _signed(learned: InPlace, place: Place, level: PageLevel) -> Iterator[Insertion]:
+def _signed(learned: InPlace, place: Place, level: PageLevel, signs: Sequence[Expression]) -> Iterator[Insertion]:
     """Yield the ways to let a variant that is there read the pages as well, by one more sign of it."""
     for variant in level.variants:
         written = place.text.place(action_place(learned, variant.name)) is not None
         if not written or all(is_shown(variant, page) for page in place.evidence):
             continue
         at = f"{level_place(level.name)}/variant[{variant.name}]"
-        edit = partial(with_signs, place=at, signs=learned.signs(), learned=learned)
+        edit = partial(with_signs, place=at, signs=signs, learned=learned)
         said = f"as one more sign of the variant {variant.name} of level {level.name}"
         yield Insertion(learned, said, variant.name, edit, variant.name)
 
@@ -153,21 +167,21 @@ def _may_join(learned: InPlace, place: Place, variant: Variant) -> bool:
     return any(is_shown(variant, page) for page in place.evidence)
 
 
-def _in_variant(learned: InPlace, place: Place, level: PageLevel, name: str) -> Insertion:
+def _in_variant(learned: InPlace, place: Place, level: PageLevel, name: str, signs: Sequence[Expression]) -> Insertion:
     """Return the way to make it an action of a variant, which is new or there already. Raises `PromotionError`."""
     replaced = _named(level.actions, learned)
     replaced = replaced if isinstance(replaced, Extract) else None
     there = next((each for each in level.variants if each.name == name), None)
     if there is None:
-        edit = partial(with_variant, learned=learned, name=name, replaced=replaced)
+        edit = partial(with_variant, learned=learned, name=name, replaced=replaced, signs=signs)
         return Insertion(learned, f"as a new variant {name} of level {level.name}", name, edit, name)
     if place.text.place(action_place(learned, name)) is not None:
         raise PromotionError(
             f"the variant {name} of level {level.name} has an action {learned.action} already; choose another name "
             "with --as, or leave --as away"
         )
-    signed = bool(place.pages) and all(is_shown(there, page) for page in place.evidence)
-    edit = partial(joined, learned=learned, name=name, replaced=replaced, signed=signed)
+    is_signed = bool(place.pages) and all(is_shown(there, page) for page in place.evidence)
+    edit = partial(joined, learned=learned, name=name, replaced=replaced, signs=() if is_signed else signs)
     return Insertion(learned, f"as one more action of the variant {name} of level {level.name}", name, edit, name)
 
 

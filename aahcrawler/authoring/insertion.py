@@ -91,22 +91,26 @@ def with_fallback(text: EntryText, learned: LearnedLinks) -> EntryText:
     return _with_action(text, level_place(learned.level), written, learned, _first_variant(text, learned.level))
 
 
-def with_variant(text: EntryText, learned: InPlace, name: str, replaced: Extract | None) -> EntryText:
-    """Add a variant of the level, before all others, with the learned action."""
+def with_variant(
+    text: EntryText, learned: InPlace, name: str, replaced: Extract | None, signs: Iterable[Expression]
+) -> EntryText:
+    """Add a variant of the level, before all others, with the learned action and signs of its pages."""
     level = level_place(learned.level)
     written = etree.Element("variant", {"name": name})
-    for sign in learned.signs():
+    for sign in signs:
         etree.SubElement(written, "when", sign.attributes() | {"cite": learned.pages[0]})
     written.append(etree.Comment(f" {evidence_of(learned)} "))
     written.append(written_action(learned, replaced))
     return text.add(level, _xml(written), _first_variant(text, learned.level))
 
 
-def joined(text: EntryText, learned: InPlace, name: str, replaced: Extract | None, *, signed: bool) -> EntryText:
-    """Add the learned action to a variant that is there, and signs of its pages unless it is ``signed`` already."""
+def joined(
+    text: EntryText, learned: InPlace, name: str, replaced: Extract | None, signs: Iterable[Expression]
+) -> EntryText:
+    """Add the learned action to a variant that is there, and signs of its pages."""
     place = f"{level_place(learned.level)}/variant[{name}]"
     text = _with_action(text, place, written_action(learned, replaced), learned)
-    return text if signed else with_signs(text, place, learned.signs(), learned)
+    return with_signs(text, place, signs, learned)
 
 
 def written_action(learned: InPlace, replaced: Extract | None) -> etree._Element:

@@ -25,12 +25,12 @@ OfSite = Annotated[str, typer.Option("--site", help="The site it was learned on,
 @learned_app.command("learned")
 def list_learned(crawl: Crawl, kb: Folders = "") -> None:
     """List the actions and signs that a crawl has learned: what they replace, the evidence, and what became of them."""
-    from aahcrawler.authoring.repairs import problems_of, repairs_of
-    from knowledge_base.file_selection import named_folders
-    from knowledge_base.loader import LoadError
+    from aahcrawler.authoring.repairs import repairs_in
+    from knowledge_base.file_selection import filled, named_folders
+    from knowledge_base.loader import LoadError, load
 
     with told(LoadError, OSError):
-        repairs, problems = repairs_of(crawl, named_folders(kb)), problems_of(crawl, named_folders(kb))
+        repairs, problems = repairs_in(crawl, load(*filled(named_folders(kb))))
     for problem in problems:
         typer.echo(problem, err=True)
     for repair in repairs:

@@ -16,7 +16,7 @@ from aahcrawler.authoring.own_entries.entry_files import Entry
 from aahcrawler.authoring.own_entries.own_folder import OwnFolder, own_folder
 from aahcrawler.authoring.own_entries.staging import Staged, staged
 from aahcrawler.authoring.page_capture import Captured, CaptureError, Wish, capture
-from aahcrawler.authoring.promotion_proof import lost_pages, misreadings, taken_for
+from aahcrawler.authoring.promotion_proof import concerned, lost_pages, misreadings, taken_for
 from aahcrawler.authoring.saved_pages import SavedPage
 from aahcrawler.authoring.trial import all_pages
 from aahcrawler.page import Page
@@ -26,6 +26,8 @@ from knowledge_base.model import KnowledgeBase
 
 MOST_PAGES = 40
 """Pages of the evidence on which a change is proved."""
+LONGEST_LINE = 300
+"""Characters of a line of a file that are shown as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +93,19 @@ class Plan:
             yield f"  proved on {_pages(proof.evidence)} that it was learned from, read as the crawl read them"
         else:
             yield "  not proved: no page that it was learned from is in the crawl's archive any more"
-        yield f"  tried on {_pages(proof.saved, 'saved page')}: none is read otherwise than before"
+        if proof.saved:
+            yield f"  tried on {_pages(proof.saved, 'saved page')}: none is read otherwise than before"
+        else:
+            yield "  no saved page of the application is there to show that other templates are read as before"
         yield from (f"  it cannot become part of it {reason}" for reason in proof.refused)
 
     def added(self) -> Iterator[tuple[int, str]]:
         """Yield the lines that the file would have and has not, with their numbers."""
         before, after = (text.decode("utf-8", "replace").splitlines() for text in (self.target.former, self.entry.xml))
-        for kind, _, _, begin, end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        for kind, first, last, begin, end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
             if kind in ("insert", "replace"):
-                yield from ((number + 1, after[number]) for number in range(begin, end))
+                former = "".join(before[first:last])
+                yield from ((number + 1, _new_part(after[number], former)) for number in range(begin, end))
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,8 +240,8 @@ class _Planning:
         if wrong:
             raise PromotionError(_first(wrong))
         renewed = self._test(way, stage)
-        saved = [page for page in stage.pages() if page.name != renewed]
-        lost = list(lost_pages(stage.knowledge_base, self.known, self.learned, saved))
+        saved = concerned(self.learned, (page for page in stage.pages() if page.name != renewed))
+        lost = list(lost_pages(stage.knowledge_base, self.known, saved))
         if lost:
             raise PromotionError(_first(lost))
         return len(saved)
@@ -268,6 +274,14 @@ class _Planning:
         except CaptureError as error:
             raise PromotionError(f"{page.url} cannot be saved as its test: {error}") from error
         return replace(captured, saved=replace(captured.saved, file=stage.really(captured.saved.file)))
+
+
+def _new_part(line: str, former: str) -> str:
+    """Return a line, of a long one the beginning of what differs from what was in its place."""
+    if len(line) <= LONGEST_LINE:
+        return line
+    begin = next((at for at, signs in enumerate(zip(line, former, strict=False)) if signs[0] != signs[1]), 0)
+    return f"... {line[begin:][:LONGEST_LINE]} ..."
 
 
 def _pages(number: int, noun: str = "page") -> str:

@@ -54,18 +54,16 @@ def misreadings(
         yield from _unfollowed(page, application, learned, found, fully=fully)
 
 
-def lost_pages(
-    after: KnowledgeBase, before: KnowledgeBase, learned: Learned, saved: Iterable[SavedPage]
-) -> Iterator[str]:
-    """Say, a line each, which saved pages would be read otherwise than expected that are not so ``before``.
-
-    A sign of the application is tried on the pages of all others, too.
-    """
-    trial, earlier = Trial(after), Trial(before)
+def concerned(learned: Learned, saved: Iterable[SavedPage]) -> tuple[SavedPage, ...]:
+    """Return the saved pages that a learned item could change: of its application, for a sign of that all there are."""
     everywhere = isinstance(learned, LearnedSign) and not learned.level
+    return tuple(page for page in saved if everywhere or page.expected.application == learned.application)
+
+
+def lost_pages(after: KnowledgeBase, before: KnowledgeBase, saved: Iterable[SavedPage]) -> Iterator[str]:
+    """Say, a line each, which saved pages would be read otherwise than expected that are not so ``before``."""
+    trial, earlier = Trial(after), Trial(before)
     for page in saved:
-        if page.expected.application != learned.application and not everywhere:
-            continue
         told = trial.misreadings(page)
         if told and not earlier.misreadings(page):
             yield (f"the saved page {page.name}, of another template, would be read otherwise than expected: {told[0]}")

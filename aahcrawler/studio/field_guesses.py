@@ -29,7 +29,7 @@ _ANSWER = re.compile(r"(?:re|aw|antw|sv|odp|vs)\s*:\s*\S", re.IGNORECASE)
 _HOUR = re.compile(r"\d{1,2}[:.h]\d{2}(?!\d)")
 _NAMES = {
     "author": re.compile(
-        r"author|user-?name|poster(?!\w)|by-?line|\bnick|\bwho\b|writer|\bfn\b|vcard|(?<!file)-name\b", re.IGNORECASE
+        r"author|user-?name|poster(?!\w)|by-?line|\bnick|\bwho\b|writer|\bfn\b|vcard|\bfrom\b", re.IGNORECASE
     ),
     "date": re.compile(r"\bdate|date\b|\btime|timestamp|\bwhen\b|published|created", re.IGNORECASE),
     "title": re.compile(r"title|subject|headline|heading", re.IGNORECASE),
@@ -89,8 +89,8 @@ def _shown(page: SampledPage, element: HtmlElement) -> Iterator[FieldGuess]:
         yield FieldGuess("title", "it is a heading")
     if len(text) >= LEAST_BODY or any(child.tag in _PARAGRAPHS for child in element):
         yield FieldGuess("body", "it is a longer text")
-    elif bare(text) and len(text) <= LONGEST_NAME and _leads_to_profile(element):
-        yield FieldGuess("author", "it leads to what looks like a profile")
+    elif bare(text) and len(text) <= LONGEST_NAME and (element.tag == "cite" or _leads_to_profile(element)):
+        yield FieldGuess("author", "it is a source, or leads to what looks like a profile")
     if len(text) <= LONGEST_LINE and _HOUR.search(text):
         yield FieldGuess("date", "a time of day stands in it")
 

@@ -1,11 +1,13 @@
 """Suggests expressions for elements that somebody marked, from robust to brittle, each judged by the site's pages."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice, zip_longest
 
 from lxml.html import HtmlElement
 
+from aahcrawler.studio.cut_values import Cutting
 from aahcrawler.studio.marked_pages import Role, Search, Wanted
 from aahcrawler.studio.other_software import OtherSoftware
 from aahcrawler.studio.page_sample import CapturedPage, PageSample, SampledPage
@@ -15,8 +17,14 @@ from aahcrawler.wrapper_induction.item_selectors import Budget
 from aahcrawler.wrapper_induction.robust_paths import Expression
 
 MOST_SUGGESTED = 8
-ENOUGH = 3
-"""Suggestions that are mostly right beside which others are not shown."""
+ENOUGH = 4
+"""Suggestions up to which mostly wrong ones are shown beside those that are right."""
+CUT = ("author", "date")
+"""Fields whose values may be a part of a line."""
+PAGES_CUT = 6
+"""Pages on which the words around values are compared."""
+FEW_CUT = 2
+"""Expressions out of whose texts values are cut."""
 MOST_LOOKED_AT = 60
 """Pages of a sample that suggestions are judged by."""
 MOST_WORK = 15_000_000
@@ -25,6 +33,7 @@ MOST_JUDGED = 60_000_000
 """Nodes that they may look at on the pages that they are judged by."""
 MOST_ELEMENTS = 40_000
 """Elements of a page by which suggestions are judged, if nobody marked anything on it."""
+_TAG = re.compile(r"(^|[ >])[a-z][a-z0-9]*(?=[.#\[])")
 _WRONG = 4.0
 """The cost of disagreeing with what is there on every page."""
 _RARE = 2.0
@@ -68,9 +77,13 @@ def suggest(
     """
     if not wanted.right:
         return ()
-    candidates = Candidates(wanted, Search(Budget(MOST_WORK))).all()
+    search = Search(Budget(MOST_WORK))
+    candidates = Candidates(wanted, search).all()
     judging = Judging(wanted, sample, Search(Budget(MOST_JUDGED)))
     pages = tuple(looked_at(wanted, sample, judging.own_groups))
+    if wanted.role is Role.FIELD and wanted.field in CUT:
+        cutting = Cutting(wanted, search, pages[:PAGES_CUT])
+        candidates += tuple(made for each in candidates[:FEW_CUT] for made in cutting.cuts(each))
     shown_by = (
         {each: tuple(software.showing(each.selector, own)) for each in candidates}
         if software is not None and wanted.role is Role.SIGN
@@ -83,9 +96,26 @@ def suggest(
 
 
 def _worth_showing(ranked: Sequence[Suggestion]) -> Sequence[Suggestion]:
-    """Return the suggestions without those that are mostly wrong, if there are some that are not."""
-    right = [each for each in ranked if not each.others and len(each.disagrees) <= each.agrees]
-    return right if len(right) >= ENOUGH else ranked
+    """Return the suggestions without those that say the same as one before, and few of those that are mostly wrong.
+
+    What was read before may be wrong itself, so that some of these are shown beside the others.
+    """
+    told: dict[object, Suggestion] = {}
+    for each in ranked:
+        told.setdefault(_same(each), each)
+    right = [each for each in told.values() if not each.others and len(each.disagrees) <= each.agrees]
+    if not right:
+        return tuple(told.values())
+    wrong = [each for each in told.values() if each not in right]
+    return (*right, *wrong[: max(0, ENOUGH - len(right))])
+
+
+def _same(suggestion: Suggestion) -> object:
+    """Return what suggestions share that differ in nothing but the tags that they name."""
+    expression = suggestion.expression
+    names = _TAG.sub(r"\1", expression.css) or expression.xpath
+    found = tuple((page.record, page.found) for page in suggestion.pages)
+    return names, expression.attribute, suggestion.matches, found
 
 
 def looked_at(wanted: Wanted, sample: PageSample, own: frozenset[int]) -> Iterator[SampledPage]:

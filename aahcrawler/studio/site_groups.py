@@ -23,8 +23,6 @@ LEAST_LISTS: Final = 2
 _TITLE: Final = 120
 LEAST_FRAMED: Final = 3
 """Groups from which on it can be told what is the frame of the site."""
-_SHARED: Final = 0.5
-"""The share of pages, and of groups, beyond which a link is part of the site's frame."""
 
 
 class Suggested(StrEnum):
@@ -91,7 +89,7 @@ class _Group:
         self.number = number
         self.group = group
         self.pages: list[SampledPage] = []
-        self.links: list[frozenset[str]] = []
+        self.links: list[Counter[str]] = []
         self.types: Counter[str] = Counter()
         self.with_objects = 0
         self._sample = sample
@@ -142,25 +140,30 @@ class _Places:
         return Counter(number for url in urls if (number := self._known.get(url)) is not None)
 
 
-def links_of(page: SampledPage) -> frozenset[str]:
-    """Return the URLs that a page links to."""
-    return frozenset(url for _, url in page_links(page.page) if url)
+def links_of(page: SampledPage) -> Counter[str]:
+    """Return the URLs that a page links to, and how often."""
+    return Counter(url for _, url in page_links(page.page) if url)
 
 
-def _shared(groups: Sequence[_Group]) -> frozenset[str]:
-    """Return the URLs that most pages of most groups link to, since these are the frame of the site."""
+def _shared(groups: Sequence[_Group]) -> Counter[str]:
+    """Return the URLs that most pages of most groups link to, and how often: they are the frame of the site."""
     looked_at = [group for group in groups if group.links]
     if len(looked_at) < LEAST_FRAMED:
-        return frozenset()
-    counted: Counter[str] = Counter()
-    for group in looked_at:
-        within = Counter(url for links in group.links for url in links)
-        counted.update(url for url, count in within.items() if count > _SHARED * len(group.links))
-    return frozenset(url for url, count in counted.items() if count > _SHARED * len(looked_at))
+        return Counter()
+    told = [_usual(group.links) for group in looked_at]
+    return _usual(told)
+
+
+def _usual(counts: Sequence[Counter[str]]) -> Counter[str]:
+    """Return how often more than half of some counts have each URL at least, those that most do not have left out."""
+    every = {url for count in counts for url in count}
+    middle = (len(counts) - 1) // 2
+    usual = {url: sorted(count[url] for count in counts)[middle] for url in every}
+    return Counter({url: often for url, often in usual.items() if often})
 
 
 def _leads(
-    group: _Group, targets: frozenset[int], shared: frozenset[str], places: _Places, least: int = LEAST_ENTRIES
+    group: _Group, targets: frozenset[int], shared: Counter[str], places: _Places, least: int = LEAST_ENTRIES
 ) -> Counter[int]:
     """Count the links of a group's pages to groups of some, by group: those of the page that has most.
 
@@ -176,7 +179,7 @@ def _leads(
 
 
 def _shown(
-    group: _Group, content: frozenset[int], lists: frozenset[int], shared: frozenset[str], places: _Places
+    group: _Group, content: frozenset[int], lists: frozenset[int], shared: Counter[str], places: _Places
 ) -> SiteGroup:
     role, reason = _judged(group, content, lists, shared, places)
     addresses = group.group.addresses
@@ -194,7 +197,7 @@ def _shown(
 
 
 def _judged(
-    group: _Group, content: frozenset[int], lists: frozenset[int], shared: frozenset[str], places: _Places
+    group: _Group, content: frozenset[int], lists: frozenset[int], shared: Counter[str], places: _Places
 ) -> tuple[Suggested, str]:
     read = len(group.group.drawn)
     if not read:

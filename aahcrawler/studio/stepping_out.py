@@ -96,8 +96,16 @@ def _object(page: SampledPage, element: HtmlElement) -> HtmlElement:
     place = next((each for each in page.places.values() if each in line), None)
     if place is not None:
         return place
-    repeated = [each for each in line if _are_repeated(each)]
-    return repeated[-1] if repeated else element
+    repeated = [each for each in line if each.tag not in _PARAGRAPHS - {"li"} and _are_repeated(each)]
+    return repeated[-1] if repeated else _article(line)
+
+
+def _article(line: Sequence[HtmlElement]) -> HtmlElement:
+    """Return the element of a line that is the one thing its page is about: it has a heading, or says so."""
+    told = (each for each in line if each.tag in ("article", "main") or each.get("itemtype"))
+    headed = (each for each in line if next(each.iter("h1", "h2"), None) is not None)
+    blocks = (each for each in line if each.tag not in _PARAGRAPHS)
+    return next((each for found in (told, headed, blocks) for each in found), line[0])
 
 
 def _kind(element: HtmlElement) -> tuple[str, frozenset[str]]:

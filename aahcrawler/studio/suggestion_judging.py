@@ -1,5 +1,6 @@
 """Judges expressions by the pages of a sample: where they find something, and where that differs from what is there."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -132,17 +133,29 @@ class Judging:
         if page.reading.by is ReadBy.NOBODY or (is_other and not found):
             return _told(page, len(found))
         types = self._types(candidate)
-        objects = tuple(each for each in page.reading.objects if not types or each.type in types)
+        objects = tuple(each for each in page.reading.objects if each.type in types)
+        if not types:
+            return _told(page, len(found))
         difference = _difference(page, found, objects)
         return _told(page, len(found), not difference, difference)
 
     def _types(self, candidate: Candidate) -> frozenset[str]:
-        """Return the types of the objects that an expression finds on the marked pages; empty where none is known."""
-        found = set()
+        """Return the types of the objects that an expression finds on the marked pages; empty where that is not known.
+
+        A single element, such as that of an article, may hold other objects, such as all comments on it. As many
+        elements as there are objects are all of them, wherever these are on the page.
+        """
+        held: Counter[str] = Counter()
         for page, elements in zip(self.wanted.pages, candidate.found, strict=True):
+            if len(elements) == len(page.reading.objects):
+                held.update(each.type for each in page.reading.objects)
+                continue
             pairing = paired(page, elements, page.reading.objects)
-            found |= {each.type for objects in pairing.of_item.values() for each in objects}
-        return frozenset(found)
+            held.update(each.type for objects in pairing.of_item.values() for each in objects)
+        if max(map(len, candidate.found), default=0) > 1:
+            return frozenset(held)
+        single = frozenset(kind for kind, count in held.items() if count <= len(candidate.found))
+        return single if len(single) == 1 else frozenset()
 
     def _of_field(self, candidate: Candidate, page: SampledPage) -> PageVerdict:
         read = self.values(candidate, page)

@@ -102,10 +102,10 @@ def test_a_file_that_fits_its_pages_is_told_nothing(base: Path) -> None:
             "the action posts finds no object on",
         ),
         (
-            '<select css=".who a" cite="topic.tpl"/>',
-            '<select css=".who b" cite="topic.tpl"/>',
-            "level[thread]/extract[posts]/field[author]",
-            "the field author is found in no object on the saved page of level thread",
+            '<select css=".text" cite="topic.tpl"/>',
+            '<select css=".txt" cite="topic.tpl"/>',
+            "level[thread]/extract[posts]/field[body]",
+            "the field body is found in no object on the saved page of level thread",
         ),
         (
             '<select css=".who" cite="topic.tpl"/>',
@@ -124,6 +124,12 @@ def test_a_file_that_fits_its_pages_is_told_nothing(base: Path) -> None:
             '<select css="a.topic" cite="unproven: read off a page"/>',
             "level[forum]/navigate[topics]",
             "the action topics finds no link on the saved page of level forum",
+        ),
+        (
+            '<select css="a.topic-link"/>',
+            '<select css=".menu a" documented="yes" cite="unproven: read off a page"/>',
+            "level[forum]/navigate[topics]",
+            "finds links, but none that an <address> of level thread fits, on the saved page of level forum",
         ),
         (
             '<when css="ul.topics" cite="board.tpl"/>',
@@ -168,17 +174,18 @@ def test_what_is_left_out_of_a_body_on_purpose_is_no_cut(base: Path) -> None:
     ("rule", "says"),
     [
         (
-            'path="**/board.php" parameters="id=2"',
-            "refuses the saved page app/board: http://knots.example/board.php?id=2",
-        ),
-        (
             'path="**/topic.php" parameters="id=7"',
             "refuses a link that is expected to be followed from app/board: http://knots.example/topic.php?id=7;",
+        ),
+        (
+            'path="**/topic.php" parameters="id=9"',
+            "refuses the saved page app/last: http://knots.example/topic.php?id=9;",
         ),
         ('path="**/topic.php" parameters="id=8"', "refuses a link that is expected to be followed from app/board"),
     ],
 )
 def test_rules_that_cut_off_content(base: Path, rule: str, says: str) -> None:
+    save(base, "app/last", f"{SITE}/topic.php?id=9", topic(), level="thread")
     (finding,) = findings(base, 'path="**/user.php"', rule)
     assert finding.element == "avoid[1]/url[1]"
     assert says in finding.message

@@ -12,7 +12,7 @@ from aahcrawler.authoring.own_entries.own_folder import OwnFolder
 from aahcrawler.authoring.page_capture import Wish, capture
 from aahcrawler.authoring.promotion import Plan, carried_out, planned
 from aahcrawler.authoring.saved_pages import read_page
-from aahcrawler.authoring.template_names import template_name
+from aahcrawler.authoring.template_names import template_of
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Page
 from aahcrawler.wrapper_induction.examples import Method
@@ -212,14 +212,24 @@ def test_why_it_cannot_be_taken_over_is_said_in_words(folders: tuple[Path, ...])
         planned(learned("knots.test", KNOTS), (unknown,), folders)
 
 
+def test_a_variant_that_any_page_would_show_gets_a_sign_of_its_theme(folders: tuple[Path, ...]) -> None:
+    action = learned("knots.test", KNOTS_WITH_DECOY)
+    items = (compile_selector(xpath="//main/article"),)
+    plain = replace(action, wrapper=Wrapper(replace(action.wrapper.action, items=items)))
+    plan = planned(plain, KNOTS_WITH_DECOY, folders)
+    assert plan.insertion is not None
+    (when,) = [line for _, line in plan.added() if "<when" in line]
+    assert "//link[contains(@href, '/themes/moonlight/')]" in when
+
+
 def test_names_of_templates_are_no_names_of_sites() -> None:
     action = learned("knots.test", KNOTS)
-    assert template_name(action, KNOTS, ()) == "moonlight"
+    assert template_of(action, KNOTS, ()).name == "moonlight"
     bare = tuple(replace(page, body=page.body.replace(b"/themes/moonlight/", b"/")) for page in KNOTS)
-    assert template_name(action, bare, ()) == "utterance"
+    assert template_of(action, bare, ()).name == "utterance"
     sited = tuple(replace(page, body=page.body.replace(b"moonlight", b"knots")) for page in KNOTS)
-    assert template_name(action, sited, ()) == "utterance"
-    assert template_name(action, KNOTS, KNOTS) == "utterance"
-    assert template_name(action, KNOTS, KNOTS, {"moonlight"}) == "moonlight"
+    assert template_of(action, sited, ()).name == "utterance"
+    assert template_of(action, KNOTS, KNOTS).name == "utterance"
+    assert template_of(action, KNOTS, KNOTS, {"moonlight"}).name == "moonlight"
     skinned = tuple(replace(page, body=page.body.replace(b"moonlight-page", b"skin-dusk")) for page in bare)
-    assert template_name(action, skinned, ()) == "skin-dusk"
+    assert template_of(action, skinned, ()).name == "skin-dusk"

@@ -156,6 +156,13 @@ def test_a_proof_that_does_not_end_is_ended(tmp_path: Path, others: Path) -> Non
 
 
 @pytest.mark.starts
+def test_expressions_that_take_too_long_in_all_are_measured_no_further(tmp_path: Path, others: Path) -> None:
+    pack = unpacked(packed(saved(tmp_path / "ada", others), others))
+    (told,) = propose(pack, (others, tmp_path / "bo"), 0.01).wrong
+    assert "measuring its expressions did not end" in told
+
+
+@pytest.mark.starts
 @pytest.mark.slow
 def test_the_place_of_another_application_is_not_taken_in_silence(tmp_path: Path, others: Path) -> None:
     own = saved(tmp_path / "ada", others)

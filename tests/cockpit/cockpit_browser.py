@@ -48,6 +48,8 @@ SHOTS = "AAH_SCREENSHOTS"
 _SHOTS = Path(__file__).parents[2] / ".cache" / "tests" / "screenshots"
 _AXE = Path(__file__).parent / "axe" / "axe.min.js"
 FORM = "application/x-www-form-urlencoded"
+OTHER_ORIGIN = "An iframe which has both allow-scripts and allow-same-origin"
+"""How the browser warns of a frame that would be unsafe if it were of the page's own origin, as no archived page is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +140,8 @@ class Visit:
     def listen(self, said: ConsoleMessage) -> None:
         """Note what the console says is wrong, but for what archived pages bring about in their frame."""
         url = str(said.location.get("url"))
-        if said.type in ("error", "warning") and not url.startswith(f"{self.cockpit.names.replay}/"):
+        is_of_archive = url.startswith(f"{self.cockpit.names.replay}/") or said.text.startswith(OTHER_ORIGIN)
+        if said.type in ("error", "warning") and not is_of_archive:
             self.wrong.append(f"{url}: {said.text}")
 
     def strange(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Somebody who adds software in the studio by what is seen: pages are pointed at, words are read, nothing is known of HTML."""
+"""Somebody who adds software in the studio by what is seen: pages are pointed at, and nothing is known of HTML."""
 
 import re
 from collections.abc import Sequence
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from playwright.sync_api import FrameLocator, Locator, Page, expect
 
 from tests.cockpit.cockpit_browser import Visit, told
+from tests.crawl.crawling import until
 
 _PATIENCE = 60_000
 CONTENT, LIST, NEITHER = _ROLES = "hold content", "lead to content", "neither"
@@ -40,9 +41,13 @@ class Archivist:
         return self.page.locator("#chosen")
 
     def begin(self, name: str, kind: str, roles: dict[str, str]) -> None:
-        """Begin an entry for the site; roles say what pages of groups are for where that differs from what is suggested; a reason never to fetch them is one."""
-        self.visit.goto(self.studio)
-        self.page.get_by_role("link", name=f"Begin an entry for {self.host}").click()
+        """Begin an entry for the site; roles say what pages of groups are for where that is not what is suggested.
+
+        A reason never to fetch them is a role, too.
+        """
+        link = self.page.get_by_role("link", name=f"Begin an entry for {self.host}")
+        until(lambda: self.visit.goto(self.studio) is not None and link.count() > 0)
+        link.click()
         for words, role in roles.items():
             group = self.page.get_by_role("group", name=f"Pages of {words}", exact=True)
             group.get_by_role("radio", name=role if role in _ROLES else _NEVER).check()
@@ -76,6 +81,16 @@ class Archivist:
         item.get_by_role("button", name=f"Instead: {instead}" if instead else "It is right").first.click()
         return told(self.page)
 
+    def avoid_what_leads_nowhere(self, *paths: str) -> None:
+        """Say of addresses, which the list of guesses says to be of no level, that they lead to nothing new."""
+        for path in paths:
+            self.settle(f"URLs like http://{self.host}{path}", instead="they lead to nothing new")
+
+    def confirm_the_rest(self) -> str:
+        """Say that all guesses that are left are right; return what came of it."""
+        self.page.get_by_role("button", name="All that is left is right").click()
+        return told(self.page)
+
     def look_at(self, name: str, path: str) -> None:
         """Open a captured page in a work."""
         self.open(name)
@@ -84,6 +99,11 @@ class Archivist:
             more.click()
         self.page.get_by_role("link", name=f"http://{self.host}{path}", exact=True).first.click()
         expect(self.framed.locator("body")).to_be_visible()
+
+    def values(self) -> dict[str, str]:
+        """Return the values that are read of the first object of the page, by their names."""
+        facts = self.page.locator("ol.objects > li").first.locator("dl")
+        return dict(zip(facts.locator("dt").all_inner_texts(), facts.locator("dd").all_inner_texts(), strict=True))
 
     def point_at(self, text: str, number: int = 0) -> None:
         """Click on what shows a text in the page; where several do, on that of a number from 0."""
@@ -101,6 +121,11 @@ class Archivist:
         """Take the first rule that is suggested; return what the studio says of it."""
         self.chosen.get_by_role("link", name=re.compile("^Look at it")).first.click()
         self.chosen.get_by_role("button", name="Keep it").click()
+        return told(self.page)
+
+    def take_out(self, part: str) -> str:
+        """Remove a part of the entry that reads so; return what came of it."""
+        self.page.get_by_role("button", name=f"Remove {part}").first.click()
         return told(self.page)
 
     def save(self, name: str) -> str:

@@ -2,11 +2,20 @@
 
 import re
 from collections import Counter
+from pathlib import Path
 
-from aahcrawler.studio.page_sample import LARGEST, MOST_OF_GROUP, MOST_PAGES, drawn
+import pytest
+
+from aahcrawler.page_index import IndexBuilder, IndexFile
+from aahcrawler.studio.page_sample import LARGEST, MOST_OF_GROUP, MOST_PAGES, drawn, hosts, page_sample
 from aahcrawler.studio.read_objects import ReadBy
 from aahcrawler.studio.site_groups import Suggested, site_groups
+from tests.crawl.crawling import aah
+from tests.crawl.site import Reply, Site, serving
+from tests.crawl.world import define, network
 from tests.studio.ropes import HOST, PAGES, parsed, record_of, sample_of
+
+HTML = {"Content-Type": "text/html; charset=utf-8"}
 
 
 def test_pages_are_drawn_evenly_and_always_the_same() -> None:
@@ -68,6 +77,41 @@ def test_groups_say_what_their_pages_are_for() -> None:
         "Wet ropes - Knots and Ropes",
         "2 replies, 1 post",
     )
+
+
+@pytest.mark.starts
+def test_a_sample_is_drawn_of_what_a_crawl_left(tmp_path: Path) -> None:
+    site = Site({f"//{HOST}{path}": Reply(body.encode(), headers=HTML) for path, body in PAGES.items()})
+    with serving(site):
+        icd = define(
+            tmp_path,
+            [f"http://{HOST}/"],
+            limits={"pages": 30, "requisites_per_page": 0},
+            scope={"sites": "seeds"},
+            network=network(site, HOST),
+        )
+        ended = aah("crawl", icd)
+    assert ended.code == 0, ended.err
+    folder = tmp_path / "crawl"
+    file = IndexFile(folder)
+    with IndexBuilder(folder, file) as builder:
+        while builder.step():
+            pass
+    with file.asked() as base:
+        assert hosts(base)[0][0] == HOST
+        sample = page_sample(folder, base, HOST, [f"http://{HOST}/thread/77"])
+        assert page_sample(folder, base, "elsewhere.test").pages == ()
+    file.close()
+    paths = {page.url.removeprefix(f"http://{HOST}") for page in sample.pages}
+    assert paths >= {f"/thread/{number}" for number in range(1, 7)} | {"/", "/board/1"}
+    thread = next(page for page in sample.pages if page.url.endswith("/thread/2"))
+    read = sample.sampled(thread)
+    assert read is not None
+    assert read.page.body == PAGES["/thread/2"].encode()
+    assert [each.body[:19] for each in read.reading.objects][:1] == ["Which knot holds be"]
+    assert (read.reading.by, thread.objects) == (ReadBy.CRAWL, len(read.reading.objects))
+    groups = {group.shape.path: group.queued for group in site_groups(sample)}
+    assert groups["**/thread/#"] == 1
 
 
 def test_no_page_is_drawn_twice_and_urls_of_other_hosts_are_left_out() -> None:

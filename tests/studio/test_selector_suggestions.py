@@ -1,6 +1,7 @@
 """Expressions suggested for elements that somebody marked, and how they are judged."""
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,10 @@ from lxml.html import HtmlElement
 from aahcrawler.studio.marked_pages import Marked, Role, Wanted
 from aahcrawler.studio.other_software import OtherSoftware
 from aahcrawler.studio.page_sample import PageSample, SampledPage
-from aahcrawler.studio.read_objects import Reading
+from aahcrawler.studio.read_objects import ReadBy, Reading, ReadObject
 from aahcrawler.studio.selector_suggestions import MOST_LOOKED_AT, Suggestion, suggest
+from aahcrawler.studio.values_on_pages import field_values
+from knowledge_base.model import Field, FieldKind
 from knowledge_base.selectors import compile_selector
 from tests.authoring.tinyforum import topic
 from tests.studio.ropes import PAGES, TRUTH, record_of, sample_of, thread
@@ -52,7 +55,10 @@ def test_one_click_on_an_object_suggests_all_of_them() -> None:
     assert [element.get("id") for element in best.matches[0]] == ["entry-21", "entry-22", "entry-23", "entry-24"]
     assert (len(best.pages), best.of, best.agrees, best.disagrees) == (6, 10, 6, ())
     assert [each.cost for each in found] == sorted(each.cost for each in found)
-    assert any("id is entry- and a number" in each.said for each in found)
+    assert ('div[id^="entry-"]', "every element whose id begins with entry-") in {
+        (written(each), each.said) for each in found
+    }
+    assert len({each.said for each in found}) == len(found)
 
 
 def test_disagreement_is_told_page_by_page() -> None:
@@ -188,3 +194,87 @@ def test_pages_looked_at_are_bounded_and_those_alike_come_first() -> None:
     best = suggest(Wanted(Role.ITEM, (marked(on(sample, "/thread/5"), "div.entry"),)), sample)[0]
     assert best.of <= MOST_LOOKED_AT
     assert sum("/thread/" in each.url for each in best.pages) >= 20
+
+
+def test_values_are_cut_out_of_lines_that_hold_more() -> None:
+    def posts(*told: tuple[str, str]) -> str:
+        return "<body>" + "".join(
+            f'<div class="entry"><p class="head">By {name} at {when}, said</p><p class="text">So says {name}.</p></div>'
+            for name, when in told
+        )
+
+    sample = sample_of(
+        {
+            "/thread/1": posts(("Ada Lace", "7:40 pm on April 26, 2024")),
+            "/thread/2": posts(("Bo", "8:41 am on May 3, 2024"), ("Cleo", "11:41 am on May 13, 2024")),
+        },
+        readings={},
+    )
+    page = on(sample, "/thread/1")
+    found = suggest(Wanted(Role.FIELD, (marked(page, ".head"),), items=ITEM, field="date"), sample)
+    assert found[0].said == "a part of the text of every paragraph of class head, in each object"
+    date = Field("date", FieldKind.DATETIME, (found[0].expression.selector,))
+    assert [value.value for each in field_values(sample, ITEM, date) for value in each.values] == [
+        "2024-04-26T19:40:00+00:00",
+        "2024-05-03T08:41:00+00:00",
+        "2024-05-13T11:41:00+00:00",
+    ]
+
+
+def story(number: int) -> tuple[str, list[str]]:
+    """Return the texts of an article and of the remarks on it."""
+    body = f"What the harbour of {number} was like before the storm came, and after it had gone at last."
+    return body, [f"Remark {each} on the harbour of {number}." for each in (1, 2, 3)]
+
+
+def test_an_article_may_hold_the_comments_on_it() -> None:
+    def article(number: int) -> str:
+        body, remarks = story(number)
+        items = "".join(f'<li class="remark">{remark}</li>' for remark in remarks)
+        return (
+            f'<div class="story"><h1>Harbour {number}</h1><div class="words"><p>{body}</p></div><ul>{items}</ul></div>'
+        )
+
+    def reading(number: int) -> Reading:
+        body, remarks = story(number)
+        comments = (ReadObject(each + 1, f"#{each}", "comment", body=remark) for each, remark in enumerate(remarks))
+        return Reading((ReadObject(0, "#", "article", f"Harbour {number}", body=body), *comments), ReadBy.CRAWL)
+
+    paths = [f"/story/{number}" for number in range(1, 5)]
+    pages = {path: article(number) for number, path in enumerate(paths)}
+    sample = sample_of(pages, readings={path: reading(number) for number, path in enumerate(paths)})
+    page = on(sample, "/story/2")
+    whole = suggest(Wanted(Role.ITEM, (marked(page, "div.story"),), many=False), sample)[0]
+    assert (written(whole), whole.agrees, whole.disagrees) == ("div.story", 4, ())
+    remark = suggest(Wanted(Role.ITEM, (marked(page, "li.remark"),)), sample)[0]
+    assert (len(remark.matches[0]), remark.agrees, remark.disagrees) == (3, 4, ())
+
+
+def test_several_threads_may_ask_of_one_sample() -> None:
+    sample = sample_of()
+    sample.most_bytes = 400_000  # Pages are dropped and parsed anew all the time.
+
+    def asked(number: int) -> list[str]:
+        page = on(sample, f"/thread/{1 + number % 6}")
+        found = suggest(Wanted(Role.ITEM, (marked(page, "div.entry"),)), sample)
+        assert {element.getroottree().getroot() for element in found[0].matches[0]} == {page.tree}
+        return [written(each) for each in found]
+
+    with ThreadPoolExecutor(8) as pool:
+        told = list(pool.map(asked, range(48)))
+    assert [each[0] for each in told] == ["div.entry"] * 48
+
+
+def test_what_stands_beside_a_label_is_found_by_it() -> None:
+    rows = ("Camera", "Taken", "Here since")
+    pages = {
+        f"/picture/{number}": "<body><h1>Old nets</h1><table>"
+        + "".join(f"<tr><th>{name}</th><td>{name} {number}</td></tr>" for name in (rows if number % 2 else rows[1:]))
+        + "</table></body>"
+        for number in range(1, 6)
+    }
+    sample = sample_of(pages, readings={})
+    found = suggest(Wanted(Role.FIELD, (marked(on(sample, "/picture/1"), "td", 2),), field="place", page=True), sample)
+    assert written(found[0]) == "descendant::th[normalize-space() = 'Here since']/following-sibling::td[1]"
+    assert found[0].said == "what stands beside “Here since”, on the page"
+    assert len(found[0].pages) == 5

@@ -28,6 +28,8 @@ _TRAILED = re.compile(rf".+?([{_SEPARATORS}])\d+", re.DOTALL)
 _STEM = re.compile(rf"([A-Za-z]{{1,20}}[-_]?)\d+(?:([{_SEPARATORS}]).+)?", re.DOTALL)
 _SCRIPT = re.compile(r"[A-Za-z][A-Za-z_-]*\.(?:php\d?|aspx?|jsp|cgi|pl|do)|index\.html?")
 _ENDING = re.compile(r"(?<=.)\.[A-Za-z][A-Za-z0-9]{1,4}")
+_SURE = re.compile(r"stem (?:index|page|topic|thread|forum|board|post|msg|showthread|viewtopic)#")
+"""Numbered words that are never titles."""
 _CHOSEN = re.compile(r"\.?[A-Za-z][A-Za-z_-]*;?")
 _WORD = re.compile(r"[A-Za-z]{1,20}")
 _SPACE = re.compile(r"[A-Za-z]{3,20}:(?=[^\s_-])")
@@ -256,7 +258,7 @@ def _named(bare: str) -> str:
 
 def _merge_titles(by_sort: dict[str, list[_Parts]], *, is_last: bool) -> None:
     """Take titles with a number, or a word of a sort, for plain ones where most have none; words beside them, too."""
-    for sort in [each for each in by_sort if each.startswith(("led", "trailed", "stem "))]:
+    for sort in [each for each in by_sort if each.startswith(("led", "trailed", "stem ")) and not _SURE.match(each)]:
         found = _ENDING.search(sort)
         end = found[0] if found is not None and sort.endswith(found[0]) else ""
         plain = f"title{end}"
@@ -289,6 +291,20 @@ def _by_words(chosen: Sequence[_Parts], place: int) -> dict[str, list[_Parts]]:
 def _rest(part: str) -> str:
     sort = _sort(part, "")
     return "title" if sort.startswith(("title", "word", "trailed", "stem ")) else sort
+
+
+def glob_of(part: str) -> str:
+    """Return the glob of a single part of a path that has a number in it.
+
+    >>> [glob_of(part) for part in ("which-oars.12", "12-top-10-knots", "topic12", "top-10-knots.html")]
+    ['*.#', '#-*', 'topic#', '*.html']
+    """
+    sort = _sort(part, "")
+    stem = re.match(r"stem ([A-Za-z]+)[-_]", sort)
+    if stem is not None and stem[1].lower() not in ROLES:
+        end = _ENDING.search(part[-6:])
+        return f"*{end[0]}" if end is not None else "*"
+    return _glob(sort, [part])
 
 
 def _glob(sort: str, parts: Sequence[str]) -> str:

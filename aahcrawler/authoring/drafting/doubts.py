@@ -14,6 +14,7 @@ from aahcrawler.authoring.editing.entry_text import EntryText
 LEAST = 0.02
 """The doubt of a guess that everything speaks for."""
 MOST_ALTERNATIVES = 6
+_NEVER_EMPTY = ("canonical", "avoid")
 
 
 class Alternative(BaseModel):
@@ -128,7 +129,7 @@ def _edit(change: Change, places: Mapping[etree._Element, str]) -> Edit:
     place = places[change.element]
     match change.kind:
         case "remove":
-            return Remove(place=place)
+            return Remove(place=places[_whole(change.element)])
         case "put":
             return Put(place=place, xml=_written(change.xml))
         case "set":
@@ -136,6 +137,14 @@ def _edit(change: Change, places: Mapping[etree._Element, str]) -> Edit:
         case "add":
             before = places[change.before] if change.before is not None else ""
             return Add(place=place, xml=_written(change.xml), before=before)
+
+
+def _whole(element: etree._Element) -> etree._Element:
+    """Return an element, or the one around it that must not be without any."""
+    parent = element.getparent()
+    if parent is None or parent.tag not in _NEVER_EMPTY:
+        return element
+    return element if sum(isinstance(each.tag, str) for each in parent) > 1 else parent
 
 
 def _written(element: etree._Element | None) -> str:

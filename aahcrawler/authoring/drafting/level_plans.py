@@ -23,7 +23,6 @@ MOST_ABSENT = 12
 """Levels that are guessed from links."""
 
 _CRUMBS = re.compile(r"breadcrumb|crumbs|navlinks|\bpath\b|trail", re.IGNORECASE)
-_BESIDE = (Zone.MENU, Zone.DROPPED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,10 +190,11 @@ def elements(links: Iterable[PageLink]) -> list[HtmlElement]:
     return [cast("HtmlElement", link.element) for link in links]
 
 
-def main_links(page: Page) -> tuple[PageLink, ...]:
-    """Return the links of a page to its own host that lie in no menu, footer or notice."""
+def main_links(page: Page, *, menus: bool = False) -> tuple[PageLink, ...]:
+    """Return the links of a page to its own host that lie in no footer or notice, nor in a menu unless ``menus``."""
     zones = Zones(page.tree, lists=True)
-    return tuple(link for link in own_links((page,)) if zones.of(link.element) not in _BESIDE)
+    beside = (Zone.DROPPED,) if menus else (Zone.MENU, Zone.DROPPED)
+    return tuple(link for link in own_links((page,)) if zones.of(link.element) not in beside)
 
 
 def _paging(page: Page) -> tuple[Paging, ...]:
@@ -269,13 +269,13 @@ class _Planning:
             return
 
     def linked_lists(self, known: Sequence[LevelPlan]) -> Iterator[LevelPlan]:
-        """Guess that URLs lead to lists which say so by a word, and which the main parts of given pages link to."""
-        linked = {link.url for page in self.given.pages for link in main_links(page)}
+        """Guess that URLs lead to lists which say so by a word, and which pages link to outside of their footers."""
+        linked = {link.url for page in self.given.pages for link in main_links(page, menus=True)}
         names = {level.name for level in known}
         taken = [*known]
         for group in self.groups:
             name = self._list_name(group)
-            if name is None or not linked.intersection(group.urls) or any(level.has(group.urls[0]) for level in taken):
+            if name is None or not linked.intersection(group.urls) or _is_taken(group, taken):
                 continue
             called = _called(name, names)
             names.add(called)
@@ -305,6 +305,12 @@ class _Planning:
         root = f"{origin(self.given.contents[0].url)}/"
         if not any(level.has(root) for level in known):
             yield self._with_borrowed(LevelPlan(self.terms.front, False, Shape("/"), start=True))
+
+
+def _is_taken(group: AddressGroup, levels: Iterable[LevelPlan]) -> bool:
+    """Return whether a group is of a level already; a list may have URLs that those of content would fit as well."""
+    fitting = (level for level in levels if level.has(group.urls[0]))
+    return any(not level.terminal or level.shape == group.shape for level in fitting)
 
 
 def _called(name: str, taken: set[str]) -> str:

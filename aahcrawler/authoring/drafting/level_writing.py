@@ -19,7 +19,7 @@ from aahcrawler.authoring.drafting.url_shape import Shape, literal
 from aahcrawler.page import Page
 from aahcrawler.wrapper_induction.link_selectors import find_links
 from aahcrawler.wrapper_induction.robust_paths import Expression
-from knowledge_base.url_rules import Paging, ParsedUrl
+from knowledge_base.url_rules import ParsedUrl
 
 SURE, LIKELY, OPEN, WEAK = 0.05, 0.15, 0.4, 0.7
 """Doubts of guesses: what the pages show, what they suggest, what may as well be otherwise, what little speaks for."""
@@ -46,11 +46,7 @@ class LevelWriting:
         item = self._extracts(actions, level) if level.terminal else None
         self._when(written, level, item)
         self._addresses(written, level)
-        if level.pages and _names_itself(level.pages[0]):
-            own = {"css": "link[rel=canonical]", "attribute": "href", "cite": annotated_xml.UNPROVEN}
-            annotated_xml.add(written, "own", own)
-        if level.paging or level.borrowed:
-            annotated_xml.add(written, "pages", {"name": "more-pages"})
+        self._pagings(written, level)
         self._navigation(written, level)
         written.extend(list(actions))
         return item is not None
@@ -119,16 +115,25 @@ class LevelWriting:
         known = f"; {len(level.urls)} URLs that the given pages link to do" if len(level.urls) > 1 else ""
         said = f"URLs of such pages look like this{known}; * matches anything, # a number"
         self.guesses.mark(address, said, _doubt_of_shape(level), _other_addresses(address, level))
-        for paging in pagings:
-            self._paging(written, paging, borrowed=paging in level.borrowed)
 
-    def _paging(self, written: etree._Element, paging: Paging, *, borrowed: bool) -> None:
-        attributes = {"parameter": paging.parameter} if paging.parameter else {"part": paging.part}
-        element = annotated_xml.add(written, "paging", attributes)
+    def _pagings(self, written: etree._Element, level: LevelPlan) -> None:
+        """Write how pages are numbered, and that all of them are followed."""
+        pagings = (*level.paging, *level.borrowed)
+        found = []
+        for paging in pagings:
+            attributes = {"parameter": paging.parameter} if paging.parameter else {"part": paging.part}
+            found.append(annotated_xml.add(written, "paging", attributes))
+        if level.pages and _names_itself(level.pages[0]):
+            own = {"css": "link[rel=canonical]", "attribute": "href", "cite": annotated_xml.UNPROVEN}
+            annotated_xml.add(written, "own", own)
+        pages = annotated_xml.add(written, "pages", {"name": "more-pages"}) if found else None
         shown = "links to other pages of the same thing differ in this number"
         elsewhere = "no given page of this level has a second page; other pages of the site are numbered so"
-        choices = [removal("it tells other things apart; leave it out", element)]
-        self.guesses.mark(element, elsewhere if borrowed else shown, OPEN if borrowed else SURE, choices)
+        for paging, element in zip(pagings, found, strict=True):
+            gone = [element, *([pages] if pages is not None and len(found) == 1 else [])]
+            choices = [removal("it tells other things apart; leave it out", *gone)]
+            is_borrowed = paging in level.borrowed
+            self.guesses.mark(element, elsewhere if is_borrowed else shown, OPEN if is_borrowed else SURE, choices)
 
     # Navigation
 

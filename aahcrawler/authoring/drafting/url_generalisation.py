@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from aahcrawler.authoring.drafting.address_groups import glob_of
 from aahcrawler.authoring.drafting.url_shape import FILE, NAME, SAFE, Shape, anywhere
 from aahcrawler.page.generic import PageLink
 from aahcrawler.page.text import fold
@@ -135,19 +136,9 @@ def _open_word(part: str) -> str:
     ['*.#', '#-*', 'topic#', 'topic', '*']
     """
     if _DIGITS.search(part):
-        pieces = re.split(r"(\d+)", part)
-        opened = "".join("#" if piece.isdigit() else _open_piece(piece) for piece in pieces)
-        return re.sub(r"\*+", "*", re.sub(r"^[A-Za-z]+(?=\.#$)", "*", opened))
+        return glob_of(part)
     is_title = bool(_SLUG_SIGNS.search(part)) or len(part) > LONGEST_WORD
     return "*" if is_title or not SAFE.fullmatch(part) else part
-
-
-def _open_piece(piece: str) -> str:
-    """Write the letters beside a number; those of a title are left open, but not the signs at their edges."""
-    if len(piece) <= LONGEST_WORD and SAFE.fullmatch(piece) and not re.search(r"[A-Za-z][-_][A-Za-z]", piece):
-        return piece
-    found = re.fullmatch(r"([-_.~]*)(.*?)([-_.~]*(?:\.[a-z]{3,5})?)", piece)
-    return f"{found[1]}*{found[3]}" if found and SAFE.fullmatch(found[1] + found[3]) else "*"
 
 
 def _pair(name: str, value: str) -> str:

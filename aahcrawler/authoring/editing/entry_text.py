@@ -12,7 +12,7 @@ from lxml import etree
 from aahcrawler.authoring.editing.edit_error import EditError
 from aahcrawler.authoring.editing.new_element import checked, lines_of, parsed
 from aahcrawler.authoring.editing.places import Node, nodes_of
-from aahcrawler.authoring.xml_spans import Span, root_of
+from aahcrawler.authoring.editing.xml_spans import Span, root_of
 from knowledge_base.loader import LARGEST_FILE
 
 GUESS = "guess:"
@@ -179,13 +179,17 @@ class EntryText:
         while True:
             begin = _moved(node.span, splice)
             if begin is not None:
-                now = next((each for each in self._root.all() if each.span.begin == begin), None)
+                now = self._by_begin.get(begin)
                 there = now.below("/".join(reversed(above))) if now is not None else None
                 return there.place if there is not None else None
             if node.parent is None or not splice.length:
                 return None
             above.append(node.place.removeprefix(node.parent.place).removeprefix("/"))
             node = node.parent
+
+    @cached_property
+    def _by_begin(self) -> Mapping[int, Node]:
+        return {node.span.begin: node for node in self._root.all()}
 
     @cached_property
     def _encoding(self) -> str:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from aahcrawler.authoring.xml_spans import Span
+from aahcrawler.authoring.editing.xml_spans import Span
 
 _SEGMENT = re.compile(r"([^\[\]/]+)(?:\[([^\[\]/]+)\])?")
 _NUMBER = re.compile(r"[1-9][0-9]{0,5}")

@@ -1,6 +1,6 @@
 """Try expressions of a file on saved pages: whether they find anything, and how far those get that do not."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -10,9 +10,12 @@ from lxml.html import HtmlElement
 
 from aahcrawler.authoring.partial_matches import narrowed
 from aahcrawler.helper.detection.attempts import FAILING
+from aahcrawler.helper.extraction.page_location import address_text
 from aahcrawler.helper.extraction.runs import run_items
+from aahcrawler.helper.links.navigation import Links
+from aahcrawler.helper.site_memory.sites import Sites
 from aahcrawler.page import Page
-from knowledge_base.model import Condition, Extract
+from knowledge_base.model import Condition, Extract, LinkSource
 from knowledge_base.parsing import attributes
 from knowledge_base.parsing.notes import Notes
 from knowledge_base.selectors import Node, Selector
@@ -52,6 +55,18 @@ def found(selector: Selector, at: HtmlElement, page: Page) -> Sequence[Node]:
         return selector.found(at, page.elements)
     except FAILING:
         return ()
+
+
+def urls_found(sources: Iterable[LinkSource], page: Page) -> Iterator[str]:
+    """Yield the URLs on the page's own site that parts of a navigation action find, whatever becomes of them."""
+    links = Links(page, Sites(most_hosts=0))
+    for source in sources:
+        attribute = source.selector.attribute
+        for node in found(source.selector, page.tree, page):
+            reference = node if isinstance(node, str) else node.get(attribute) if attribute else address_text(node)
+            url = links.resolve(reference)
+            if url is not None and links.is_here(url):
+                yield url
 
 
 def selector_of(element: etree._Element) -> Selector:

@@ -14,6 +14,7 @@ from aahcrawler.authoring.evidence.expressions_tried import (
     items_on,
     nearest,
     selector_of,
+    urls_found,
     whole,
     written,
 )
@@ -21,13 +22,13 @@ from aahcrawler.authoring.evidence.level_pages import LevelPages, cite_of, is_do
 from aahcrawler.authoring.file_lines import ApplicationFile
 from aahcrawler.authoring.saved_pages import SavedPage
 from aahcrawler.helper import Failure
+from aahcrawler.helper.extraction.extraction import BODY
 from knowledge_base.matching import Sight
-from knowledge_base.model import Action, Extract, PageLevel
+from knowledge_base.model import Action, Application, Extract, LinkSource, PageLevel
+from knowledge_base.url_rules import ParsedUrl
 
 _SEVERAL = 2
 """Pages or objects on none of which something is found that must not be on each."""
-_EXPECTED = frozenset({"author", "date", "body"})
-"""Fields that objects have wherever they are: one that is never found is a mistake, whoever has read the template."""
 
 
 def fruitless_parts(file: ApplicationFile, pages: LevelPages) -> Iterator[Finding]:
@@ -44,12 +45,11 @@ def fruitless_parts(file: ApplicationFile, pages: LevelPages) -> Iterator[Findin
             continue
         level = application.level(name)
         base = tuple(page for page in shown if variant_of(page, level) is None)
-        is_draft = application.draft
-        yield from _Part(file, element, level, level.actions, shown, base, is_draft).findings()
+        yield from _Part(file, element, level, level.actions, shown, base, application).findings()
         for variant in level.variants:
             own = tuple(page for page in shown if variant_of(page, level) is variant)
             written_as = next(each for each in element.iterchildren("variant") if each.get("name") == variant.name)
-            yield from _Part(file, written_as, level, variant.actions, own, own, is_draft).findings()
+            yield from _Part(file, written_as, level, variant.actions, own, own, application).findings()
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class _Part:
     actions: tuple[Action, ...]
     shown: tuple[SavedPage, ...]
     needed: tuple[SavedPage, ...]
-    is_draft: bool
+    application: Application
 
     def findings(self) -> Iterator[Finding]:
         if not self.needed:
@@ -88,7 +88,7 @@ class _Part:
         return f"the saved page of level {self.level.name}" if number == 1 else f"{number} saved pages of its level"
 
     def _must_show(self, element: etree._Element) -> bool:
-        return is_read_off(cite_of(element)) or (self.is_draft and is_doubtful(cite_of(element)))
+        return is_read_off(cite_of(element)) or (self.application.draft and is_doubtful(cite_of(element)))
 
     def _is_baseless(self, expressions: list[etree._Element], tried: int, *, known: bool = False) -> bool:
         """Return whether nothing speaks for expressions that find nothing on so many pages, or in so many objects."""
@@ -122,7 +122,7 @@ class _Part:
             yield from self._alternatives(selects, grounds)
         elif part.get("declared") or part.get("fields"):
             return
-        elif part.tag == "field" and self._is_baseless(selects, number, known=part.get("name") in _EXPECTED):
+        elif part.tag == "field" and self._is_baseless(selects, number, known=part.get("name") == BODY):
             yield self._nothing(selects[0], f"the field {part.get('name')} is found in no object on", grounds, part)
         elif part.tag == "identity":
             said = "the number of no object is found, so that none is read, on"
@@ -134,10 +134,30 @@ class _Part:
         selects = list(element.iterchildren("select"))
         if any(finds(selector_of(each), self._pages) for each in selects):
             yield from self._alternatives(selects, self._pages)
+            if any(map(self._must_show, selects)) and not self._leads(element, selects):
+                to = element.get("to") or ""
+                yield warning(
+                    self.file.place(element),
+                    f"the action {element.get('name')} finds links, but none that an <address> of level {to} fits, on "
+                    f"{self._where}; widen the address of {to}, or correct the select",
+                )
         elif any(map(self._must_show, selects)) or (
             selects and self._is_baseless(selects, len(self.shown)) and not self._is_spare(element)
         ):
             yield self._nothing(selects[0], f"the action {element.get('name')} finds no link on", self._pages, element)
+
+    def _leads(self, element: etree._Element, selects: list[etree._Element]) -> bool:
+        """Return whether any link is of the level that an action leads to, where it keeps documented links alone."""
+        if any(each.get("documented") != "yes" for each in selects):
+            return True
+        source = tuple(LinkSource(selector_of(each)) for each in selects)
+        return any(
+            self.application.level_of(self.application.canonical(ParsedUrl.parse(url))) is target
+            for target in self.application.levels
+            if target.name == element.get("to")
+            for page in self.shown
+            for url in urls_found(source, page.page)
+        )
 
     def _is_spare(self, element: etree._Element) -> bool:
         """Return whether an action is but one of several ways to a level, or asks for URLs that are on no page."""
@@ -162,7 +182,7 @@ class _Part:
         near = nearest(expression, grounds)
         message = (
             f"{said} {self._where}: {written(expression)}{f'; {near}' if near else ''}; "
-            "write what finds it there, or take this out"
+            "write what finds it there, take this out, or save a page that shows it"
         )
         return warning(self.file.place(expression if place is None else place), message)
 

@@ -12,12 +12,14 @@ from aahcrawler.authoring.evidence.level_pages import LevelPages
 from aahcrawler.authoring.file_lines import FileLines, Place
 from aahcrawler.authoring.saved_pages import SavedPage
 from aahcrawler.helper.extraction.page_location import address_text
+from aahcrawler.helper.links.ignored_links import Ignored
 from aahcrawler.helper.links.navigation import Links
 from aahcrawler.helper.site_memory.sites import Sites
+from aahcrawler.page import Page
 from knowledge_base.model import Application, LinkSource, Navigate, PageLevel
 from knowledge_base.url_rules import AvoidRule, ParsedUrl
 
-MOST = 0.5
+MOST = 0.75
 """The share of an action's links that a rule may refuse: some of them lead to the same pages in another order."""
 LEAST = 2
 """Refused links of an action on all saved pages that say anything."""
@@ -46,7 +48,8 @@ class _Rules:
         """Take in what the expectation of a page says to be content, and what its actions find."""
         expected = saved.expected
         level = self.application.level(expected.level or "")
-        self._note(saved.page.url, level, f"the saved page {saved.name}")
+        if level.role == "terminal":
+            self._note(saved.page.url, level, f"the saved page {saved.name}")
         for url, action in expected.links.items():
             if _host(url) == _host(saved.page.url) and action not in self._asking:
                 self._note(url, self._target(action), f"a link that is expected to be followed from {saved.name}")
@@ -96,7 +99,7 @@ class _Rules:
         )
 
     def _read_actions(self, saved: SavedPage, level: PageLevel) -> None:
-        links = Links(saved.page, Sites(most_hosts=0))
+        links = Links(saved.page, Sites(most_hosts=0), ignored=_ignored(self.application, saved.page))
         for action in level.actions:
             if not isinstance(action, Navigate) or not action.sources or action.name in self._asking:
                 continue
@@ -105,7 +108,8 @@ class _Rules:
                 address = self.application.canonical(ParsedUrl.parse(url))
                 rule = self.application.refusal(address)
                 self._links[level.name, action.name] += 1
-                if rule is not None:
+                # A rule for parameters alone is about a deed, such as to write a page that is not there yet.
+                if rule is not None and rule.rule.path is not None:
                     self._lost[level.name, action.name, rule] += 1
 
 
@@ -114,8 +118,16 @@ def _targets(source: LinkSource, links: Links) -> Iterator[str]:
     for node in found(source.selector, links.page.tree, links.page) if not source.documented else ():
         reference = node if isinstance(node, str) else _reference(node, source.selector.attribute)
         url = links.resolve(reference)
-        if url is not None and links.is_here(url):
+        ignored = links.ignored
+        is_ignored = ignored.covers_reference(node) if isinstance(node, str) else ignored.covers(node)
+        if url is not None and links.is_here(url) and not is_ignored:
             yield url
+
+
+def _ignored(application: Application, page: Page) -> Ignored:
+    """Return the parts of a page whose links lead nowhere."""
+    nodes = (node for each in application.ignored for node in found(each, page.tree, page))
+    return Ignored(page.tree, (node for node in nodes if isinstance(node, HtmlElement)))
 
 
 def _reference(element: HtmlElement, attribute: str) -> str | None:

@@ -3,7 +3,7 @@
 from aahcrawler.authoring.repairs.both_readings import Both, FoundLink, FoundObject, Reading, read_both
 from aahcrawler.authoring.repairs.edited_repair import edited
 from aahcrawler.authoring.repairs.repair_acts import accept, planned_repair, reject
-from aahcrawler.authoring.repairs.repair_list import Repair, RepairError, pages_of, problems_of, repair_of, repairs_of
+from aahcrawler.authoring.repairs.repair_list import Repair, RepairError, pages_of, repair_of, repairs_in, repairs_of
 
 __all__ = [
     "Both",
@@ -16,9 +16,9 @@ __all__ = [
     "edited",
     "pages_of",
     "planned_repair",
-    "problems_of",
     "read_both",
     "reject",
     "repair_of",
+    "repairs_in",
     "repairs_of",
 ]

@@ -64,22 +64,22 @@ class Repair:
 def repairs_of(crawl: Path, folders: Sequence[Path]) -> tuple[Repair, ...]:
     """Return what the crawl in a folder learned about applications of a knowledge base, those that wait first.
 
-    Raises `LoadError`. Items that cannot be read are left out; `problems_of` tells them.
+    Raises `LoadError`. What cannot be read is left out; `repairs_in` tells it.
     """
-    knowledge_base = load(*filled(folders))
-    learnt, _ = Overlay(crawl / LEARNED).learned(knowledge_base)
+    return repairs_in(crawl, load(*filled(folders)))[0]
+
+
+def repairs_in(crawl: Path, knowledge_base: KnowledgeBase) -> tuple[tuple[Repair, ...], tuple[str, ...]]:
+    """Return the same for a knowledge base that is loaded already, and what cannot be read, a line each."""
+    learnt, problems = Overlay(crawl / LEARNED).learned(knowledge_base)
     decisions = Decisions(crawl / LEARNED).latest()
     found = [
         Repair(crawl, key, learned, compared(learned, knowledge_base), decisions.get(key), knowledge_base)
         for learned in learnt
         for key in (key_of(learned),)
     ]
-    return tuple(sorted(found, key=lambda repair: tuple(State).index(repair.state)))
-
-
-def problems_of(crawl: Path, folders: Sequence[Path]) -> tuple[str, ...]:
-    """Return what cannot be read of what a crawl learned, a line each. Raises `LoadError`."""
-    return tuple(map(str, Overlay(crawl / LEARNED).learned(load(*filled(folders)))[1]))
+    found.sort(key=lambda repair: tuple(State).index(repair.state))
+    return tuple(found), tuple(map(str, problems))
 
 
 def repair_of(repairs: Sequence[Repair], name: str, application: str = "", site: str = "") -> Repair:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
+from time import monotonic
 
 from aahcrawler.authoring.check import check
 from aahcrawler.authoring.check_findings import Finding, Severity
@@ -65,7 +66,7 @@ def propose(pack: Pack, folders: Sequence[Path], seconds: float = import_proof.S
             "the files that ship belong to the installed package; name a folder of your own: --kb shipped:FOLDER"
         )
     entry = pack.entry
-    wrong, warned = _examined(entry, folders)
+    wrong, warned = _examined(entry, folders, seconds)
     if not wrong:
         wrong = import_proof.failures(import_proof.Task(entry, tuple(folders)), seconds)
     former = OwnFolder(folders[-1]).entry(entry.name)
@@ -100,8 +101,14 @@ def take(proposal: Proposal, folder: Path, who: str, *, replace: bool = False) -
     )
 
 
-def _examined(entry: Entry, folders: Sequence[Path]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _examined(entry: Entry, folders: Sequence[Path], seconds: float) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the errors and the warnings that a check finds in an entry's file and those that it extends."""
+    end = monotonic() + seconds
+
+    def goes_on(_: str) -> None:
+        if monotonic() > end:
+            raise TimeoutError
+
     extended = _extended(entry, folders)
     with tempfile.TemporaryDirectory(prefix="aah-") as temporary:
         applications = Path(temporary) / "applications"
@@ -109,7 +116,10 @@ def _examined(entry: Entry, folders: Sequence[Path]) -> tuple[tuple[str, ...], t
             target = applications / part
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(data)
-        findings = sorted(check((Path(temporary),), STEP).findings, key=lambda finding: finding.key)
+        try:
+            findings = sorted(check((Path(temporary),), STEP, goes_on).findings, key=lambda finding: finding.key)
+        except TimeoutError:
+            return (f"measuring its expressions did not end within {seconds:g} s; it may be made to hang",), ()
         told = [(finding, _in_words(finding, temporary, entry.name)) for finding in findings]
     names = tuple(f"{applications / file.name}" for file in extended)
     own = [(finding, line) for finding, line in told if not finding.place.file.startswith(names)] if names else told

@@ -1,10 +1,12 @@
 """Plain words for what can be chosen in menus: reasons, kinds of values, roles and strengths."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, Literal
 
 from knowledge_base.model import FieldKind, Role, Strength
 from knowledge_base.url_rules import Reason
+
+DateOrder = Literal["dmy", "mdy", "ymd"]
 
 REASONS: Final[Mapping[Reason, str]] = {
     Reason.LOGIN: "a form to log in or out",
@@ -62,3 +64,10 @@ FIELDS: Final[Mapping[str, FieldKind]] = {
     "body": FieldKind.TEXT,
 }
 """The fields that mean the same everywhere, with what they are read as."""
+
+DATE_ORDERS: Final[Mapping[DateOrder, str]] = {
+    "dmy": "the day comes first: 13.2.2024",
+    "mdy": "the month comes first: 2/13/2024",
+    "ymd": "the year comes first: 2024-02-13",
+}
+"""How dates are written in numbers."""

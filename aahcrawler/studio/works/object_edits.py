@@ -7,12 +7,13 @@ from lxml import etree
 
 from aahcrawler.authoring.drafting.annotated_xml import UNPROVEN
 from aahcrawler.authoring.editing.edit_error import EditError
-from aahcrawler.authoring.editing.edits import Add, Edit, Remove, SetAttribute
+from aahcrawler.authoring.editing.edits import Add, Edit, Put, Remove, SetAttribute
 from aahcrawler.authoring.editing.entry_text import EntryText
 from aahcrawler.authoring.editing.places import is_within
 from aahcrawler.authoring.editing.schema_order import schema_order
 from aahcrawler.studio.site_groups import plural
 from aahcrawler.studio.works.made_edits import Made, added, as_name, found, level_place, selecting, shown, written
+from aahcrawler.studio.works.menu_words import DATE_ORDERS, DateOrder
 from aahcrawler.wrapper_induction.robust_paths import Expression
 from knowledge_base.model import FieldKind, Strength
 
@@ -123,6 +124,27 @@ def set_kind(text: EntryText, field: str, kind: FieldKind) -> Made:
     return Made(
         (SetAttribute(place=known, attribute="kind", value=value),), f"{_called(text, known)} is a {kind.value}"
     )
+
+
+def set_dates(text: EntryText, field: str, order: DateOrder | None, zone: str = "") -> Made:
+    """Say how the dates of a field are written, and in which time zone they are where they name none."""
+    known, _ = found(text, field, "field")
+    edits = (
+        SetAttribute(place=known, attribute="order", value=order),
+        SetAttribute(place=known, attribute="zone", value=zone or None),
+    )
+    told = DATE_ORDERS[order] if order is not None else "dates are told by what they are"
+    return Made(edits, f"of {_called(text, known)}, {told}{f', in the zone {zone}' if zone else ''}")
+
+
+def number_by(text: EntryText, action: str, expression: Expression, trim: str = "") -> Made:
+    """Tell objects apart by a number that the page gives them, less ``trim`` before it, instead of by their words."""
+    place, element = found(text, action, "extract")
+    xml = written("identity", {"trim": trim, "prefix": trim}, selecting("select", expression))
+    said = f"the number of {element.get('type')} is {shown(expression)}"
+    if element.find("identity") is None:
+        return Made((added(text, place, xml),), said)
+    return Made((Put(place=f"{place}/identity[1]", xml=xml),), said)
 
 
 def add_sign(

@@ -31,19 +31,22 @@ class Manners:
     """How pages are asked for: the ``contact`` that sites are told, and the seconds between two pages of one host.
 
     No host on a private network is asked but in the networks of ``allow_private``. ``resolve`` maps host names to
-    IP addresses, as a definition does.
+    IP addresses, as a definition does. Crawls ``by_proxy`` fetch nothing here, where no proxy is used.
     """
 
     contact: str
     allow_private: tuple[Network, ...] = ()
     delay: float = 1.0
     resolve: Mapping[str, str] = field(default_factory=dict)
+    by_proxy: bool = False
 
     @classmethod
     def of(cls, icd: Icd) -> "Manners":
         """Return those of a crawl."""
         resolve = {host: str(endpoint) for host, endpoint in icd.network.resolve.items()}
-        return cls(icd.contact, icd.network.allow_private, icd.politeness.delay.total_seconds(), resolve)
+        sections = (icd.network.proxy, *(host.proxy for host in icd.network.hosts.values()))
+        by_proxy = any(section is not None and not section.is_direct for section in sections)
+        return cls(icd.contact, icd.network.allow_private, icd.politeness.delay.total_seconds(), resolve, by_proxy)
 
 
 class PageFetching:
@@ -61,6 +64,8 @@ class PageFetching:
         address = urls.canonicalize(url.strip())
         if address is None:
             raise PageFetchError("write an address that begins with http:// or https://")
+        if manners.by_proxy:
+            raise PageFetchError("this crawl fetches by a proxy, which is not used here; have the crawl fetch the page")
         self._wait(urlsplit(address).netloc, manners.delay)
         policy = IpPolicy(manners.allow_private, manners.resolve)
         try:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Semaphore
 from typing import Final
 
 from aahcrawler.authoring.drafting.doubts import Alternative, Doubt
@@ -14,6 +15,7 @@ from aahcrawler.authoring.own_entries.entry_files import Entry, PageParts, diges
 from aahcrawler.authoring.saved_pages import Expectation, SavedPage, as_json, page_of
 from aahcrawler.page import Page
 from aahcrawler.studio.works.independence import DependentError, moved
+from aahcrawler.studio.works.joined_edits import joined
 from aahcrawler.studio.works.saving import prove, write
 from aahcrawler.studio.works.value_marks import marked
 from aahcrawler.studio.works.work_errors import StaleError, WorkError
@@ -35,6 +37,8 @@ from aahcrawler.studio.works.work_steps import (
 
 MOST_EDITS: Final = 500
 """Edits of one step."""
+MOST_MERGED: Final = 200
+"""Steps of others that a change is moved past; whoever missed more has to look first."""
 MOST_PAGES: Final = 60
 LARGEST_PAGE: Final = 10 << 20
 """Bytes of a page's body."""
@@ -56,13 +60,14 @@ class Work:
 
     ``who`` is the name of the person that acts; ``said`` is what they did, in plain words. ``revision`` is the number
     of the last step that they saw: what others did since is kept, and where that is about the same place `StaleError`
-    is raised, and nothing is changed.
+    is raised, and nothing is changed. ``examining`` is held while the entry is examined.
     """
 
-    def __init__(self, folder: WorkFolder, folders: Sequence[Path]) -> None:
+    def __init__(self, folder: WorkFolder, folders: Sequence[Path], examining: Semaphore) -> None:
         self._folder = folder
         self.folders = tuple(folders)
         """The folders of the knowledge base, that of one's own entries last."""
+        self._examining = examining
 
     @property
     def name(self) -> str:
@@ -108,6 +113,17 @@ class Work:
             edits = _unmarking(state, number, found)
             return self._edited(state, edits, who, f"confirmed: {found.said}", {number: True})
 
+    def confirm_all(self, who: str) -> WorkState:
+        """Settle all doubts that are left in one step: the guesses are right. Raises `WorkError` if there are none."""
+        with self._folder.locked():
+            state = self._present()
+            left = [number for number, kept in enumerate(state.kept_doubts) if kept.open and not kept.settled]
+            edits = tuple(Confirm(place=place) for place in state.text.guesses())
+            if not left and not edits:
+                raise WorkError("somebody has settled all guesses already; look at the work again")
+            said = "confirmed all guesses that were left"
+            return self._edited(state, edits, who, said, dict.fromkeys(left, True))
+
     def choose(self, doubt: Doubt, alternative: Alternative, who: str) -> WorkState:
         """Settle a doubt with something else that could be right. Raises `WorkError` and `EditError`."""
         with self._folder.locked():
@@ -116,7 +132,7 @@ class Work:
             chosen = next((each for each in found.alternatives if each.said == alternative.said), None)
             if chosen is None:
                 raise WorkError("this is not among what else could be right; look at the work again")
-            edits = (*_unmarking(state, number, found), *chosen.edits)
+            edits = joined(state.text, (*_unmarking(state, number, found), *chosen.edits))
             said = f"chose: {chosen.said}, instead of: {found.said}"
             return self._edited(state, edits, who, said, {number: True})
 
@@ -222,7 +238,8 @@ class Work:
         """
         state = self.now()
         entry = self.entry(state)
-        prove(state, entry, self.folders, force=force)
+        with self._examining:
+            prove(state, entry, self.folders, force=force)
         with self._folder.locked():
             present = self._present()
             if present.revision != state.revision:
@@ -247,7 +264,7 @@ class Work:
         later = [step for step in state.steps if step.number > revision]
         if not later:
             return edits
-        then = state.text_at(revision)
+        then = state.text_at(revision) if len(later) <= MOST_MERGED else None
         if then is None:
             raise _stale(later[-1])
         try:

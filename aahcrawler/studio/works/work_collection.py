@@ -1,5 +1,6 @@
 """All works of an own folder: begun from a draft, from an entry of one's own, or from a copy of one that ships."""
 
+import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -24,6 +25,8 @@ from aahcrawler.studio.works.work_state import KeptDoubt, Origin, WorkState, kep
 from aahcrawler.studio.works.work_steps import PageState
 
 MOST_WORKS: Final = 200
+MOST_EXAMINED: Final = 2
+"""Works that are examined at once."""
 UNKNOWN_DOUBT: Final = 0.5
 """What counts as the doubt of a guess of which the file does not say how doubtful it is."""
 
@@ -48,6 +51,8 @@ class Works:
         self._own = own
         self.folders = (*(folder for folder in folders if folder.resolve() != own.resolve()), own)
         """The folders of the knowledge base, the own one last."""
+        self.examining = threading.BoundedSemaphore(MOST_EXAMINED)
+        """Held while a work is examined."""
 
     def names(self) -> tuple[str, ...]:
         """Return the names of all works."""
@@ -59,7 +64,7 @@ class Works:
         found = []
         for name in self.names():
             try:
-                origin = Work(self._folder(name), self.folders).now().origin
+                origin = self._folder(name).origin()
             except WorkError:
                 continue
             found.append(Begun(name, origin.begun, origin.who, origin.source))
@@ -70,7 +75,7 @@ class Works:
         folder = self._folder(name)
         if not folder.is_there:
             raise WorkError(f"there is no work {name} any more; somebody has discarded it")
-        return Work(folder, self.folders)
+        return Work(folder, self.folders, self.examining)
 
     def open(self, name: str, who: str = "") -> Work:
         """Return a work; where there is none, begin one from the entry of that name. Raises `WorkError`.
@@ -80,7 +85,7 @@ class Works:
         folder = self._folder(name)
         if not folder.is_there:
             self._begin_from_entry(folder, name, who)
-        return Work(folder, self.folders)
+        return Work(folder, self.folders, self.examining)
 
     def begin_from(
         self, draft: bytes, doubts: Iterable[Doubt], name: str, who: str, pages: Iterable[tuple[Page, Expectation]] = ()
@@ -97,7 +102,7 @@ class Works:
             _take(page.body, expected, expected.level or "other", bodies, kept)
         origin = Origin(name=name, begun=datetime.now(UTC), who=plain_line(who), source="a draft")
         self._begin(folder, WorkState(origin, text, known, kept), bodies)
-        return Work(folder, self.folders)
+        return Work(folder, self.folders, self.examining)
 
     def _folder(self, name: str) -> WorkFolder:
         if not is_name(name):

@@ -91,6 +91,13 @@ class WorkFolder:
                 "discard it and begin anew"
             ) from error
 
+    def origin(self) -> Origin:
+        """Return what the work began with. Raises `WorkError` where that cannot be read."""
+        try:
+            return Origin.model_validate_json((self.path / _ORIGIN).read_bytes())
+        except (OSError, ValidationError) as error:
+            raise WorkError(f"the work in {self.path} cannot be read ({_in_short(error)})") from error
+
     def append(self, before: WorkState, step: Step) -> WorkState:
         """Add a step to a work that is in the state ``before``; return the state after it."""
         state = before.after(step)
@@ -132,7 +139,7 @@ class WorkFolder:
         shutil.rmtree(self.path, ignore_errors=True)
 
     def _read(self) -> WorkState:
-        origin = Origin.model_validate_json((self.path / _ORIGIN).read_bytes())
+        origin = self.origin()
         steps = tuple(_steps(self.path / _STEPS))
         doubts = _Doubts.model_validate_json((self.path / _DOUBTS).read_bytes())
         pages = _Pages.model_validate_json((self.path / _PAGES).read_bytes())

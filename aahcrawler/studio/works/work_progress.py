@@ -2,11 +2,15 @@
 
 import threading
 from functools import partial
+from typing import Final
 
 from aahcrawler.authoring.editing.edit_error import EditError
 from aahcrawler.studio.works.entry_examination import SECONDS, Examined, Wanted, examined
 from aahcrawler.studio.works.work_collection import Works
 from aahcrawler.studio.works.work_errors import WorkError
+
+_TURN: Final = 0.2
+"""Seconds after which a thread that waits for its turn looks whether it is wanted any more."""
 
 
 class Progress:
@@ -71,21 +75,29 @@ class Progress:
     def _run(self) -> None:
         while True:
             revision, found, fault = -1, None, ""
-            try:
-                work = self._works.existing(self._name)
-                state = work.now()
-                revision = state.revision
-                wanted = Wanted(revision, work.entry(state), self._works.folders)
-                found = examined(wanted, self._seconds, partial(self._is_outdated, revision))
-            except (WorkError, EditError, OSError) as error:
-                fault = str(error)
+            if self._works.examining.acquire(timeout=_TURN):
+                try:
+                    revision, found = self._found()
+                except (WorkError, EditError, OSError) as error:
+                    fault = str(error)
+                finally:
+                    self._works.examining.release()
             with self._condition:
                 self._latest = found or self._latest
                 self._fault = fault
+                if fault:
+                    self._wanted = -1  # Whoever asks again has it tried again.
                 if fault or self._is_closed or self._wanted <= revision:
                     self._thread = None
                     self._condition.notify_all()
                     return
+
+    def _found(self) -> tuple[int, Examined | None]:
+        """Examine the newest revision; return it, and what was found out unless that is outdated."""
+        work = self._works.existing(self._name)
+        state = work.now()
+        wanted = Wanted(state.revision, work.entry(state), self._works.folders)
+        return state.revision, examined(wanted, self._seconds, partial(self._is_outdated, state.revision))
 
     def _is_outdated(self, revision: int) -> bool:
         with self._condition:

@@ -81,14 +81,16 @@ class WorkState:
 
     def text_at(self, revision: int) -> EntryText | None:
         """Return the text after a step, None where the steps since are not kept any more."""
-        text = self.text
+        data = self.text.data
+        known = self.steps[0].number - 1 if self.steps else 0
+        if revision < known:
+            return None
         for step in reversed(self.steps):
             if step.number <= revision:
-                return text
+                break
             for patch in reversed(step.patches):
-                text = patch.reverse.applied(text)
-        known = self.steps[0].number - 1 if self.steps else 0
-        return text if revision == known else None
+                data = patch.reverse.replaced(data)
+        return EntryText(data)
 
     def after(self, step: Step) -> "WorkState":
         """Return the work after one more step. Raises `EditError`, and ValueError for a step of another state."""

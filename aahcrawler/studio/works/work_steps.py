@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from enum import StrEnum
-from os.path import commonprefix
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -43,11 +42,13 @@ class Patch(BaseModel):
 
     def applied(self, text: EntryText) -> EntryText:
         """Return a text with the bytes replaced. Raises `EditError`, and ValueError for a text that it is not of."""
-        before, after = self.before.encode("latin-1"), self.after.encode("latin-1")
-        if text.data[self.begin : self.end] != before:
+        return EntryText(self.replaced(text.data), Splice(self.begin, self.end, len(self.after)))
+
+    def replaced(self, data: bytes) -> bytes:
+        """Return the bytes of a text with those replaced. Raises ValueError for a text that it is not of."""
+        if data[self.begin : self.end] != self.before.encode("latin-1"):
             raise ValueError("the patch is of another text")
-        data = text.data[: self.begin] + after + text.data[self.end :]
-        return EntryText(data, Splice(self.begin, self.end, len(after)))
+        return data[: self.begin] + self.after.encode("latin-1") + data[self.end :]
 
     def shifted(self, other: "Patch") -> "Patch":
         """Return the patch for a text in which another one was applied before it."""
@@ -131,11 +132,17 @@ def patch_between(before: bytes, after: bytes) -> Patch | None:
     """Return what makes one text of another: all from the first byte that differs to the last; None if none does."""
     if before == after:
         return None
-    begin = len(commonprefix([before, after]))
+    begin = _shared(before, after)
     most = min(len(before), len(after)) - begin
-    same = len(commonprefix([before[::-1][:most], after[::-1][:most]]))
+    same = min(most, _shared(before[::-1], after[::-1]))
     old, new = before[begin : len(before) - same], after[begin : len(after) - same]
     return Patch(begin=begin, before=old.decode("latin-1"), after=new.decode("latin-1"))
+
+
+def _shared(one: bytes, other: bytes) -> int:
+    """Return how many bytes two texts begin with alike."""
+    differing = (at for at, (mine, yours) in enumerate(zip(one, other, strict=False)) if mine != yours)
+    return next(differing, min(len(one), len(other)))
 
 
 def _patch(before: EntryText, after: EntryText, splice: Splice) -> Patch:

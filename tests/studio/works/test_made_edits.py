@@ -1,6 +1,7 @@
 """People who write no selector make valid entries: levels from groups, links, objects, fields and signs."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,8 @@ def test_an_entry_is_made_of_groups_and_clicks_alone(tmp_path: Path) -> None:
         )
     )
     make(object_edits.replace_select(text, f"{POSTS}/field[body]/select[1]", Expression(css=".text")))
+    make(object_edits.number_by(text, POSTS, Expression(xpath="@id"), "entry-"))
+    make(object_edits.set_dates(text, f"{POSTS}/field[date]", "dmy", "Europe/Athens"))
     make(object_edits.exclude(text, f"{POSTS}/field[body]", Expression(css=".edited")))
     make(object_edits.add_sign(text, Expression(css="p.credit"), Strength.HINT))
     make(object_edits.add_sign(text, Expression(css="div.entry"), level="topic"))
@@ -82,6 +85,8 @@ def test_an_entry_is_made_of_groups_and_clicks_alone(tmp_path: Path) -> None:
         "the date of reply is .when",
         "the title of reply is h1",
         "the body of reply is .text",
+        "the number of reply is @id",
+        "of the date of reply, the day comes first: 13.2.2024, in the zone Europe/Athens",
         "the body of reply is without .edited",
         "p.credit is a sign of the application",
         "pages with div.entry are of level topic",
@@ -92,7 +97,8 @@ def test_an_entry_is_made_of_groups_and_clicks_alone(tmp_path: Path) -> None:
     assert [each.first("body") for each in read.objects][:1] == [
         "Which knot holds best when the rope is wet and stiff from the salt of the sea?"
     ]
-    assert len(read.objects) == 3
+    assert [each.iri.partition("#")[2] for each in read.objects] == ["entry-4", "entry-5", "entry-9"]
+    assert read.objects[0].first("date") == datetime(2024, 2, 13, 12, 5, tzinfo=UTC)
     assert read.objects[0].first("title") == "Wet ropes"
     assert {(link.url, link.action) for link in read.document.outlinks} == {
         (f"{SITE}/topic.php?id=7&page={number}", "more-pages") for number in (2, 3)

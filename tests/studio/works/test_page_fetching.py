@@ -83,3 +83,6 @@ politeness: {delay: 3 s}
 """
     manners = Manners.of(Icd.parse(text, Path("knots.yaml")))
     assert manners == Manners("archive@example.org", (LOOPBACK,), 3.0, {"knots.test": "127.0.0.1:8080"})
+    proxied = Icd.parse(text.replace(b"network: {", b"network: {proxy: 'http://proxy.test:3128', "), Path("knots.yaml"))
+    with pytest.raises(PageFetchError, match="by a proxy"):
+        PageFetching().page("http://knots.test/", Manners.of(proxied))

@@ -173,6 +173,37 @@ def test_doubts_are_settled_come_back_and_follow_their_elements(work: Work) -> N
         work.confirm(Doubt(place="level[x]", said="never heard of", doubt=1), "Ada")
 
 
+def test_all_doubts_that_are_left_are_settled_at_once_and_come_back_together(work: Work) -> None:
+    state = work.confirm_all("Ada")
+    assert (state.doubts, dict(state.text.guesses())) == ((), {})
+    assert b'draft="yes"' not in state.text.data
+    with pytest.raises(WorkError, match="settled all guesses already"):
+        work.confirm_all("Bo")
+    assert work.undo("Ada").text.data == DRAFT
+    assert work.now().doubts == DOUBTS
+
+
+def test_of_what_alternatives_add_twice_the_file_has_one(works: Works) -> None:
+    urls = [f'<url reason="print-view" path="**/{name}"/>' for name in ("print", "paper")]
+    alternatives = [
+        Alternative(said="avoid", edits=(Add(place="", xml=f"<avoid>{url}</avoid>", before="level[forum]"),))
+        for url in urls
+    ]
+    last = Alternative(said="none", edits=(Remove(place="avoid[1]/url[1]"), Remove(place="avoid[1]/url[1]")))
+    doubts = [
+        Doubt(place=place, said=f"guess {place}", doubt=0.5, alternatives=(alternative,))
+        for place, alternative in zip((DATE, ITEM, EXTRACT), (*alternatives, last), strict=True)
+    ]
+    work = works.begin_from(DRAFT, doubts, "twice", "Ada")
+    for doubt in doubts[:2]:
+        text = work.choose(doubt, doubt.alternatives[0], "Ada").text
+    avoid = text.element("avoid[1]")
+    assert avoid is not None
+    assert [url.get("path") for url in avoid] == ["**/print", "**/paper"]
+    assert text.place("avoid[2]") is None
+    assert work.choose(doubts[2], last, "Ada").text.element("avoid[1]") is None
+
+
 def test_doubts_may_share_an_element_or_have_no_mark(works: Works) -> None:
     item, place = "posts are div.entry", f"{EXTRACT}/field[date]"
     doubts = [
@@ -290,6 +321,21 @@ def test_steps_are_bounded_and_old_ones_are_forgotten(work: Work, monkeypatch: p
     with pytest.raises(StaleError):
         work.change([css("level[forum]/when", "ul")], "Bo", "lists", 1)
     work.change([css("level[forum]/when", "ul")], "Bo", "lists", 5)
+
+
+def test_a_text_that_somebody_wrote_is_a_step_like_any_other(work: Work) -> None:
+    date, sign = work.now().doubts
+    text = DRAFT.replace(b"    <paging", b"    <!-- by hand -->\n    <paging").replace(b'".text"', b'".words"')
+    state = work.rewrite(text, "Bo", 0)
+    assert (state.text.data, state.doubts, state.steps[-1].who) == (text, (date, sign), "Bo")
+    work.change([css("level[forum]/when", "ul")], "Ada", "lists", 0)
+    with pytest.raises(StaleError, match="wrote the text"):
+        work.change([css(ITEM, ".a")], "Ada", "posts are .a", 0)
+    with pytest.raises(StaleError, match="lists"):
+        work.rewrite(DRAFT, "Bo", 1)
+    with pytest.raises(EditError, match="no file of an application"):
+        work.rewrite(b"<kind/>", "Bo", 2)
+    assert work.undo("Bo").text.data == DRAFT.replace(b'"ul.topics a.topic-link"', b'"ul"')
 
 
 def test_several_threads_change_a_work_at_once(works: Works, work: Work) -> None:

@@ -87,6 +87,15 @@ def expression_of(part: Part) -> str:
     return part.text("css") or part.text("xpath")
 
 
+def an(noun: str) -> str:
+    """Return a noun with its article.
+
+    >>> an("article"), an("post")
+    ('an article', 'a post')
+    """
+    return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"
+
+
 def is_container(part: Part) -> bool:
     """Return whether a part is there for the parts in it."""
     return part.tag in _CONTAINERS
@@ -138,13 +147,13 @@ def _navigate(part: Part, _: EntryParts) -> Said:
 
 def _extract(part: Part, _: EntryParts) -> Said:
     many = "several on a page" if part.text("many") == "yes" else "one on a page"
-    return Said(f"Content: {part.text('name')}", f"each a {part.text('type') or 'thing'}, {many}")
+    return Said(f"Content: {part.text('name')}", f"each {an(part.text('type') or 'thing')}, {many}")
 
 
 def _field(part: Part, _: EntryParts) -> Said:
     notes = [note for attribute, note in _FIELD_NOTES.items() if part.text(attribute) == "yes"]
     kind = part.text("kind")
-    return Said(part.text("name").capitalize(), ", ".join([*([f"a {kind}"] if kind else []), *notes]))
+    return Said(part.text("name").capitalize(), ", ".join([*([an(kind)] if kind else []), *notes]))
 
 
 _FIELD_NOTES: Final = {

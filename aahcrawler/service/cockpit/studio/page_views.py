@@ -7,19 +7,23 @@ from typing import Annotated, Final
 
 from fastapi import APIRouter, Path, Query, Request, Response
 
+from aahcrawler.authoring.drafting.address_groups import AddressGroup
 from aahcrawler.replay.mark_outlines import LOOKS, MarkKind
 from aahcrawler.service.cockpit.site import Reading, Site, address
 from aahcrawler.service.cockpit.studio.address_words import address_words
 from aahcrawler.service.cockpit.studio.choice import Choice, Purpose
 from aahcrawler.service.cockpit.studio.chosen_element import ChosenElement, told_expression, written_expression
 from aahcrawler.service.cockpit.studio.entry_words import Said, said_of
+from aahcrawler.service.cockpit.studio.open_works import OpenWork
 from aahcrawler.service.cockpit.studio.outlined_parts import mark_kind
 from aahcrawler.service.cockpit.studio.studio_desk import OF_WORK, OpenPage, StudioDesk, short_record
 from aahcrawler.studio.link_fates import LinkFate
 from aahcrawler.studio.marked_elements import numbers_of
 from aahcrawler.studio.part_matches import PartMatch
+from aahcrawler.studio.site_groups import SiteGroup
 from aahcrawler.studio.text_search import elements_with
-from aahcrawler.studio.works.menu_words import REASONS
+from aahcrawler.studio.works.menu_words import REASONS, ROLES
+from knowledge_base.url_rules import ParsedUrl
 
 Record = Annotated[str, Path(max_length=120, pattern=r"^[A-Za-z0-9:._-]+$")]
 WorkName = Annotated[str, Path(max_length=80)]
@@ -67,8 +71,9 @@ def routes(site: Site, desk: StudioDesk) -> APIRouter:
         groups = desk.shelf.groups(found, host) if host else ()
         sample = desk.shelf.sample(found, host) if host else None
         values = {"work": opened, "host": host, "groups": groups, "sample": sample, "words": group_words}
+        words = {"reasons": REASONS, "roles": ROLES, "level_of": lambda group: level_of(opened, group)}
         own = list(desk.pages_of(opened))
-        return site.crawl_page(session, found, "studio", "studio/page_list.html", own=own, **values)
+        return site.crawl_page(session, found, "studio", "studio/page_list.html", own=own, **values, **words)
 
     @router.get("/{record}")
     def show_page(
@@ -89,10 +94,18 @@ def routes(site: Site, desk: StudioDesk) -> APIRouter:
     return router
 
 
-def group_words(group: object) -> str:
+def group_words(group: SiteGroup | AddressGroup) -> str:
     """Return the shape of a group of addresses in words."""
-    shape = group.shape  # type: ignore[attr-defined]
+    shape = group.shape
     return address_words(shape.path, shape.parameters, shape.query)
+
+
+def level_of(work: OpenWork, group: SiteGroup) -> str:
+    """Return the level whose addresses a group has, as far as its examples show; empty where there is none."""
+    if work.application is None:
+        return ""
+    levels = (work.application.level_of(ParsedUrl.parse(each.url)) for each in group.examples)
+    return next((each.name for each in levels if each is not None), "")
 
 
 def work_address(page: OpenPage) -> str:

@@ -14,7 +14,7 @@ from aahcrawler.authoring.repairs.both_readings import Both, read_both
 from aahcrawler.authoring.repairs.both_readings import Reading as Found
 from aahcrawler.authoring.repairs.edited_repair import edited, xml_of
 from aahcrawler.authoring.repairs.repair_acts import accept, reject
-from aahcrawler.authoring.repairs.repair_list import Repair, RepairError, pages_of, problems_of, repairs_of
+from aahcrawler.authoring.repairs.repair_list import Repair, RepairError, pages_of, repairs_in
 from aahcrawler.authoring.saved_pages import SavedPageError
 from aahcrawler.page import Page
 from aahcrawler.replay.mark_outlines import Mark, MarkKind
@@ -30,7 +30,8 @@ from aahcrawler.service.views.page_indexes import NO_FOLDER
 from aahcrawler.service.web.problems import CONFLICT, NO_WORK, ProblemError
 from aahcrawler.studio.entry_parts import EntryParts, parent_of
 from aahcrawler.studio.marked_elements import numbers_of
-from knowledge_base.loader import LoadError
+from knowledge_base.file_selection import filled
+from knowledge_base.loader import LoadError, load
 
 Key = Annotated[str, Path(max_length=64, pattern=r"^[0-9a-f]+$")]
 Number = Annotated[int, Query(ge=0, le=10_000)]
@@ -123,9 +124,8 @@ class RepairViews:
         """Return the repairs of a crawl, those that wait first, and what cannot be read of them."""
         if crawl.folder is None:
             raise ProblemError(NO_FOLDER, "this machine has none of the crawl's folder")
-        folders = self._desk.works.knowledge.folders
         try:
-            return repairs_of(crawl.folder, folders), problems_of(crawl.folder, folders)
+            return repairs_in(crawl.folder, load(*filled(self._desk.works.knowledge.folders)))
         except LoadError as error:
             raise ProblemError(CONFLICT, f"the knowledge base has mistakes: {error}") from error
 

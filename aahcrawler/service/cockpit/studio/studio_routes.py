@@ -6,6 +6,7 @@ from aahcrawler.service.cockpit.site import Site
 from aahcrawler.service.cockpit.studio import (
     entry_intake,
     entry_text_page,
+    group_acts,
     kept_pages,
     new_entry_page,
     own_entries_page,
@@ -29,6 +30,7 @@ def routes(site: Site) -> APIRouter:
     desk = StudioDesk(site)
     router.include_router(studio_home.routes(site, desk))
     router.include_router(page_views.routes(site, desk))
+    router.include_router(group_acts.routes(site, desk))
     router.include_router(page_acts.routes(site, desk))
     checks, jobs = WorkDesk(desk.works), StudioJobs(site)
     router.include_router(new_entry_page.routes(site, desk, jobs))

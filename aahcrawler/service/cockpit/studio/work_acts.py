@@ -6,6 +6,7 @@ from fastapi import APIRouter, Path, Response
 
 from aahcrawler.authoring.drafting.doubts import Doubt
 from aahcrawler.authoring.editing.edit_error import EditError
+from aahcrawler.service.cockpit.sign_in import Said
 from aahcrawler.service.cockpit.site import Editing, Form, Sent, Site, address, then
 from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk
 from aahcrawler.service.cockpit.studio.studio_jobs import Done, StudioJobs
@@ -41,9 +42,7 @@ def routes(site: Site, desk: StudioDesk, checks: WorkDesk, jobs: StudioJobs) -> 
 
     @router.post("/confirm")
     def confirm(session: Editing, crawl: str, work: WorkName, form: Sent) -> Response:
-        doubt = _doubt(desk, work, form)
-        said = acts.stepped(work, lambda each: each.confirm(doubt, session.caller.name), f"Confirmed: {doubt.said}")
-        return then(session, _back(crawl, work), said)
+        return then(session, _back(crawl, work), _confirmed(acts, work, session.caller.name, form))
 
     @router.post("/choose")
     def choose(session: Editing, crawl: str, work: WorkName, form: Sent) -> Response:
@@ -83,6 +82,14 @@ def routes(site: Site, desk: StudioDesk, checks: WorkDesk, jobs: StudioJobs) -> 
 def _plainly(said: str) -> str:
     """Return what a step did, without how often it was taken back and made again."""
     return said.removeprefix("took back: ").removeprefix("made again: ")
+
+
+def _confirmed(acts: WorkChanges, work: str, who: str, form: Form) -> Said:
+    """Confirm the guess that a form is about, or all that are left where it says so; return what is told of it."""
+    if form.get("all") == "yes":
+        return acts.stepped(work, lambda each: each.confirm_all(who), "All guesses are confirmed.")
+    doubt = _doubt(acts.desk, work, form)
+    return acts.stepped(work, lambda each: each.confirm(doubt, who), f"Confirmed: {doubt.said}")
 
 
 def _back(crawl: str, work: str) -> str:

@@ -1,7 +1,6 @@
 """Find the byte offsets of elements in an XML file, for changing a part of it and leaving the rest as it is."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
@@ -24,14 +23,6 @@ class Span:
     opened: int = 0
     close: int = 0
     comments: list[tuple[int, int]] = field(default_factory=list)
-
-    def all(self, tag: str) -> Iterator["Span"]:
-        """Yield the elements directly in it that have a tag."""
-        return (part for part in self.parts if part.tag == tag)
-
-    def named(self, tag: str, name: str) -> "Span | None":
-        """Return the first of them with a name."""
-        return next((part for part in self.all(tag) if part.name == name), None)
 
 
 def root_of(text: bytes) -> Span:
@@ -68,11 +59,3 @@ def _behind_start_tag(text: bytes, begin: int) -> int:
     if found is None:  # A declared encoding in which ASCII is not itself.
         raise expat.ExpatError("the tags cannot be found in this encoding")
     return found.end()
-
-
-def inserted(text: bytes, at: int, lines: bytes) -> bytes:
-    """Insert whole lines at an offset, or above its line if only blanks are before it on the line."""
-    line = text.rfind(b"\n", 0, at) + 1
-    if not text[line:at].strip():
-        return text[:line] + lines + text[line:]
-    return text[:at] + b"\n" + lines + text[at:]
