@@ -71,7 +71,7 @@ class ExtractMatches:
             return ()
         found = selector.elements(self.page.tree, self.page.elements)
         kept = found if self.action.many else found[:1]
-        return tuple(Finding(element, item=number) for number, element in enumerate(kept[:MOST_ITEMS]))
+        return tuple(Finding(element, item=number) for number, element in enumerate(kept))
 
     def of_field(self, part: Part) -> Iterator[tuple[Part, tuple[Finding, ...]]]:
         """Yield each ``select`` of a field with the values that it reads, where no earlier one reads any.

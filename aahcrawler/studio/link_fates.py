@@ -94,14 +94,19 @@ class LinkFates:
         action = self._followed[url]
         if action is None:
             level = application.level_of(ParsedUrl.parse(url)) if self._is_here(url) else None
-            said = (
-                "followed: it stands in a text" if self.assistance.objects else "followed: it begins a part of the site"
-            )
-            return LinkFate(element, url, Fate.FOLLOWED, level.name if level is not None else "", said=said)
+            name = level.name if level is not None else ""
+            return LinkFate(element, url, Fate.FOLLOWED, name, said=f"followed: {self._reason}")
         found = self._actions.get(action)
         to = found.to if found is not None else ""
         said = f"leads to {to or 'a further page'}, by {action}"
         return LinkFate(element, url, Fate.LEADS, to, self._action_places.get(action, ""), said)
+
+    @property
+    def _reason(self) -> str:
+        """Why links are followed that no action chose."""
+        if self._level is None:
+            return "the page is of no level, and is read as pages are of which nothing is known"
+        return "it stands in a text" if self.assistance.objects else "it begins a part of the site"
 
     def _unknown(self, element: HtmlElement, url: str) -> LinkFate:
         if url in self._refused:

@@ -12,8 +12,9 @@ from typing import Final
 from lxml.html import HtmlElement
 
 from aahcrawler.authoring.drafting.address_groups import AddressGroup, address_groups
-from aahcrawler.helper.site_memory.sites import site_of
+from aahcrawler.helper.site_memory.sites import Sites, site_of
 from aahcrawler.page import Page
+from aahcrawler.page.date_order import NumericDates
 from aahcrawler.page_index import member_at
 from aahcrawler.page_index.capture_statements import read_statements
 from aahcrawler.replay.capture_lookup import NoIndexError
@@ -114,6 +115,7 @@ class PageSample:
     _added: dict[str, Page] = field(default_factory=dict, repr=False)
     _lock: RLock = field(default_factory=RLock, repr=False)
     _weight: int = 0
+    _sites: Sites = field(default_factory=Sites, repr=False)
 
     @cached_property
     def pages(self) -> tuple[CapturedPage, ...]:
@@ -178,6 +180,8 @@ class PageSample:
             return None
         # Threads share the tree: two that parse at once would each have another one.
         page.tree.getroottree()
+        dates = NumericDates(page)
+        page = page.of_site(self._sites.date_order(page.url, dates.shown_order(), dates.implied_order()))
         reading = Reading((), ReadBy.NOBODY) if captured.record in self._added else self.recorded(captured)
         if reading.by is ReadBy.NOBODY and captured.role != "intermediate":
             reading = read_generically(page)

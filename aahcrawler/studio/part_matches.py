@@ -14,7 +14,7 @@ from aahcrawler.authoring.partial_matches import narrowed
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Page
 from aahcrawler.studio.entry_parts import EntryParts, EntryPlaces, Part
-from aahcrawler.studio.extract_matches import ExtractMatches, Finding, finding_of
+from aahcrawler.studio.extract_matches import MOST_ITEMS, ExtractMatches, Finding, finding_of
 from aahcrawler.studio.link_fates import LinkFate, LinkFates
 from aahcrawler.studio.page_links import page_links
 from aahcrawler.studio.read_objects import ReadBy, Reading, of_web_objects
@@ -311,7 +311,8 @@ class _Matching:
         for _, findings in selects:
             every += findings
         read = len({finding.item for finding in every})
-        said = f"read in {read} of {_many(len(extract.items), 'object')}"
+        first = "the first " if len(extract.items) == MOST_ITEMS else ""
+        said = f"read in {read} of {first}{_many(len(extract.items), 'object')}"
         yield PartMatch(part.place, part.tag, part.words, said, None, tuple(every[:MOST_FOUND]), len(every))
         for select, findings in selects:
             said = (

@@ -41,6 +41,10 @@ _VAGUE = 0.6
 _VAGUE_ON_PAGE = 1.5
 """The same for fields of the page as a whole."""
 _ANY = re.compile(r"(^|[ >])\*(?=[.#\[])")
+_LABELLED = 1.8
+"""The cost of relying on the words of a label, which differ where the site speaks another language."""
+_LABELS = frozenset({"th", "td", "dt", "b", "strong", "label", "span", "i", "em", "small"})
+_LONGEST_LABEL = 30
 _DATES = ("datetime", "title", "content", "data-time", "data-timestamp")
 
 
@@ -91,6 +95,21 @@ class Candidates:
             candidate = self._candidate(written, path.cost, words_of(path, attribute, self._within))
             if candidate is not None:
                 yield candidate
+        yield from self._labelled()
+
+    def _labelled(self) -> Iterator[Candidate]:
+        """Yield the expression that finds what stands behind a label, such as the cell beside ``Written on``."""
+        labels = {label_of(mark.element) for mark in self.wanted.right}
+        label = labels.pop() if len(labels) == 1 and self.wanted.role is Role.FIELD else None
+        if label is None:
+            return
+        tags = {str(mark.element.tag) for mark in self.wanted.right}
+        path = f"descendant::{label.tag}[normalize-space() = '{label.text}']/following-sibling::{tags.pop()}[1]"
+        said = f"what stands beside “{label.text}”, {self._within or 'on the page'}"
+        candidate = None if tags else self._candidate(Expression(xpath=path), _LABELLED, said)
+        items = sum(map(len, self._items.values()))
+        if candidate is not None and (self.is_of_page or 2 * sum(map(len, candidate.found)) > items):
+            yield candidate
 
     @cached_property
     def _known(self) -> Features:
@@ -298,6 +317,25 @@ def _of_any_tag(path: Path) -> Path:
     if not last.features or any(feature.attribute == "href" for feature in last.features):
         return Path((), path.cost)
     return replace(path, steps=(*above, replace(last, tag="*")), cost=path.cost + _ANY_TAG)
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """An element that says in words what stands behind it."""
+
+    tag: str
+    text: str
+
+
+def label_of(element: HtmlElement) -> Label | None:
+    """Return the label directly before an element: a short text without numbers; None where there is none."""
+    before = element.getprevious()
+    if before is None or before.tag not in _LABELS:
+        return None
+    text = " ".join("".join(before.itertext()).split())
+    if not text or len(text) > _LONGEST_LABEL or "'" in text or not text.isprintable() or any(map(str.isdigit, text)):
+        return None
+    return Label(str(before.tag), text) if any(map(str.isalpha, text)) else None
 
 
 def alike_beside(element: HtmlElement) -> int:

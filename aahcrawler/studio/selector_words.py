@@ -52,9 +52,8 @@ def feature_words(feature: Feature) -> str:
         case Match.EQUAL:
             return f"with {name} {value}"
         case Match.NUMBERED:
-            return (
-                f"whose {name} begins with {value}" if value[-1:] in "-_" else f"whose {name} is {value} and a number"
-            )
+            begins = f"begins with {value}" if value.endswith(("-", "_")) else f"is {value} and a number"
+            return f"whose {name} {begins}"
         case Match.PART if name == "href":
             return f"whose address holds {value}"
         case Match.PART:

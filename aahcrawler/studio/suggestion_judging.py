@@ -142,10 +142,14 @@ class Judging:
     def _types(self, candidate: Candidate) -> frozenset[str]:
         """Return the types of the objects that an expression finds on the marked pages; empty where that is not known.
 
-        A single element, such as that of an article, may hold other objects, such as all comments on it.
+        A single element, such as that of an article, may hold other objects, such as all comments on it. As many
+        elements as there are objects are all of them, wherever these are on the page.
         """
         held: Counter[str] = Counter()
         for page, elements in zip(self.wanted.pages, candidate.found, strict=True):
+            if len(elements) == len(page.reading.objects):
+                held.update(each.type for each in page.reading.objects)
+                continue
             pairing = paired(page, elements, page.reading.objects)
             held.update(each.type for objects in pairing.of_item.values() for each in objects)
         if max(map(len, candidate.found), default=0) > 1:

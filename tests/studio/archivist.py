@@ -81,6 +81,11 @@ class Archivist:
         item.get_by_role("button", name=f"Instead: {instead}" if instead else "It is right").first.click()
         return told(self.page)
 
+    def avoid_what_leads_nowhere(self, *paths: str) -> None:
+        """Say of addresses, which the list of guesses says to be of no level, that they lead to nothing new."""
+        for path in paths:
+            self.settle(f"URLs like http://{self.host}{path}", instead="they lead to nothing new")
+
     def confirm_the_rest(self) -> str:
         """Say that all guesses that are left are right; return what came of it."""
         self.page.get_by_role("button", name="All that is left is right").click()
@@ -94,6 +99,11 @@ class Archivist:
             more.click()
         self.page.get_by_role("link", name=f"http://{self.host}{path}", exact=True).first.click()
         expect(self.framed.locator("body")).to_be_visible()
+
+    def values(self) -> dict[str, str]:
+        """Return the values that are read of the first object of the page, by their names."""
+        facts = self.page.locator("ol.objects > li").first.locator("dl")
+        return dict(zip(facts.locator("dt").all_inner_texts(), facts.locator("dd").all_inner_texts(), strict=True))
 
     def point_at(self, text: str, number: int = 0) -> None:
         """Click on what shows a text in the page; where several do, on that of a number from 0."""

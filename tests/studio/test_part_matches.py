@@ -6,7 +6,7 @@ import pytest
 
 from aahcrawler.authoring.editing.entry_text import EntryText
 from aahcrawler.studio.link_fates import Fate
-from aahcrawler.studio.part_matches import PageMatches, matches
+from aahcrawler.studio.part_matches import MOST_FOUND, PageMatches, matches
 from knowledge_base.loader import load
 from knowledge_base.model import Application, KnowledgeBase
 from tests.studio.ropes import parsed
@@ -139,3 +139,22 @@ def test_a_text_that_has_changed_since_is_shown_as_far_as_it_goes(application: A
     assert body.findings == ()
     assert item is not None
     assert len(item.findings) == 4
+
+
+def test_pages_that_mean_ill_are_read_within_bounds(application: Application) -> None:
+    head = '<html><head><meta name="generator" content="RopeBoard"></head><body>'
+    wide = "".join(f"<div class='entry' id='entry-{number}'>x</div>" for number in range(3_000))
+    item = read_body(application, head + wide).at("level[thread]/extract[posts]/item[2]")
+    assert item is not None
+    assert (item.found, len(item.findings)) == (3_000, MOST_FOUND)
+    deep = read_body(application, head + "<div class='entry'>" * 1_500 + "x")
+    assert deep.level == "thread"
+    strange = "<a href='http://[bad'>x</a><a href='javascript:alert(1)'>y</a><a href='/\u202e'>\x00z</a>"
+    fates = [link.fate for link in read_body(application, head + strange).links]
+    assert fates == [Fate.NO_PAGE, Fate.NO_PAGE, Fate.FOLLOWED]
+    assert read_body(application, "").parts
+
+
+def read_body(application: Application, body: str) -> PageMatches:
+    """Return what the entry matches on a page of some markup."""
+    return matches(application, EntryText(ENTRY), parsed("/thread/1", body))

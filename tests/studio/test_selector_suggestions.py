@@ -1,6 +1,7 @@
 """Expressions suggested for elements that somebody marked, and how they are judged."""
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -247,3 +248,33 @@ def test_an_article_may_hold_the_comments_on_it() -> None:
     assert (written(whole), whole.agrees, whole.disagrees) == ("div.story", 4, ())
     remark = suggest(Wanted(Role.ITEM, (marked(page, "li.remark"),)), sample)[0]
     assert (len(remark.matches[0]), remark.agrees, remark.disagrees) == (3, 4, ())
+
+
+def test_several_threads_may_ask_of_one_sample() -> None:
+    sample = sample_of()
+    sample.most_bytes = 400_000  # Pages are dropped and parsed anew all the time.
+
+    def asked(number: int) -> list[str]:
+        page = on(sample, f"/thread/{1 + number % 6}")
+        found = suggest(Wanted(Role.ITEM, (marked(page, "div.entry"),)), sample)
+        assert {element.getroottree().getroot() for element in found[0].matches[0]} == {page.tree}
+        return [written(each) for each in found]
+
+    with ThreadPoolExecutor(8) as pool:
+        told = list(pool.map(asked, range(48)))
+    assert [each[0] for each in told] == ["div.entry"] * 48
+
+
+def test_what_stands_beside_a_label_is_found_by_it() -> None:
+    rows = ("Camera", "Taken", "Here since")
+    pages = {
+        f"/picture/{number}": "<body><h1>Old nets</h1><table>"
+        + "".join(f"<tr><th>{name}</th><td>{name} {number}</td></tr>" for name in (rows if number % 2 else rows[1:]))
+        + "</table></body>"
+        for number in range(1, 6)
+    }
+    sample = sample_of(pages, readings={})
+    found = suggest(Wanted(Role.FIELD, (marked(on(sample, "/picture/1"), "td", 2),), field="place", page=True), sample)
+    assert written(found[0]) == "descendant::th[normalize-space() = 'Here since']/following-sibling::td[1]"
+    assert found[0].said == "what stands beside “Here since”, on the page"
+    assert len(found[0].pages) == 5

@@ -109,3 +109,15 @@ def test_elements_keep_their_numbers() -> None:
     assert element_at(tree, len(elements)) is element_at(tree, -1) is None
     foreign = parsed("/thread/1", PAGES["/login"]).tree
     assert numbers_of(tree, [elements[7], foreign, elements[3]]) == {elements[3]: 3, elements[7]: 7}
+
+
+def test_days_and_months_are_told_apart_as_on_other_pages_of_the_site() -> None:
+    pages = {
+        f"/t/{day}": f"<body><div class='entry'><b class='when'>{day:02}/04/2024</b><p>What {day} says.</p></div>"
+        for day in (25, 3, 5)
+    }
+    sample = sample_of(pages, readings={})
+    on(sample, "/t/25")
+    date = Field("date", FieldKind.DATETIME, (compile_selector(css=".when"),))
+    read = {page.url[-4:]: page.values[0].value[:10] for page in field_values(sample, ITEM, date)}
+    assert read == {"t/25": "2024-04-25", "/t/3": "2024-04-03", "/t/5": "2024-04-05"}

@@ -82,11 +82,12 @@ class _Suspect:
 
 
 def _groups(application: Application, pages: LevelPages) -> Sequence[AddressGroup]:
-    """Return the groups of links on the saved pages of an application, site by site, without those it avoids."""
+    """Return the groups of an application's saved pages and their links, site by site, without what it avoids."""
     by_site: dict[str, dict[str, None]] = defaultdict(dict)
     for saved in pages.of_application(application.name):
         links = Links(saved.page, Sites(most_hosts=0))
-        for url, _ in links.anchors if saved.page.is_html else ():
+        own = (saved.page.url,) if saved.expected.level is not None else ()
+        for url in (*own, *(url for url, _ in links.anchors)) if saved.page.is_html else own:
             address = application.canonical(ParsedUrl.parse(url))
             if links.is_here(url) and application.refusal(address) is None:
                 by_site[site_of(url)][address.url] = None

@@ -15,6 +15,7 @@ from aahcrawler.authoring.own_entries.entry_files import Entry, PageParts, diges
 from aahcrawler.authoring.saved_pages import Expectation, SavedPage, as_json, page_of
 from aahcrawler.page import Page
 from aahcrawler.studio.works.independence import DependentError, moved
+from aahcrawler.studio.works.joined_edits import joined
 from aahcrawler.studio.works.saving import prove, write
 from aahcrawler.studio.works.value_marks import marked
 from aahcrawler.studio.works.work_errors import StaleError, WorkError
@@ -131,7 +132,7 @@ class Work:
             chosen = next((each for each in found.alternatives if each.said == alternative.said), None)
             if chosen is None:
                 raise WorkError("this is not among what else could be right; look at the work again")
-            edits = (*_unmarking(state, number, found), *chosen.edits)
+            edits = joined(state.text, (*_unmarking(state, number, found), *chosen.edits))
             said = f"chose: {chosen.said}, instead of: {found.said}"
             return self._edited(state, edits, who, said, {number: True})
 
@@ -288,7 +289,7 @@ class Work:
     def _taken_back(self, state: WorkState, step: Step, who: str, kind: StepKind) -> WorkState:
         later = [each for each in state.steps if each.number > step.number]
         try:
-            patches = reversed_patches(step, later)
+            patches = reversed_patches(step, state.steps)
         except StepsOverlapError as error:
             raise _stale(error.step) from error
         pages = {name: PageChange(before=each.after, after=each.before) for name, each in step.pages.items()}
