@@ -18,6 +18,7 @@ from aahcrawler.service.cockpit.site import Editing, Form, Reading, Sent, Site, 
 from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk
 from aahcrawler.service.web.problems import CONFLICT, NO_WORK, ProblemError
 from aahcrawler.studio.works.work_errors import WorkError
+from knowledge_base.file_selection import filled
 from knowledge_base.loader import LoadError, load
 
 EntryName = Annotated[str, Path(max_length=80, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
@@ -91,4 +92,4 @@ def _packed(desk: StudioDesk, name: str, who: str, form: Form) -> bytes:
         file.write_text(f"{text}\n", "utf-8")
         without = contents is Contents.LEFT_OUT
         said = Labelled(who, form.get("licence"), file if text else None, None if without else contents, without)
-        return pack_entry(name, folders, load(*folders), said)
+        return pack_entry(name, folders, load(*filled(folders)), said)
