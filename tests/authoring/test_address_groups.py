@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aahcrawler.authoring.drafting.address_groups import address_groups, group_of
+from aahcrawler.authoring.drafting.url_generalisation import shape_of
 from aahcrawler.urls import canonicalize
 from knowledge_base.url_rules import Paging, ParsedUrl
 
@@ -72,3 +73,9 @@ def test_every_url_fits_the_shape_of_its_group(paths: list[list[str]]) -> None:
         group = group_of(url, groups)
         assert group is not None
         assert group.shape.rule.matches(ParsedUrl.parse(url)), (url, group.shape)
+
+
+def test_a_list_beside_pages_that_stand_alone_keeps_its_word() -> None:
+    beside = [ParsedUrl.parse(f"http://a.test/{name}/") for name in ("about", "contact", "rules", "links")]
+    assert shape_of(ParsedUrl.parse("http://a.test/archives/"), beside).path == "/archives/"
+    assert shape_of(ParsedUrl.parse("http://a.test/harbours/"), beside).path == "/*/"

@@ -117,6 +117,20 @@ def test_without_a_sign_of_the_software_the_draft_is_for_its_site_alone(tmp_path
     assert len(bodies) == 4 * len(THREADS)
 
 
+def test_bodies_of_one_paragraph_teach_to_read_longer_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = ropewalk.site(SIGNED)[f"{SITE}{path_of(12)}"]
+    with monkeypatch.context() as changed:
+        short = "<p>Number {n}: which of the ropes of this long harbour wall holds best in winter storms?</p>"
+        changed.setattr(
+            ropewalk, "bodies", lambda thread, page=1: [short.format(n=thread + page + i) for i in range(4)]
+        )
+        given = ropewalk.site(SIGNED)[f"{SITE}{path_of(11)}"]
+    begun = begin(Wish("Ropewalk", "web-forum"), Given((given,)), (tmp_path,))
+    found = ApplicationAwareHelper(without_draft_mark(begun.knowledge_base)).assist(whole).objects
+    texts = [fold(plain_text(fromstring(f"<div>{text}</div>"))) for text in ropewalk.bodies(12)]
+    assert [fold(str(each.first("body"))) for each in found] == texts
+
+
 def test_an_unrelated_shop_is_not_claimed(begun: Begun, tmp_path: Path) -> None:
     pages = ropewalk.site()
     unsigned = begin(Wish("Ropewalk", "web-forum"), Given((pages[f"{SITE}{path_of(11)}"],)), (tmp_path,))

@@ -14,6 +14,7 @@ from aahcrawler.authoring.editing.entry_text import EntryText
 LEAST = 0.02
 """The doubt of a guess that everything speaks for."""
 MOST_ALTERNATIVES = 6
+WITHOUT_ALTERNATIVES = 0.5
 _NEVER_EMPTY = ("canonical", "avoid")
 
 
@@ -106,16 +107,15 @@ def doubts_of(root: etree._Element, data: bytes, guesses: Iterable[Guess]) -> tu
     elements = [element for element in root.iter() if isinstance(element.tag, str)]
     places = dict(zip(elements, EntryText(data).places(), strict=True))
     kept = (guess for guess in guesses if guess.element in places)
-    found = [
-        Doubt(
-            place=places[guess.element],
-            said=guess.said,
-            doubt=round(guess.doubt, 3),
-            alternatives=tuple(_alternatives(guess.choices, places)),
-        )
-        for guess in kept
-    ]
+    found = [_doubt(guess, places) for guess in kept]
     return tuple(sorted(found, key=lambda doubt: -doubt.doubt))
+
+
+def _doubt(guess: Guess, places: Mapping[etree._Element, str]) -> Doubt:
+    """Return a doubt; one that nothing else is known for counts less, since nobody can do much about it."""
+    others = tuple(_alternatives(guess.choices, places))
+    doubt = guess.doubt if others else guess.doubt * WITHOUT_ALTERNATIVES
+    return Doubt(place=places[guess.element], said=guess.said, doubt=round(doubt, 3), alternatives=others)
 
 
 def _alternatives(choices: Sequence[Choice], places: Mapping[etree._Element, str]) -> Iterable[Alternative]:

@@ -24,6 +24,7 @@ from aahcrawler.induction import (
     main_part,
     records,
 )
+from aahcrawler.induction.generic_objects import is_byline
 from aahcrawler.page import Page, dates
 from aahcrawler.page.text import fold, plain_text
 from aahcrawler.webobject import Person
@@ -226,8 +227,9 @@ def _main(page: Page) -> LabelledExample | None:
     body = _holder(found.body) if found is not None else None
     if found is None or body is None or len(plain_text(body)) < LEAST_TEXT:
         return None
-    named = _author_in(body) if found.author else None
-    author = named if named is not None else _one(found.author.element) if found.author else None
+    byline = found.author if found.author is not None and is_byline(found.author) else None
+    named = _author_in(body) if byline else None
+    author = named if named is not None else _one(byline.element) if byline else None
     date = _one(found.date.element) if found.date else None
     item = next(
         above

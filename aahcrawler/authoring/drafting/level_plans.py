@@ -10,7 +10,7 @@ from lxml.html import HtmlElement
 
 from aahcrawler.authoring.drafting.address_groups import AddressGroup, address_groups
 from aahcrawler.authoring.drafting.avoid_rules import reason_of
-from aahcrawler.authoring.drafting.url_generalisation import paging_of, shape_of
+from aahcrawler.authoring.drafting.url_generalisation import beyond_paging, paging_of, shape_of
 from aahcrawler.authoring.drafting.url_shape import INDEX, Shape, literal
 from aahcrawler.page import Page, generic
 from aahcrawler.page.generic import PageLink
@@ -43,12 +43,21 @@ class Terms:
     @property
     def useful(self) -> frozenset[Reason]:
         """The sorts of URLs that may be articles or lists of them, whatever their words."""
+        if self.has_timelines:
+            return frozenset({Reason.PROFILE})
         words = frozenset({Reason.HELP, Reason.PROFILE, Reason.MEMBER_LIST, Reason.CALENDAR, Reason.STATISTICS})
         return words if self.thing else frozenset()
 
     @property
+    def has_timelines(self) -> bool:
+        """Whether the pages of people list what they wrote, as nothing else does."""
+        return self.listing == "timeline"
+
+    @property
     def lists(self) -> Mapping[str, str]:
         """The words in URLs that lead to lists of such an application, each with the name of its level."""
+        if self.has_timelines:
+            return {**_LISTS_OF_FORUMS, **_TIMELINES}
         return _LISTS_OF_THINGS if self.thing else _LISTS_OF_FORUMS
 
 
@@ -70,6 +79,8 @@ _LISTS_OF_THINGS = _named(
     album="album albums gallery galleries playlist playlists channel channels artist artists collection collections",
 )
 
+_TIMELINES = _named(timeline="user users profile profiles people member members author authors timeline u")
+
 TERMS = {
     "web-forum": Terms("thread", "forum", "reply", first="post", front="board"),
     "q-and-a": Terms("question", "list", "answer", first="question"),
@@ -89,7 +100,8 @@ class LevelPlan:
     """A level to write. ``pages`` are the given pages that show it; none if only its URL is known.
 
     ``urls`` are the URLs that the given pages link to, or are, that its shape was made from. ``borrowed`` are pagings
-    of other levels, which pages of this one may have as well.
+    of other levels, which pages of this one may have as well. ``further`` are shapes of URLs of further pages that no
+    paging describes; with ``counts_within`` such URLs have the level's own shape.
     """
 
     name: str
@@ -101,6 +113,8 @@ class LevelPlan:
     links: tuple[PageLink, ...] = field(default=(), repr=False)
     urls: tuple[str, ...] = ()
     borrowed: tuple[Paging, ...] = ()
+    further: tuple[Shape, ...] = ()
+    counts_within: bool = False
 
     @property
     def is_whole_path(self) -> bool:
@@ -112,7 +126,8 @@ class LevelPlan:
         address = ParsedUrl.parse(url)
         pagings = (*self.paging, *self.borrowed)
         rule = self.shape.address(paging.parameter for paging in pagings if paging.parameter)
-        return rule.matches(address) or rule.matches(first_page(address, pagings))
+        rules = (rule, *(shape.address() for shape in self.further))
+        return any(each.matches(address) for each in rules) or rule.matches(first_page(address, pagings))
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,12 +238,22 @@ class _Planning:
                 shape = literal(here) or shape
             known = found.get(shape) or LevelPlan(name, terminal, shape, urls=group.urls if group else ())
             paging = tuple(dict.fromkeys((*known.paging, *_paging(page))))[:2]
-            found[shape] = replace(
-                known, pages=(*known.pages, page), paging=paging, links=known.links or own_links((page,))
-            )
+            own = own_links((page,))
+            further = tuple(dict.fromkeys((*known.further, *self._further(here, own))))
+            links = known.links or own
+            within = known.counts_within or any(shape.rule.matches(each) for each in _beyond(here, own))
+            known = replace(known, paging=paging, links=links, further=further, counts_within=within)
+            found[shape] = replace(known, pages=(*known.pages, page))
         names = (name if number == 1 else f"{name}-{number}" for number in range(1, len(found) + 1))
         named = [replace(level, name=called) for called, level in zip(names, found.values(), strict=True)]
         return [self._with_borrowed(level) for level in named]
+
+    def _further(self, here: ParsedUrl, links: Sequence[PageLink]) -> Iterator[Shape]:
+        """Yield the shapes of further pages that differ from the first in a number that no paging can name."""
+        for url in beyond_paging(here, links):
+            group = next((group for group in self.groups if url in group.urls), None)
+            if group is not None and not group.shape.rule.matches(here):
+                yield group.shape
 
     def _with_borrowed(self, level: LevelPlan) -> LevelPlan:
         """Add the parameters that number pages elsewhere on the site, if no page of this level shows any paging."""
@@ -305,6 +330,10 @@ class _Planning:
         root = f"{origin(self.given.contents[0].url)}/"
         if not any(level.has(root) for level in known):
             yield self._with_borrowed(LevelPlan(self.terms.front, False, Shape("/"), start=True))
+
+
+def _beyond(here: ParsedUrl, links: Sequence[PageLink]) -> Iterator[ParsedUrl]:
+    return map(ParsedUrl.parse, beyond_paging(here, links))
 
 
 def _is_taken(group: AddressGroup, levels: Iterable[LevelPlan]) -> bool:

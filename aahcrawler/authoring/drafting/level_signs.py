@@ -7,15 +7,17 @@ from dataclasses import dataclass
 from lxml.etree import XPathError
 from lxml.html import HtmlElement
 
+from aahcrawler.authoring.drafting.address_groups import ROLES
 from aahcrawler.authoring.drafting.level_plans import LevelPlan
 from aahcrawler.authoring.drafting.pattern_drafting import Sign, is_template_name
+from aahcrawler.authoring.drafting.software_names import SHORTEST_NAME, bare
 from aahcrawler.page import Page
 from aahcrawler.wrapper_induction.element_features import cost_of_word
 from aahcrawler.wrapper_induction.robust_paths import Expression
 from knowledge_base.matching import Sight
 from knowledge_base.model import Condition
 from knowledge_base.selectors import BadExpressionError
-from knowledge_base.url_rules import UrlRule
+from knowledge_base.url_rules import ParsedUrl, UrlRule
 
 MOST_NAMES = 60
 """Classes and ids of a page that are tried as the sign of its level."""
@@ -64,7 +66,7 @@ class LevelSigns:
     ) -> Iterator[tuple[dict[str, str], Condition]]:
         path, rule = level.shape.attributes(), level.shape.rule
         if level.pages:
-            for word in _body_words(level.pages[0]):
+            for word in _body_words(level.pages):
                 yield from _both(Expression(css=word), {}, None)
         if item is not None and not item.css.startswith("body"):
             if bare_item:
@@ -82,7 +84,8 @@ class LevelSigns:
         """Yield the classes and ids that all pages of a level have and no other page, the likeliest to stay first."""
         if not level.pages:
             return
-        shared = set.intersection(*(_names_of(page) for page in level.pages))
+        names = set.intersection(*(_names_of(page) for page in level.pages))
+        shared = {name for name in names if not any(_is_about(name, page) for page in level.pages)}
         foreign = set[str]().union(*(_names_of(page) for page in self.pages if page not in level.pages))
         yield from sorted(shared - foreign, key=lambda each: (cost_of_word(each[1:]), each))[:MOST_NAMES]
 
@@ -109,9 +112,16 @@ def _names_of(page: Page) -> set[str]:
     return found
 
 
-def _body_words(page: Page) -> Iterable[str]:
-    """Return the classes of body that name a sort of page."""
-    body = next(iter(page.tree.iter("body")), None)
+def _body_words(pages: Sequence[Page]) -> Iterable[str]:
+    """Return the classes of body that name a sort of page, and not what one of the pages is about."""
+    body = next(iter(pages[0].tree.iter("body")), None)
     words: Sequence[str] = (body.get("class") or "").split() if body is not None else ()
     telling = [word for word in words if is_template_name(word) and _SORT_OF_PAGE.search(word)]
-    return [f"body.{word}" for word in sorted(telling, key=len)]
+    return [f"body.{word}" for word in sorted(telling, key=len) if not any(_is_about(word, page) for page in pages)]
+
+
+def _is_about(name: str, page: Page) -> bool:
+    """Return whether a name holds what stands at the end of a page's URL, which is what the page is about."""
+    segments = [part for part in ParsedUrl.parse(page.url).segments if part]
+    subject = bare(segments[-1].partition(".")[0]) if segments else ""
+    return len(subject) >= SHORTEST_NAME and subject not in ROLES and subject in bare(name)

@@ -115,6 +115,10 @@ class LevelWriting:
         known = f"; {len(level.urls)} URLs that the given pages link to do" if len(level.urls) > 1 else ""
         said = f"URLs of such pages look like this{known}; * matches anything, # a number"
         self.guesses.mark(address, said, _doubt_of_shape(level), _other_addresses(address, level))
+        for shape in level.further:
+            element = annotated_xml.add(written, "address", shape.attributes())
+            choices = [removal("they lead to other things; leave them out", element)]
+            self.guesses.mark(element, "further pages of the same thing have URLs like this", LIKELY, choices)
 
     def _pagings(self, written: etree._Element, level: LevelPlan) -> None:
         """Write how pages are numbered, and that all of them are followed."""
@@ -127,6 +131,8 @@ class LevelWriting:
             own = {"css": "link[rel=canonical]", "attribute": "href", "cite": annotated_xml.UNPROVEN}
             annotated_xml.add(written, "own", own)
         pages = annotated_xml.add(written, "pages", {"name": "more-pages"}) if found else None
+        if level.further or level.counts_within:
+            self._further(written, level)
         shown = "links to other pages of the same thing differ in this number"
         elsewhere = "no given page of this level has a second page; other pages of the site are numbered so"
         for paging, element in zip(pagings, found, strict=True):
@@ -134,6 +140,12 @@ class LevelWriting:
             choices = [removal("it tells other things apart; leave it out", *gone)]
             is_borrowed = paging in level.borrowed
             self.guesses.mark(element, elsewhere if is_borrowed else shown, OPEN if is_borrowed else SURE, choices)
+
+    def _further(self, written: etree._Element, level: LevelPlan) -> None:
+        """Write that further pages are followed which no paging describes."""
+        navigate = annotated_xml.add(written, "navigate", {"name": "further-pages", "to": level.name})
+        annotated_xml.add(navigate, "select", {"css": "a", "documented": "yes", "cite": annotated_xml.UNPROVEN})
+        self.guesses.mark(navigate, "further pages have URLs of their own, which are followed like others", LIKELY)
 
     # Navigation
 
