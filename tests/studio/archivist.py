@@ -60,12 +60,12 @@ class Archivist:
 
     def arrive(self, name: str) -> None:
         """Wait for the page of a work, going on where the studio says that it has taken its time."""
-        onward = self.page.locator("[data-onward]")
-        expect(self.page.get_by_role("heading", level=1, name=name, exact=True).or_(onward)).to_be_visible(
-            timeout=_PATIENCE
-        )
+        words = re.compile(f"^{re.escape(name)}$", re.IGNORECASE)
+        onward, heading = self.page.locator("[data-onward]"), self.page.get_by_role("heading", level=1, name=words)
+        expect(heading.or_(onward)).to_be_visible(timeout=_PATIENCE)
         if onward.is_visible():
             onward.click()
+        expect(heading).to_be_visible()
 
     def open(self, name: str) -> None:
         """Go to a work."""
@@ -73,10 +73,12 @@ class Archivist:
 
     def guesses(self) -> Sequence[str]:
         """Return the guesses that are to be confirmed, in their order."""
-        return self.page.locator(".doubts > li strong").all_inner_texts()
+        return [guess.strip() for guess in self.page.locator(".doubts > li strong").all_text_contents()]
 
     def settle(self, guess: str, instead: str = "") -> str:
         """Say that a guess that begins so is right, or what is right instead; return what came of it."""
+        for more in self.page.get_by_text("less doubtful").all():
+            more.click()
         item = self.page.locator(".doubts > li").filter(has=self.page.locator("strong", has_text=guess)).first
         item.get_by_role("button", name=f"Instead: {instead}" if instead else "It is right").first.click()
         return told(self.page)
