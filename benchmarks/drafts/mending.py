@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Final
@@ -52,14 +52,14 @@ class Truth:
     claims: Callable[[Application], int]
 
     def worth(self, file: bytes, *, of_signs: bool = False) -> float:
-        """Return how good a file is, the best being 1; 0 where it does not load.
+        """Return how well a crawl reads with a file, the best being 1; 0 where it does not load.
 
-        Only the file counts, as if everything in it were confirmed. With ``of_signs`` its claims count as well.
+        With ``of_signs`` its claims count as well.
         """
         application = _loaded(file)
         if application is None:
             return 0.0
-        helper = ApplicationAwareHelper(KnowledgeBase((application,)))
+        helper = ApplicationAwareHelper(KnowledgeBase((application,))).comparing_drafts()
         read = [helper.assist(fresh(known.page)) for known in self.pages]
         worth = fmean((*self._objects(read), *self._links(read)))
         return worth - bool(self.claims(application)) if of_signs else worth
@@ -111,12 +111,12 @@ def mended(file: bytes, doubts: Sequence[Doubt], truth: Truth) -> Mended:
 
 
 def _loaded(file: bytes) -> Application | None:
-    """Load a file by itself as if everything in it were confirmed; None where it has mistakes."""
+    """Load a file by itself; None where it has mistakes."""
     try:
         with tempfile.TemporaryDirectory(prefix="aah-mending-") as name:
             folders = Folders(Path(name), Path(name))
             folders.write(file)
-            return replace(load(folders.own).application(NAME), draft=False)
+            return load(folders.own).application(NAME)
     except LoadError:
         return None
 

@@ -23,7 +23,7 @@ from knowledge_base.loader import load
 
 _NO_LIST: Final = re.compile(r"search|author|member|special|archive\)|portal|recent|history|area")
 """Lists that nobody would show to say how a site lists its content."""
-_CONTENTS, _LISTS = 8, 4
+_CONTENTS, _LISTS = 6, 3
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ KINDS: Final = {"spirit": "web-forum", "mezzanine": "blog", "eleventy": "blog", 
 """The kinds of the applications as a person would name them."""
 _LOOKED_AT: Final = 40
 """Links of a front page that a person would follow to find out where the lists are."""
-_CONTENTS, _LISTS = 8, 3
+_CONTENTS, _LISTS = 6, 3
 _WITHIN: Final = 60.0
 
 

@@ -237,18 +237,28 @@ def test_page_numbers_are_recognised_in_parameters_and_paths() -> None:
         assert paging_of(ParsedUrl.parse(page.url), generic.links(page)) == (expected,), there
 
 
-def test_further_pages_are_reached_whose_numbers_look_like_those_of_threads(tmp_path: Path) -> None:
-    pager = '<p class="pages">1 <a href="/thread-7-2.html">2</a></p>'
+@pytest.mark.parametrize(
+    ("first", "second", "other"),
+    [
+        ("thread-7.html", "thread-7-2.html", "thread-8-2.html"),
+        ("index.php?t=7.0", "index.php?t=7.20", "index.php?t=8.20"),
+        ("index.php?t=7", "index.php?t=7;start=20", "index.php?t=8;start=20"),
+    ],
+)
+def test_further_pages_are_reached_whose_numbers_look_like_those_of_threads(
+    first: str, second: str, other: str, tmp_path: Path
+) -> None:
+    pager = f'<p class="pages">1 <a href="/{second}">2</a></p>'
     markup = topic().replace('<p><a href="/print', f'{pager}<p><a href="/print')
-    page = html_page(f"{SITE}/thread-7.html", re.sub(r'<p class="pages">1 <a href="/topic.*?</p>', "", markup))
+    page = html_page(f"{SITE}/{first}", re.sub(r'<p class="pages">1 <a href="/topic.*?</p>', "", markup))
     begun = begin(Wish("TinyForum", "web-forum"), Given((page,)), (tmp_path,))
     application = begun.knowledge_base.application("TinyForum")
-    for path in ("/thread-7.html", "/thread-8.html", "/thread-8-2.html"):
-        level = application.level_of(ParsedUrl.parse(f"{SITE}{path}"))
+    for path in (first, second, other):
+        level = application.level_of(ParsedUrl.parse(f"{SITE}/{path}"))
         assert level is not None, path
         assert level.name == "thread"
     links = ApplicationAwareHelper(begun.knowledge_base).assist(page).document.outlinks
-    assert f"{SITE}/thread-7-2.html" in {link.url for link in links}
+    assert "further-pages" in {link.action for link in links if link.url == f"{SITE}/{second}"}
 
 
 @pytest.mark.parametrize(("kind", "avoided_there"), [("web-forum", True), ("social-network", False), ("blog", False)])

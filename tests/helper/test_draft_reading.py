@@ -202,3 +202,11 @@ def test_texts_are_compared_in_bounded_time() -> None:
     searched = [f"{number}y" for number in range(2 * MOST_SEARCHED // len(line))]
     assert own.letters_of(searched) == 0
     assert own.letters_of(lines_of(line)) == len(line)
+
+
+def test_what_an_application_says_nothing_of_is_followed_as_without_it() -> None:
+    known = replace(linking(), has_lone_pages=True, avoid=AvoidRules(()))
+    found = read(known, thread(beside='<a href="/about">About us</a> <a href="/feeds/rss/">News</a>'))
+    followed = [each.url.removeprefix("http://knots.test") for each in found.document.outlinks]
+    assert "/about" in followed
+    assert "/feeds/rss/" not in followed

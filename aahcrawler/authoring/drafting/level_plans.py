@@ -101,7 +101,7 @@ class LevelPlan:
 
     ``urls`` are the URLs that the given pages link to, or are, that its shape was made from. ``borrowed`` are pagings
     of other levels, which pages of this one may have as well. ``further`` are shapes of URLs of further pages that no
-    paging describes.
+    paging describes; with ``counts_within`` such URLs have the level's own shape.
     """
 
     name: str
@@ -114,6 +114,7 @@ class LevelPlan:
     urls: tuple[str, ...] = ()
     borrowed: tuple[Paging, ...] = ()
     further: tuple[Shape, ...] = ()
+    counts_within: bool = False
 
     @property
     def is_whole_path(self) -> bool:
@@ -240,7 +241,9 @@ class _Planning:
             own = own_links((page,))
             further = tuple(dict.fromkeys((*known.further, *self._further(here, own))))
             links = known.links or own
-            found[shape] = replace(known, pages=(*known.pages, page), paging=paging, links=links, further=further)
+            within = known.counts_within or any(shape.rule.matches(each) for each in _beyond(here, own))
+            known = replace(known, paging=paging, links=links, further=further, counts_within=within)
+            found[shape] = replace(known, pages=(*known.pages, page))
         names = (name if number == 1 else f"{name}-{number}" for number in range(1, len(found) + 1))
         named = [replace(level, name=called) for called, level in zip(names, found.values(), strict=True)]
         return [self._with_borrowed(level) for level in named]
@@ -327,6 +330,10 @@ class _Planning:
         root = f"{origin(self.given.contents[0].url)}/"
         if not any(level.has(root) for level in known):
             yield self._with_borrowed(LevelPlan(self.terms.front, False, Shape("/"), start=True))
+
+
+def _beyond(here: ParsedUrl, links: Sequence[PageLink]) -> Iterator[ParsedUrl]:
+    return map(ParsedUrl.parse, beyond_paging(here, links))
 
 
 def _is_taken(group: AddressGroup, levels: Iterable[LevelPlan]) -> bool:

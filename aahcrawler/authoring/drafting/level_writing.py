@@ -131,7 +131,7 @@ class LevelWriting:
             own = {"css": "link[rel=canonical]", "attribute": "href", "cite": annotated_xml.UNPROVEN}
             annotated_xml.add(written, "own", own)
         pages = annotated_xml.add(written, "pages", {"name": "more-pages"}) if found else None
-        if level.further:
+        if level.further or level.counts_within:
             self._further(written, level)
         shown = "links to other pages of the same thing differ in this number"
         elsewhere = "no given page of this level has a second page; other pages of the site are numbered so"

@@ -25,6 +25,8 @@ _TRACKING = re.compile(
     r"ref(?:errer|erer|_src|_source)?|source|src|campaign|mc_[ce]id|pk_\w+|mtm_\w+|yclid|msclkid|igshid|_ga|share(?:d|_id)?|from",
     re.IGNORECASE,
 )
+_COUNTED = re.compile(r"\d+")
+_COUNTED_ON = re.compile(r"[.,;_-](?:[a-z]{1,8}=?)?\d{1,6}")
 _SLUG_SIGNS = re.compile(r"[-_.~%+]")
 
 
@@ -63,13 +65,28 @@ def paging_of(address: ParsedUrl, links: Iterable[PageLink]) -> tuple[Paging, ..
 
 def beyond_paging(address: ParsedUrl, links: Iterable[PageLink]) -> tuple[str, ...]:
     """Return the URLs of further pages whose numbers a file cannot tell from those of things, as in ``t-12-2.html``."""
-    found = []
-    for link in links:
-        other = ParsedUrl.parse(link.url)
-        paging = _paging_between(address, other) if _looks_like_page_number(link) else None
-        if paging is not None and not _spares(paging, address, other):
-            found.append(link.url)
-    return tuple(found)
+    numbered = (link.url for link in links if _looks_like_page_number(link))
+    return tuple(url for url in numbered if _is_beyond(address, ParsedUrl.parse(url)))
+
+
+def _is_beyond(address: ParsedUrl, other: ParsedUrl) -> bool:
+    paging = _paging_between(address, other)
+    return not _spares(paging, address, other) if paging is not None else _counts_within(address, other)
+
+
+def _counts_within(first: ParsedUrl, other: ParsedUrl) -> bool:
+    """Return whether one parameter holds the thing and the number of its page, as in ``t=12.20``, ``t=12;s=20``."""
+    if other.prefix != first.prefix or other.path != first.path or other.parameters.keys() != first.parameters.keys():
+        return False
+    changed = [(first.parameters[name], value) for name, value in other.parameters.items()]
+    different = [(here, there) for here, there in changed if here != there]
+    if len(different) != 1:
+        return False
+    here, there = different[0]
+    shared = _COUNTED.match(here)
+    if shared is None or not there.startswith(shared[0]):
+        return False
+    return _COUNTED_ON.fullmatch(there.removeprefix(shared[0])) is not None
 
 
 def _spares(paging: Paging, *addresses: ParsedUrl) -> bool:
@@ -174,7 +191,7 @@ def _paging_between(first: ParsedUrl, other: ParsedUrl) -> Paging | None:
         gone = set(first.parameters) - set(other.parameters)
         if len(changed) == 1 and not gone:
             ((name, value),) = changed
-            return Paging(parameter=name) if value.isdigit() else None
+            return Paging(parameter=name) if value.isdigit() and first.parameters.get(name, "0").isdigit() else None
         return None
     if set(other.query) != set(first.query):
         return None

@@ -47,7 +47,8 @@ def better(page: Page, found: Assistance, generic: Assistance) -> Assistance:
     read = generic.objects
     lacks = lacking(page, found.objects, read) if level is not None else ""
     refused = {each.url: each for each in (*found.refused, *generic.refused)}
-    document = replace(found.document, outlinks=tuple(map(_unnamed, found.document.outlinks)))
+    outlinks = tuple(map(_unnamed, _chosen(found.document.outlinks, generic.document.outlinks)))
+    document = replace(found.document, outlinks=outlinks)
     found = replace(found, refused=tuple(refused.values()), requisites=generic.requisites, document=document)
     if match is None or level is None:
         return _generic(found, generic, completed(read, found.objects, {}))
@@ -166,6 +167,12 @@ def _joined(first: Iterable[Outlink], second: Iterable[Outlink]) -> tuple[Outlin
     for each in (*first, *second):
         joined.setdefault(each.url, each)
     return tuple(joined.values())
+
+
+def _chosen(outlinks: Iterable[Outlink], generic: Iterable[Outlink]) -> Iterator[Outlink]:
+    """Yield the links of a draft that an action chose, or that generic reading follows as well: others are junk."""
+    followed = {each.url for each in generic}
+    return (each for each in outlinks if each.action is not None or each.url in followed)
 
 
 def _unnamed(link: Outlink) -> Outlink:

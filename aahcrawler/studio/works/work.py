@@ -289,7 +289,7 @@ class Work:
     def _taken_back(self, state: WorkState, step: Step, who: str, kind: StepKind) -> WorkState:
         later = [each for each in state.steps if each.number > step.number]
         try:
-            patches = reversed_patches(step, later)
+            patches = reversed_patches(step, state.steps)
         except StepsOverlapError as error:
             raise _stale(error.step) from error
         pages = {name: PageChange(before=each.after, after=each.before) for name, each in step.pages.items()}

@@ -10,6 +10,7 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -82,14 +83,18 @@ class WorkFolder:
         _write(self.path / _ORIGIN, state.origin.model_dump_json().encode())
 
     def read(self) -> WorkState:
-        """Return the work as it is now. Raises `WorkError` where its files are damaged."""
+        """Return the work as it is now, and finish what a crash interrupted. Raises `WorkError` for damaged files."""
         try:
-            return self._read()
+            state, is_written = self._read()
         except (OSError, ValidationError, ValueError, EditError) as error:
             raise WorkError(
                 f"the work in {self.path} cannot be read ({_in_short(error)}); bring its files back from a copy, or "
                 "discard it and begin anew"
             ) from error
+        if not is_written:
+            # Only one step may be ahead of what is written: the next one needs this one on disk.
+            self._write_state(state)
+        return state
 
     def origin(self) -> Origin:
         """Return what the work began with. Raises `WorkError` where that cannot be read."""
@@ -138,7 +143,8 @@ class WorkFolder:
         (self.path / _ORIGIN).unlink(missing_ok=True)
         shutil.rmtree(self.path, ignore_errors=True)
 
-    def _read(self) -> WorkState:
+    def _read(self) -> tuple[WorkState, bool]:
+        """Return the work after its last step, and whether all files hold what that step led to."""
         origin = self.origin()
         steps = tuple(_steps(self.path / _STEPS))
         doubts = _Doubts.model_validate_json((self.path / _DOUBTS).read_bytes())
@@ -146,10 +152,10 @@ class WorkFolder:
         text = parsed_text((self.path / _ENTRY).read_bytes(), _ENTRY)
         state = WorkState(origin, text, doubts.doubts, pages.pages, steps)
         if pages.revision == state.revision and (not steps or digest(text.data) == steps[-1].text):
-            return state
-        return self._made_again(state, pages.revision)
+            return state, True
+        return self._made_again(state, doubts.revision, pages.revision), False
 
-    def _made_again(self, state: WorkState, written: int) -> WorkState:
+    def _made_again(self, state: WorkState, doubts_written: int, written: int) -> WorkState:
         """Return the state after the last step, of which a crash prevented that all was written."""
         *earlier, last = state.steps
         if written not in (last.number, last.number - 1):
@@ -158,12 +164,8 @@ class WorkFolder:
         if digest(text.data) == last.text:
             for patch in reversed(last.patches):
                 text = patch.reverse.applied(text)
-        doubts = _Doubts.model_validate_json((self.path / _DOUBTS).read_bytes())
-        before = WorkState(state.origin, text, state.kept_doubts, state.pages, tuple(earlier))
-        made = before.after(last)
-        if doubts.revision == last.number:
-            made = WorkState(made.origin, made.text, doubts.doubts, made.pages, made.steps)
-        return made
+        made = replace(state, text=text, steps=tuple(earlier)).after(last)
+        return replace(made, kept_doubts=state.kept_doubts) if doubts_written == last.number else made
 
     def _write_state(self, state: WorkState) -> None:
         """Write what the steps led to; ``pages.json``, which says of which step all is, comes last."""
@@ -176,6 +178,9 @@ class WorkFolder:
     def _shortened(self, state: WorkState) -> WorkState:
         """Forget the older half of the steps, and bodies that neither a page nor a step needs any more."""
         kept = state.steps[len(state.steps) // 2 :]
+        # The step that saved the entry last may be among those that are forgotten.
+        origin = state.origin.model_copy(update={"base": state.base})
+        _write(self.path / _ORIGIN, origin.model_dump_json().encode())
         _write(self.path / _STEPS, b"".join(each.model_dump_json().encode() + b"\n" for each in kept))
         needed = {page.body for page in state.pages.values()}
         changes = (change for step in kept for change in step.pages.values())
@@ -183,7 +188,7 @@ class WorkFolder:
         for file in (self.path / _BODIES).glob("*"):
             if file.name not in needed:
                 file.unlink()
-        return WorkState(state.origin, state.text, state.kept_doubts, state.pages, kept)
+        return replace(state, origin=origin, steps=kept)
 
 
 def _steps(file: Path) -> Iterator[Step]:

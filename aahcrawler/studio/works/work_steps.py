@@ -151,10 +151,12 @@ def _patch(before: EntryText, after: EntryText, splice: Splice) -> Patch:
     return Patch(begin=splice.begin, before=old.decode("latin-1"), after=new.decode("latin-1"))
 
 
-def reversed_patches(step: Step, later: Sequence[Step]) -> tuple[Patch, ...]:
-    """Return the patches that take a step back on the text after ``later`` steps. Raises `StepsOverlapError`."""
-    back = [patch.reverse for patch in reversed(step.patches)]
-    for each, patches in _in_force(later):
+def reversed_patches(step: Step, steps: Sequence[Step]) -> tuple[Patch, ...]:
+    """Return the patches that take one of ``steps`` back on the text after all of them. Raises `StepsOverlapError`."""
+    left = _in_force(steps, step)
+    at = next(number for number, (each, _) in enumerate(left) if each is step)
+    back = [patch.reverse for patch in reversed(left[at][1])]
+    for each, patches in left[at + 1 :]:
         try:
             back = _moved_past_all(back, patches)
         except _OverlapError:
@@ -162,14 +164,22 @@ def reversed_patches(step: Step, later: Sequence[Step]) -> tuple[Patch, ...]:
     return tuple(back)
 
 
-def _in_force(steps: Sequence[Step]) -> list[tuple[Step, Sequence[Patch]]]:
-    """Return steps with their patches, without those that were taken back and the ones that did so."""
+def _in_force(steps: Sequence[Step], but: Step) -> list[tuple[Step, Sequence[Patch]]]:
+    """Return steps with their patches, without those that were taken back and the ones that did so.
+
+    The newest pairs go first, so that what was made again counts at its first place. ``but`` is left in any case.
+    """
     left: list[tuple[Step, Sequence[Patch]]] = [(step, step.patches) for step in steps]
-    for step in steps:
-        numbers = [each.number for each, _ in left]
-        if step.number in numbers and step.of in numbers:
-            with suppress(_OverlapError):
-                left = _without_pair(left, numbers.index(step.of), numbers.index(step.number))
+    pairs = [(step.of, step.number) for step in reversed(steps) if step.of and step is not but]
+    is_less = True
+    while is_less:
+        is_less = False
+        for pair in pairs:
+            numbers = [each.number for each, _ in left]
+            if pair[0] in numbers and pair[1] in numbers:
+                with suppress(_OverlapError):
+                    left = _without_pair(left, *map(numbers.index, pair))
+                    is_less = True
     return left
 
 

@@ -16,7 +16,7 @@ from aahcrawler.studio.works import work_folder
 from aahcrawler.studio.works.work import Work
 from aahcrawler.studio.works.work_collection import Works
 from aahcrawler.studio.works.work_errors import StaleError, WorkError
-from aahcrawler.studio.works.work_steps import Mark
+from aahcrawler.studio.works.work_steps import Mark, StepKind
 from knowledge_base.file_selection import SHIPPED
 from tests.authoring.tinyforum import TOPIC
 from tests.studio.works.sailing import DATE, DOUBTS, DRAFT, EXTRACT, ITEM
@@ -140,6 +140,22 @@ def test_everybody_takes_back_what_is_theirs(work: Work) -> None:
     # What was taken back stands in nobody's way.
     work.undo("Bo")
     assert work.undo("Ada").text.data == DRAFT
+
+
+@pytest.mark.parametrize("order", ["AB", "BA"])
+def test_neighbours_that_two_people_removed_come_back_in_any_order(work: Work, order: str) -> None:
+    title, author = (f"{EXTRACT}/field[{name}]" for name in ("title", "author"))
+    work.change([Remove(place=author)], "A", "no author", 0)
+    gone = work.change([Remove(place=title)], "B", "no title", 1).text.data
+    for who in order:
+        state = work.undo(who)
+    assert state.text.data == DRAFT
+    for who in order:
+        work.redo(who)
+    assert work.now().text.data == gone
+    for who in order:
+        work.undo(who)
+    assert work.now().text.data == DRAFT
 
 
 def _line(part: bytes) -> bytes:
@@ -292,6 +308,20 @@ def test_a_crash_between_any_two_writings_loses_no_step(work: Work, monkeypatch:
     assert b"div.n3" in wanted
 
 
+def test_a_disk_that_is_full_for_long_loses_no_step_either(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: Path, __: bytes) -> None:
+        raise OSError(28, "No space left")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(work_folder, "_write", full)
+        for number in range(3):
+            with pytest.raises(WorkError, match="cannot be written to: No space left"):
+                work.change([css(ITEM, f".n{number}")], "Ada", f"step {number}", number)
+    # After the first nothing was done: its outcome has to be on disk before there is a second.
+    assert [step.said for step in work.now().steps] == ["step 0"]
+    assert work.undo("Ada").text.data == DRAFT
+
+
 def test_a_line_cut_short_by_a_crash_is_no_step(work: Work, tmp_path: Path) -> None:
     work.change([css(ITEM, ".a")], "Ada", "posts are .a", 0)
     steps = tmp_path / "own/works/tinyforum/steps.jsonl"
@@ -313,11 +343,14 @@ def test_damage_is_told_in_words(work: Work, tmp_path: Path) -> None:
 
 def test_steps_are_bounded_and_old_ones_are_forgotten(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(work_folder, "MOST_STEPS", 6)
-    for number in range(9):
-        work.change([css(ITEM, f".n{number}")], "Ada", f"step {number}", number)
+    work.change([css(ITEM, ".n0")], "Ada", "step 0", 0)
+    saved = work._stepped(work.now(), "Ada", "saved the entry", kind=StepKind.SAVE).base
+    for number in range(1, 8):
+        work.change([css(ITEM, f".n{number}")], "Ada", f"step {number}", number + 1)
     state = work.now()
-    assert [step.said for step in state.steps] == [f"step {number}" for number in range(3, 9)]
-    assert b'".n2"' in (state.text_at(3) or state.text).data
+    assert [step.said for step in state.steps] == [f"step {number}" for number in range(2, 8)]
+    assert b'".n1"' in (state.text_at(3) or state.text).data
+    assert state.base == saved
     with pytest.raises(StaleError):
         work.change([css("level[forum]/when", "ul")], "Bo", "lists", 1)
     work.change([css("level[forum]/when", "ul")], "Bo", "lists", 5)
