@@ -130,6 +130,23 @@ class Archivist:
         self.page.get_by_role("button", name=f"Remove {part}").first.click()
         return told(self.page)
 
+    def look_at_repair(self, name: str) -> None:
+        """Open a repair that the crawl has learned."""
+        link = self.page.get_by_role("link", name="Look at them, and accept or reject each")
+        until(lambda: self.visit.goto(self.studio) is not None and link.count() > 0)
+        link.click()
+        self.page.get_by_role("row", name=name).get_by_role("link").click()
+
+    def told_of_repairs(self) -> str:
+        """Return what came of an act on a repair, going on where the studio says that it takes a moment."""
+        onward = self.page.locator("[data-onward]")
+        heading = self.page.get_by_role("heading", level=1, name="Learned repairs")
+        expect(heading.or_(onward)).to_be_visible(timeout=_PATIENCE)
+        if onward.is_visible():
+            onward.click()
+        expect(heading).to_be_visible()
+        return told(self.page)
+
     def save(self, name: str) -> str:
         """Save a work; return what the studio says of it."""
         self.open(name)
