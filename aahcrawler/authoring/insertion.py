@@ -1,5 +1,6 @@
 """Insert learned actions and signs into an application's file; everything else in it stays as it is."""
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -149,7 +150,7 @@ def is_anywhere(learned: LearnedLinks) -> bool:
 def evidence_of(learned: InPlace) -> str:
     """Return the comment that tells in the file where an action comes from."""
     told = f"Learned on {learned.site} from {len(learned.pages)} pages ({learned.method}), {learned.date:%Y-%m-%d}."
-    return told.replace("--", "-")
+    return re.sub("-{2,}", "-", told)  # Comments of XML hold no two hyphens.
 
 
 def _with_action(text: EntryText, place: str, written: etree._Element, learned: InPlace, before: str = "") -> EntryText:

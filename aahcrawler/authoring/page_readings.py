@@ -67,8 +67,8 @@ class PageChanged(Told):
     """What would change on a page. ``gained``, ``lost`` and ``changed`` count all objects, ``objects`` tells the first.
 
     ``followed`` are links that would be followed newly, ``left`` those that would not be any more, ``refused`` those of
-    the latter that a rule refuses; ``more_links`` counts those of all that are not told. ``problem`` says why the page
-    could not be read, and is mostly empty. ``weight`` is greater for what matters more.
+    the latter that a rule refuses; ``links_followed`` and ``links_left`` count all of them. ``problem`` says why the
+    page could not be read, and is mostly empty. ``weight`` is greater for what matters more.
     """
 
     kind: Literal["page"] = "page"

@@ -5,12 +5,11 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from pathlib import Path
 
-from lxml import etree
-
 from aahcrawler.adaptation.store.learned import Learned, LearnedAction, LearnedLinks, LearnedSign
 from aahcrawler.authoring.consolidation import Place, ways
 from aahcrawler.authoring.editing.edit_error import EditError
 from aahcrawler.authoring.editing.entry_text import EntryText
+from aahcrawler.authoring.file_lines import read_files
 from aahcrawler.authoring.insertion import Insertion, PromotionError
 from aahcrawler.authoring.own_entries.entry_files import Entry
 from aahcrawler.authoring.own_entries.own_folder import OwnFolder, own_folder
@@ -127,7 +126,7 @@ def planned(learned: Learned, pages: Sequence[Page], folders: Sequence[Path], va
     The file is that of the last of the folders; if that has none of the application, the file in use is copied there.
     ``pages`` are the available ones of the evidence. ``variant`` names the variant that is to get it. The knowledge
     base must be valid with it, read each of the pages as the learned item does, and every saved page as before. Raises
-    `PromotionError`, `LoadError` and `SavedPageError`; nothing is written.
+    `PromotionError`, `LoadError`, `SavedPageError` and `OwnFolderError`; nothing is written.
     """
     if folders[-1].resolve() == SHIPPED.resolve() and not _is_ours(SHIPPED):
         raise PromotionError(
@@ -144,7 +143,7 @@ def promote(
 ) -> Promoted:
     """Write a learned item into its application's file as `planned`, and save a page as its test.
 
-    Raises what `planned` raises, and `OwnFolderError`.
+    Raises what `planned` raises.
     """
     return carried_out(planned(learned, pages, folders, variant), folders, who)
 
@@ -299,8 +298,7 @@ def _is_ours(folder: Path) -> bool:
 
 
 def _file_of(application: str, folders: Sequence[Path]) -> Path:
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
-    for file in chosen_files(folders).applications:
-        if (etree.parse(file, parser).getroot().get("name") or "").strip() == application:
-            return file
+    for file in read_files(chosen_files(folders).applications):
+        if file.name == application:
+            return file.path
     raise PromotionError(f"no file of {', '.join(map(str, folders))} describes {application}")

@@ -40,7 +40,6 @@ class _Short:
     letters: int
     of: int
     element: etree._Element | None
-    item: etree._Element | None
 
 
 def short_bodies(file: ApplicationFile, pages: LevelPages) -> Iterator[Finding]:
@@ -58,7 +57,6 @@ def _of_level(
 ) -> Iterator[Finding]:
     level = application.level(element.get("name") or "")
     worst: dict[tuple[str, str], list[_Short]] = {}
-    compared = 0
     for page in shown:
         if not page.page.is_html:
             continue
@@ -66,9 +64,7 @@ def _of_level(
         for action in variant.actions if variant is not None else level.actions:
             if isinstance(action, Extract):
                 key = (variant.name if variant is not None else "", action.name)
-                short = list(_short_on(page, application, level, action))
-                worst.setdefault(key, []).extend(short)
-                compared += 1
+                worst.setdefault(key, []).extend(_short_on(page, application, level, action))
     for (variant_name, action_name), short in worst.items():
         if short:
             yield _finding(file, element, variant_name, action_name, short)
@@ -132,9 +128,7 @@ def _compared(saved: SavedPage, extracted: Extracted, region: Region, action: Ex
     letters, lost = _letters(own), sum(map(_letters, missing))
     if not missing or letters >= SHORT * (letters + lost):
         return None
-    holding = _common(region.elements)
-    item = _common(extracted.body)
-    return _Short(saved, extracted.object.iri, letters, letters + lost, holding, item)
+    return _Short(saved, extracted.object.iri, letters, letters + lost, _common(region.elements))
 
 
 def _left_out(page: Page, action: Extract, region: Region) -> Iterator[HtmlElement]:
@@ -172,8 +166,7 @@ def _holding(short: _Short) -> str:
     if element is None:
         return "write the element that holds all of it"
     css = _named(element)
-    fits = _finds_it(css, element) if css else False
-    if fits:
+    if css and _finds_it(css, element):
         return f'the element {css} holds the whole: write css="{css}"'
     return (
         f"the element <{element.tag!s}> around it, {css or 'without a class'}, holds the whole: write a selector for it"

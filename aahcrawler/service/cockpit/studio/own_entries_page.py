@@ -7,6 +7,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Path, Response
 
 from aahcrawler.authoring.own_entries.own_folder import OwnFolder, OwnFolderError
+from aahcrawler.authoring.own_entries.staging import brought_back
 from aahcrawler.authoring.saved_pages import SavedPageError
 from aahcrawler.authoring.sharing.entry_pack import ENDING, PackError
 from aahcrawler.authoring.sharing.packing import KNOWN_LICENCE, pack_entry
@@ -50,8 +51,9 @@ def routes(site: Site, desk: StudioDesk) -> APIRouter:
     def restore(session: Editing, crawl: str, name: EntryName, form: Sent) -> Response:
         number, to = form.get("number"), address("crawls", crawl, "studio", "entries", name)
         try:
-            change = own_folder(desk).restore(name, int(number) if number.isdecimal() else 0, session.caller.name)
-        except OwnFolderError as error:
+            wanted = int(number) if number.isdecimal() and len(number) < 10 else 0
+            change = brought_back(name, wanted, desk.works.works.folders, session.caller.name)
+        except (OwnFolderError, LoadError) as error:
             return then(session, to, Said(str(error), "bad"))
         return then(session, to, Said(f"It is {change.what}."))
 
