@@ -226,7 +226,10 @@ class ChosenElement:
     def suggestions(self) -> tuple[Suggestion, ...]:
         """Return rules that find what is right and nothing that is wrong, from robust to brittle."""
         wanted = self.wanted()
-        return suggest(wanted, self.page.sample, self.software) if wanted is not None else ()
+        found = suggest(wanted, self.page.sample, self.software) if wanted is not None else ()
+        # What is left out is an element, whatever else it says.
+        is_element = self.choice.purpose is Purpose.LEFT_OUT
+        return tuple(each for each in found if not (is_element and each.expression.attribute))
 
     def wanted(self) -> Wanted | None:
         """Return what a rule is wanted for; None where nothing is said to be right."""
