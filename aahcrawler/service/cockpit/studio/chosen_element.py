@@ -143,7 +143,7 @@ class ChosenElement:
             names = [each.text("name") for each in self.page.work.parts.children(extract, "field")]
             if names:
                 out = [Button(self._asked(Purpose.LEFT_OUT, action=action, field=name), name) for name in names]
-                found["Not a part of"] = [*found.get("Not a part of", []), *out]
+                found[f"Of {action}, not a part of"] = out
         if not extracts:
             types = self._types()
             found["One whole"] = [
