@@ -12,6 +12,7 @@ from typing import cast
 from lxml.etree import _Element as Element
 from lxml.html import HtmlElement
 
+from aahcrawler.authoring.drafting.bylines import author_in, date_in
 from aahcrawler.helper.extraction.field_values import as_date
 from aahcrawler.induction import (
     MainPart,
@@ -45,10 +46,6 @@ _PROPERTIES: Mapping[str, tuple[str, ...]] = {
 }
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _LINES = frozenset({"p", "blockquote", "pre", "ul", "ol", "table", "br", "figure", "dl", *_HEADINGS})
-_AUTHOR = re.compile(r"author|byline|username|user-name|poster|vcard|creator|\bby\b", re.IGNORECASE)
-_DATE = re.compile(r"date|time|posted|published", re.IGNORECASE)
-_LONGEST_NAME = 60
-_LONGEST_DATE = 120
 _SHARE = 0.7
 _DATE_ATTRIBUTES = ("datetime", "content", "title", "data-time", "data-timestamp")
 _BESIDE = re.compile(r"signature|edited|quote-?author|share|social|related|tags|byline|breadcrumb", re.IGNORECASE)
@@ -136,7 +133,7 @@ def _scope(element: HtmlElement) -> Element | None:
 
 def _articles(page: Page) -> LabelledExample | None:
     """Take the ``article`` elements that have a date and hold text and no other article."""
-    items = [item for item in _innermost_articles(page) if _date_in(item, page) is not None]
+    items = [item for item in _innermost_articles(page) if date_in(item, page) is not None]
     return _with_parts(page, items, "article elements with dates") if len(items) > 1 else None
 
 
@@ -171,7 +168,7 @@ def _author_of(record: Record, item: HtmlElement) -> HtmlElement | None:
     """Return the element of a record's author, the one with the most specific name if there are several."""
     if record.author is None:
         return None
-    named = _author_in(item)
+    named = author_in(item)
     shown = fold(plain_text(named)) if named is not None else ""
     return named if shown and shown in record.author.name else _one(record.author.element)
 
@@ -228,7 +225,7 @@ def _main(page: Page) -> LabelledExample | None:
     if found is None or body is None or len(plain_text(body)) < LEAST_TEXT:
         return None
     byline = found.author if found.author is not None and is_byline(found.author) else None
-    named = _author_in(body) if byline else None
+    named = author_in(body) if byline else None
     author = named if named is not None else _one(byline.element) if byline else None
     date = _one(found.date.element) if found.date else None
     item = next(
@@ -255,8 +252,8 @@ def _one(element: Element) -> HtmlElement:
 
 
 def _with_parts(page: Page, items: Sequence[HtmlElement], evidence: str) -> LabelledExample:
-    dated = tuple(_date_in(item, page) for item in items)
-    authors = tuple(_author_in(item) for item in items)
+    dated = tuple(date_in(item, page) for item in items)
+    authors = tuple(author_in(item) for item in items)
     titles = tuple(next(_html(item.iter(*_HEADINGS)), None) for item in items)
     besides = [tuple(part for part in three if part is not None) for three in zip(dated, authors, titles, strict=True)]
     bodies = tuple(deepest_with_text(item, known) for item, known in zip(items, besides, strict=True))
@@ -338,27 +335,6 @@ def _line_of(part: HtmlElement, body: HtmlElement) -> HtmlElement | None:
             break
         holder = element
     return holder
-
-
-def _date_in(item: HtmlElement, page: Page) -> HtmlElement | None:
-    times = list(_html(item.iter("time")))
-    for element in (*times, *(each for each in _html(item.iter()) if _DATE.search(_names(each)) and not len(each))):
-        shown = element.get("datetime") or element.get("title") or plain_text(element)
-        if shown and len(shown) <= _LONGEST_DATE and dates.parse(shown, now=page.fetched_at, coarse=True) is not None:
-            return element
-    return None
-
-
-def _author_in(item: HtmlElement) -> HtmlElement | None:
-    named = [element for element in _html(item.iter()) if _AUTHOR.search(_names(element))]
-    short = [element for element in named if 0 < len(plain_text(element)) <= _LONGEST_NAME]
-    if not short:
-        return None
-    return next(_html(short[0].iter("a")), short[0])
-
-
-def _names(element: HtmlElement) -> str:
-    return " ".join(element.get(name) or "" for name in ("class", "rel", "itemprop"))
 
 
 def _html(elements: Iterator[Element]) -> Iterator[HtmlElement]:
