@@ -61,3 +61,38 @@ def test_the_author_is_found_by_the_word_before_the_name_and_the_line_is_no_text
         author, body = item.first("author"), str(item.first("body"))
         assert getattr(author, "name", None) == writer
         assert body.startswith("Part ")
+
+
+def picture(number: int, *, answered: bool = False) -> Page:
+    """Return a page whose frame is a table, with facts below the text and, perhaps, what others said of it."""
+    facts = (
+        f"<tr><th>Taken</th><td class='date'>1{number % 9}.02.2024</td></tr><tr><th>Lens</th><td>50 mm</td></tr>"
+        f"<tr><th>Shown</th><td>{number * 7} times</td></tr>"
+    )
+    said = (
+        "".join(
+            f"<li class='echo' id='e{place}'><b class='author'>{writer}</b> <i>1{place}.03.2024 10:00</i>"
+            f"<div class='echo-text'>{text(number + place, 2)}</div></li>"
+            for place, writer in enumerate(WRITERS, 1)
+        )
+        if answered
+        else "<li>Be the first to say something about it.</li>"
+    )
+    return html_page(
+        f"{SITE}/bild/{number}",
+        f"<html><head><title>Wheel {number} - Mill</title></head><body><table class='frame'><tr>"
+        f"<td class='menu'><a href='/'>Mill</a> <a href='/random'>Random</a> <a href='/alben'>All albums</a></td>"
+        f"<td class='stage'><h3 class='name'>Wheel {number}</h3><div class='sizes'>Sizes: small large</div>"
+        f"<div class='legend'>{SENTENCES[number % 4]} Number {number} of many. {SENTENCES[(number + 1) % 4]}</div>"
+        f"<table class='facts'>{facts}</table><ul class='echoes'>{said}</ul></td></tr>"
+        f"<tr><td class='foot'>77 pictures of the mill, all rights reserved.</td></tr></table></body></html>",
+    )
+
+
+def test_what_all_pages_have_is_no_text_of_any(tmp_path: Path) -> None:
+    begun = drafted([picture(1), picture(2, answered=True)], tmp_path, "photo")
+    for page in (picture(1), picture(2, answered=True), picture(7), picture(8, answered=True)):
+        item = read(begun, page)[0]
+        number = int(page.url.rpartition("/")[2])
+        legend = f"{SENTENCES[number % 4]} Number {number} of many. {SENTENCES[(number + 1) % 4]}"
+        assert (item.first("title"), item.first("body")) == (f"Wheel {number}", legend)

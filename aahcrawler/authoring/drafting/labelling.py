@@ -5,7 +5,7 @@ The one note of each labelled page describes how the objects were found.
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import cast
 
@@ -13,6 +13,7 @@ from lxml.etree import _Element as Element
 from lxml.html import HtmlElement
 
 from aahcrawler.authoring.drafting.bylines import author_in, date_in
+from aahcrawler.authoring.drafting.template_parts import TemplateParts
 from aahcrawler.helper.extraction.field_values import as_date
 from aahcrawler.induction import (
     MainPart,
@@ -70,11 +71,31 @@ def ways_of_answers(page: Page) -> Iterator[LabelledExample]:
         yield induced
 
 
-def ways_of_single(page: Page) -> Iterator[LabelledExample]:
-    """Yield the one thing a page is about, such as an article, as found in one way and another; none without text."""
-    for found in (_declared(page, _WORKS, only=True), _only_article(page), _main(page), _longest(page)):
+def ways_of_single(page: Page, template: TemplateParts | None = None) -> Iterator[LabelledExample]:
+    """Yield the one thing a page is about, such as an article, as found in one way and another; none without text.
+
+    ``template`` is what the page has in common with others of its level.
+    """
+    differing = _differing(page, template) if template is not None else None
+    for found in (_declared(page, _WORKS, only=True), _only_article(page), _main(page), differing, _longest(page)):
         if found is not None:
             yield found
+
+
+def without_template(example: LabelledExample, template: TemplateParts) -> LabelledExample:
+    """Return an example of a single object without the parts of its body that are the same on all pages."""
+    label = example.objects[0].labels.get("body") if len(example.objects) == 1 else None
+    common = template.within(label.elements[0], example.page) if label is not None else ()
+    if label is None or not common:
+        return example
+    without = tuple(dict.fromkeys((*label.without, *(each for each in common if not _is_held(each, label.without)))))
+    body = replace(label, value=plain_text(label.elements[0], without), without=without)
+    only = example.objects[0]
+    return replace(example, objects=(replace(only, labels={**only.labels, "body": body}),)) if body.value else example
+
+
+def _is_held(element: HtmlElement, holders: Sequence[Element]) -> bool:
+    return element in holders or not set(element.iterancestors()).isdisjoint(holders)
 
 
 def with_wider_bodies(example: LabelledExample) -> LabelledExample | None:
@@ -94,15 +115,17 @@ def _widened(labelled: LabelledObject) -> LabelledObject:
     return replace(labelled, labels={**labelled.labels, "body": _body_label({**own, "body": _one(above)})})
 
 
-def deepest_with_text(holder: HtmlElement, besides: Sequence[HtmlElement] = ()) -> HtmlElement:
-    """Return the innermost element that still holds most of an element's text and is not a single paragraph."""
+def deepest_with_text(
+    holder: HtmlElement, besides: Sequence[HtmlElement] = (), lines: Set[str] = _LINES
+) -> HtmlElement:
+    """Return the innermost element that still holds most of an element's text and is none of the ``lines`` of one."""
     skipped = set(besides)
     current = holder
     while True:
         total = len(plain_text(current, besides))
         children = [child for child in current if isinstance(child.tag, str) and child not in skipped]
         best = max(children, key=lambda child: len(plain_text(child, besides)), default=None)
-        if best is None or best.tag in _LINES or len(plain_text(best, besides)) < _SHARE * total:
+        if best is None or best.tag in lines or len(plain_text(best, besides)) < _SHARE * total:
             return current
         current = best
 
@@ -235,6 +258,25 @@ def _main(page: Page) -> LabelledExample | None:
     )
     parts = {"author": (author,), "date": (date,), "body": (body,)}
     return _labelled(page, [item], parts, "the element that holds most of the running text", [found])
+
+
+def _differing(page: Page, template: TemplateParts) -> LabelledExample | None:
+    """Return the innermost element with most of the text that is neither of the template nor of answers."""
+    body = next(_html(page.tree.iter("body")), None)
+    common = template.on(page)
+    if body is None or not common:
+        return None
+    answers = [_one(each.elements[0]) for example in ways_of_answers(page) for each in example.objects]
+    headings = [each for each in _html(body.iter("h1", "h2", "h3")) if body is not each]
+    holder = deepest_with_text(body, (*common, *answers, *headings), _LINES - {"table"})
+    if holder is body or len(plain_text(holder, (*common, *answers))) < LEAST_TEXT:
+        return None
+    above = [each for each in _html(holder.iterancestors()) if body in each.iterancestors()]
+    item = next((each for each in above if any(each in heading.iterancestors() for heading in headings)), holder)
+    own = {"date": date_in(item, page), "author": author_in(item)}
+    found = {name: None if part is not None and _is_held(part, answers) else part for name, part in own.items()}
+    parts = {**{name: (part,) for name, part in found.items()}, "body": (holder,)}
+    return _labelled(page, [item], parts, "the element that holds most of what differs from page to page")
 
 
 def _longest(page: Page) -> LabelledExample | None:
