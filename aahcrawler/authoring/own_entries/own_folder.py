@@ -8,7 +8,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from aahcrawler.authoring.own_entries.change_log import Change, ChangeLog, contents_of, kept_parts, plain_line
+from aahcrawler.authoring.own_entries.change_log import Change, ChangeLog, contents_of, kept_parts
 from aahcrawler.authoring.own_entries.entry_files import (
     LONGEST_NAME,
     Entry,
@@ -19,6 +19,7 @@ from aahcrawler.authoring.own_entries.entry_files import (
     licence_part,
 )
 from aahcrawler.authoring.own_entries.whole_replacement import Replacement
+from aahcrawler.authoring.printable_text import plain_line
 from knowledge_base.file_selection import SHIPPED
 
 BY_HAND = "found changed by hand, or by a program that notes nothing"

@@ -10,10 +10,11 @@ from time import monotonic
 from aahcrawler.authoring.check import check
 from aahcrawler.authoring.check_findings import Finding, Severity
 from aahcrawler.authoring.file_lines import read_files
-from aahcrawler.authoring.own_entries.change_log import Change, plain_line
+from aahcrawler.authoring.own_entries.change_log import Change
 from aahcrawler.authoring.own_entries.entry_files import Entry, file_part
 from aahcrawler.authoring.own_entries.own_folder import OwnFolder
 from aahcrawler.authoring.own_entries.staging import write_alone
+from aahcrawler.authoring.printable_text import plain_line, printable
 from aahcrawler.authoring.sharing import import_proof
 from aahcrawler.authoring.sharing.entry_pack import Pack, PackError, root_attributes
 from aahcrawler.authoring.sharing.page_contents import Contents
@@ -24,6 +25,8 @@ STEP = 10.0
 MOST_NOTES = 20
 MOST_DIFFERENCE = 400
 """Lines of a difference that are shown."""
+LONGEST_LINE = 300
+"""Characters of each that are shown."""
 
 
 class ImportRefusedError(PackError):
@@ -161,7 +164,7 @@ def _difference(entry: Entry, former: Entry | None, covered: Path | None) -> Ite
     before = former.xml if former is not None else covered.read_bytes() if covered is not None else b""
     old, new = (plain.decode("utf-8", "replace").splitlines() for plain in (before, entry.xml))
     lines = list(unified_diff(old, new, "before", "after", lineterm="", n=1))
-    yield from map(_shown, lines[:MOST_DIFFERENCE])
+    yield from (printable(line)[:LONGEST_LINE] for line in lines[:MOST_DIFFERENCE])
     if len(lines) > MOST_DIFFERENCE:
         yield f"and {len(lines) - MOST_DIFFERENCE} more lines"
     was = {page.stem: page for page in former.pages} if former is not None else {}
@@ -169,7 +172,3 @@ def _difference(entry: Entry, former: Entry | None, covered: Path | None) -> Ite
     yield from (f"- saved page {stem}" for stem in sorted(was.keys() - now.keys()))
     yield from (f"+ saved page {stem}" for stem in sorted(now.keys() - was.keys()))
     yield from (f"! saved page {stem} differs" for stem in sorted(was.keys() & now.keys()) if was[stem] != now[stem])
-
-
-def _shown(line: str) -> str:
-    return "".join(sign if sign.isprintable() else " " for sign in line)[:300]

@@ -8,9 +8,9 @@ from importlib.resources import files
 from pathlib import Path
 
 from aahcrawler import __version__
-from aahcrawler.authoring.own_entries.change_log import plain_line
 from aahcrawler.authoring.own_entries.entry_files import Entry
 from aahcrawler.authoring.own_entries.own_folder import OwnFolder, own_folder
+from aahcrawler.authoring.printable_text import plain_line
 from aahcrawler.authoring.saved_pages import pages_folder
 from aahcrawler.authoring.sharing.entry_pack import LICENCE, NO_LICENCE, Label, PackError, packed
 from aahcrawler.authoring.sharing.page_contents import Contents
