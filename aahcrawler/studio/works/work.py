@@ -10,8 +10,8 @@ from typing import Final
 from aahcrawler.authoring.drafting.doubts import Alternative, Doubt
 from aahcrawler.authoring.editing.edit_error import EditError
 from aahcrawler.authoring.editing.edits import Confirm, Edit, SetAttribute
-from aahcrawler.authoring.own_entries.change_log import plain_line
 from aahcrawler.authoring.own_entries.entry_files import Entry, PageParts, digest, is_name
+from aahcrawler.authoring.printable_text import plain_line
 from aahcrawler.authoring.saved_pages import Expectation, SavedPage, as_json, page_of
 from aahcrawler.page import Page
 from aahcrawler.studio.works.independence import DependentError, moved
