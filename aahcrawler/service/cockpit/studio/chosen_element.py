@@ -226,7 +226,9 @@ class ChosenElement:
     def suggestions(self) -> tuple[Suggestion, ...]:
         """Return rules that find what is right and nothing that is wrong, from robust to brittle."""
         wanted = self.wanted()
-        return suggest(wanted, self.page.sample, self.software) if wanted is not None else ()
+        if wanted is None:
+            return ()
+        return suggest(wanted, self.page.sample, self.software, self.page.work.name)
 
     def wanted(self) -> Wanted | None:
         """Return what a rule is wanted for; None where nothing is said to be right."""
