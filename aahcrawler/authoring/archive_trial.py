@@ -84,6 +84,7 @@ Result = Progress | PageChanged | Summary
 class Question:
     """What is to be tried on the archive of a crawl: ``after``, against ``before`` or what the crawl recorded.
 
+    Against what the crawl recorded, drafts are read as crawls read them; against another knowledge base, by themselves.
     ``host`` restricts it to a host, ``most`` bounds the pages, 0 being all. ``against`` names what it is compared with.
     """
 
@@ -166,6 +167,8 @@ class _Reader:
             spelling, values = Scope(icd).spelling, {"keywords": icd.topic.keywords, "entities": icd.topic.entities}
         after = ApplicationAwareHelper(question.after, values=values)
         before = ApplicationAwareHelper(question.before, values=values) if question.before is not None else None
+        if before is None:
+            after.comparing_drafts()  # The crawl did so as well.
         return cls(after, before, spelling)
 
     def tried(self, history: History, former: Former) -> PageChanged | Literal["same", "skipped"]:

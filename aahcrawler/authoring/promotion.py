@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 
 from aahcrawler.adaptation.store.learned import Learned, LearnedAction, LearnedLinks, LearnedSign
-from aahcrawler.authoring.consolidation import Place, ways
+from aahcrawler.authoring.consolidation import Surroundings, ways
 from aahcrawler.authoring.editing.edit_error import EditError
 from aahcrawler.authoring.editing.entry_text import EntryText
 from aahcrawler.authoring.file_lines import read_files
@@ -179,11 +179,11 @@ class _Planning:
         there = OwnFolder(self.folders[-1]).entry(self.source.stem)
         target = Target(self.source, self.file, former, there.digest if there is not None else "")
         entry = there or Entry(self.source.stem, former)
-        place = self._place(former)
+        around = self._surroundings(former)
         if not variant and self._is_read_already():
             return Plan(self.learned, target, entry, Proof(len(self.pages)))
         refused: list[str] = []
-        for way in ways(self.learned, place, variant):
+        for way in ways(self.learned, around, variant):
             try:
                 return self._proved(way, target, entry, tuple(refused))
             except PromotionError as error:
@@ -195,12 +195,12 @@ class _Planning:
             "was learned"
         )
 
-    def _place(self, former: bytes) -> Place:
+    def _surroundings(self, former: bytes) -> Surroundings:
         read_by = tuple(self._read_by(page) for page in self.pages)
         name = self.learned.application
         others = tuple(page.page for page in all_pages(self.folders) if page.expected.application == name)
         try:
-            return Place(EntryText(former), self.known.application(name), read_by, others)
+            return Surroundings(EntryText(former), self.known.application(name), read_by, others)
         except EditError as error:
             raise PromotionError(f"{self.source}: {error}") from error
 

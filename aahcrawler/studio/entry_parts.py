@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from lxml import etree
 
 from aahcrawler.authoring.editing.entry_text import EntryText
+from aahcrawler.authoring.editing.places import parent_of
 from knowledge_base.parsing.attributes import has_expression
 from knowledge_base.selectors import BadExpressionError, Selector, compile_selector
 
@@ -83,12 +84,3 @@ def _parts(text: EntryText) -> Iterator[Part]:
         parent, tag = parent_of(place), str(element.tag)
         yield Part(place, parent, tag, counted[parent, tag], element)
         counted[parent, tag] += 1
-
-
-def parent_of(place: str) -> str:
-    """Return the place of the part around a place.
-
-    >>> parent_of("level[a]/extract[posts]"), parent_of("level[a]")
-    ('level[a]', '')
-    """
-    return place.rpartition("/")[0]

@@ -60,12 +60,12 @@ class Archivist:
 
     def arrive(self, name: str) -> None:
         """Wait for the page of a work, going on where the studio says that it has taken its time."""
-        onward = self.page.locator("[data-onward]")
-        expect(self.page.get_by_role("heading", level=1, name=name, exact=True).or_(onward)).to_be_visible(
-            timeout=_PATIENCE
-        )
+        words = re.compile(f"^{re.escape(name)}$", re.IGNORECASE)
+        onward, heading = self.page.locator("[data-onward]"), self.page.get_by_role("heading", level=1, name=words)
+        expect(heading.or_(onward)).to_be_visible(timeout=_PATIENCE)
         if onward.is_visible():
             onward.click()
+        expect(heading).to_be_visible()
 
     def open(self, name: str) -> None:
         """Go to a work."""
@@ -73,10 +73,12 @@ class Archivist:
 
     def guesses(self) -> Sequence[str]:
         """Return the guesses that are to be confirmed, in their order."""
-        return self.page.locator(".doubts > li strong").all_inner_texts()
+        return [guess.strip() for guess in self.page.locator(".doubts > li strong").all_text_contents()]
 
     def settle(self, guess: str, instead: str = "") -> str:
         """Say that a guess that begins so is right, or what is right instead; return what came of it."""
+        for more in self.page.get_by_text("less doubtful").all():
+            more.click()
         item = self.page.locator(".doubts > li").filter(has=self.page.locator("strong", has_text=guess)).first
         item.get_by_role("button", name=f"Instead: {instead}" if instead else "It is right").first.click()
         return told(self.page)
@@ -126,6 +128,23 @@ class Archivist:
     def take_out(self, part: str) -> str:
         """Remove a part of the entry that reads so; return what came of it."""
         self.page.get_by_role("button", name=f"Remove {part}").first.click()
+        return told(self.page)
+
+    def look_at_repair(self, name: str) -> None:
+        """Open a repair that the crawl has learned."""
+        link = self.page.get_by_role("link", name="Look at them, and accept or reject each")
+        until(lambda: self.visit.goto(self.studio) is not None and link.count() > 0)
+        link.click()
+        self.page.get_by_role("row", name=name).get_by_role("link").click()
+
+    def told_of_repairs(self) -> str:
+        """Return what came of an act on a repair, going on where the studio says that it takes a moment."""
+        onward = self.page.locator("[data-onward]")
+        heading = self.page.get_by_role("heading", level=1, name="Learned repairs")
+        expect(heading.or_(onward)).to_be_visible(timeout=_PATIENCE)
+        if onward.is_visible():
+            onward.click()
+        expect(heading).to_be_visible()
         return told(self.page)
 
     def save(self, name: str) -> str:

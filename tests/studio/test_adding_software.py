@@ -1,17 +1,25 @@
 """Software that nobody has described is added in the studio, without a selector, and read whole from then on."""
 
+import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 import pytest
 from playwright.sync_api import Browser
 
 from tests.cockpit.cockpit_browser import EDITOR, Cockpit, serving, visiting
-from tests.studio.archivist import Archivist
+from tests.studio.archivist import LIST, NEITHER, Archivist
 from tests.studio.crawled_software import crawled
 from tests.studio.made_up.hearthstead import Hearthstead
+from tests.studio.made_up.inkwell import Inkwell
+from tests.studio.made_up.lumen import Lumen
 from tests.studio.made_up.published import published
+from tests.studio.typist import Typist
 
 pytestmark = pytest.mark.slow
+
+ANSWER = "a form to write an answer or something new"
+COPY = "another address of a page that is fetched anyway"
 
 
 @pytest.fixture(scope="module")
@@ -49,4 +57,75 @@ def test_a_forum_is_added_by_pointing_at_its_pages(chromium: Browser, cockpit: C
         assert "Saved" in archivist.save("hearthstead")
 
         after = crawled(cockpit.place, "forum-again", forum, site)
+        assert after.is_whole, after.mistakes()
+
+
+def test_a_gallery_is_added_by_pointing_at_what_is_read_wrongly(chromium: Browser, cockpit: Cockpit) -> None:
+    gallery = Lumen()
+    with published(gallery) as site, visiting(chromium, cockpit, EDITOR) as visit:
+        before = crawled(cockpit.place, "gallery", gallery, site)
+        assert not before.is_whole
+        archivist = Archivist(visit, "gallery", gallery.host)
+        archivist.begin(
+            "Lumen",
+            "photo",
+            {
+                "/": LIST,
+                "/map": NEITHER,
+                "…/albums/garden/‹any text›": NEITHER,
+                **{f"…/albums/{album}slideshow": COPY for album in ("‹any text›/", "garden/‹any text›/", "workshop/")},
+            },
+        )
+        unsure = [guess for guess in archivist.guesses() if guess.startswith("No ")]
+        archivist.avoid_what_leads_nowhere("/picture/")
+        picture = max(gallery.pictures, key=lambda each: len(each.voices))
+        shown = {
+            "title": picture.title,
+            "author": picture.author,
+            "date": datetime.fromisoformat(picture.date).strftime("%d.%m.%Y"),
+            "body": picture.caption,
+        }
+        archivist.look_at("lumen", picture.path)
+        read = archivist.values()
+        for name, text in shown.items():
+            if not is_read(text, read.get(name, "")) or any(guess.startswith(f"No {name}") for guess in unsure):
+                archivist.point_at(text[:40])
+                archivist.say("Of photo", f"its {name}")
+                archivist.keep()
+        archivist.open("lumen")
+        archivist.confirm_the_rest()
+        assert "Saved" in archivist.save("lumen")
+
+        after = crawled(cockpit.place, "gallery-again", gallery, site)
+        assert after.is_whole, after.mistakes()
+
+
+def is_read(shown: str, value: str) -> bool:
+    """Whether a value is what the page shows: its beginning where it is long, and a date however it is written."""
+    if re.fullmatch(r"\d\d\.\d\d\.\d{4}", shown):
+        return value.startswith(datetime.strptime(shown, "%d.%m.%Y").replace(tzinfo=UTC).strftime("%Y-%m-%d"))
+    return (
+        value.removesuffix("...").removesuffix("…") == shown[: len(value.removesuffix("...").removesuffix("…"))] != ""
+    )
+
+
+def test_a_blog_is_added_by_the_keys_alone(chromium: Browser, cockpit: Cockpit) -> None:
+    blog = Inkwell()
+    with published(blog) as site, visiting(chromium, cockpit, EDITOR) as visit:
+        before = crawled(cockpit.place, "blog", blog, site)
+        assert not before.is_whole
+        typist = Typist(visit, "blog", blog.host)
+        typist.begin("Inkwell", "blog", {"/": LIST, "/‹number›/‹number›/‹any text›/ with answer": ANSWER})
+        entry = max(blog.entries, key=lambda each: len(each.remarks))
+        typist.look_at(entry.path)
+        # What stands first on the page, the one beside it, what is in that, and out again.
+        assert typist.walk("ArrowRight", "Enter")
+        typist.find("Inkwell")
+        typist.take("of Inkwell", "Look at it")
+        assert "sign" in typist.keep()
+        typist.act("inkwell", "All that is left is right")
+        typist.act("inkwell", "Save")
+        assert "Saved" in typist.arrived()
+
+        after = crawled(cockpit.place, "blog-again", blog, site)
         assert after.is_whole, after.mistakes()

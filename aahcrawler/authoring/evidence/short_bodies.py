@@ -9,7 +9,7 @@ from lxml.html import HtmlElement
 
 from aahcrawler.authoring.check_findings import Finding, warning
 from aahcrawler.authoring.evidence.expressions_tried import found
-from aahcrawler.authoring.evidence.level_pages import LevelPages, variant_of
+from aahcrawler.authoring.evidence.level_pages import LevelPages
 from aahcrawler.authoring.file_lines import ApplicationFile
 from aahcrawler.authoring.saved_pages import SavedPage
 from aahcrawler.helper.detection.attempts import FAILING
@@ -19,6 +19,7 @@ from aahcrawler.induction import generic_objects
 from aahcrawler.induction.record_sets import Region
 from aahcrawler.page import Page, generic
 from aahcrawler.page.text import plain_text
+from knowledge_base.matching import Sight
 from knowledge_base.model import Application, Extract, PageLevel
 from knowledge_base.selectors import BadExpressionError, compile_selector
 
@@ -60,7 +61,7 @@ def _of_level(
     for page in shown:
         if not page.page.is_html:
             continue
-        variant = variant_of(page, level)
+        variant = Sight(page.page).variant(level)
         for action in variant.actions if variant is not None else level.actions:
             if isinstance(action, Extract):
                 key = (variant.name if variant is not None else "", action.name)

@@ -228,7 +228,10 @@ class ChosenElement:
         wanted = self.wanted()
         if wanted is None:
             return ()
-        return suggest(wanted, self.page.sample, self.software, self.page.work.name)
+        found = suggest(wanted, self.page.sample, self.software, self.page.work.name)
+        # What is left out is an element, whatever else it says.
+        is_element = self.choice.purpose is Purpose.LEFT_OUT
+        return tuple(each for each in found if not (is_element and each.expression.attribute))
 
     def wanted(self) -> Wanted | None:
         """Return what a rule is wanted for; None where nothing is said to be right."""

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Path, Query, Response
 
 from aahcrawler.authoring.editing.edits import Edit, SetAttribute
 from aahcrawler.authoring.editing.entry_text import EntryText
+from aahcrawler.authoring.editing.places import parent_of
 from aahcrawler.authoring.insertion import PromotionError
 from aahcrawler.authoring.own_entries.own_folder import OwnFolderError
 from aahcrawler.authoring.repairs.both_readings import Both, read_both
@@ -27,7 +28,7 @@ from aahcrawler.service.cockpit.studio.studio_jobs import Done, StudioJobs
 from aahcrawler.service.steering.jobs import Progress
 from aahcrawler.service.views.page_indexes import NO_FOLDER
 from aahcrawler.service.web.problems import CONFLICT, NO_WORK, ProblemError
-from aahcrawler.studio.entry_parts import EntryParts, parent_of
+from aahcrawler.studio.entry_parts import EntryParts
 from aahcrawler.studio.marked_elements import numbers_of
 from knowledge_base.file_selection import filled
 from knowledge_base.loader import LoadError, load

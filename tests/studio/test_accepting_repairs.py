@@ -1,0 +1,86 @@
+"""What a crawl learned when a forum changed its theme is looked at, accepted, and from then on part of the entry."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from aahcrawler.service.catalog.knowledge_folders import OWN_NAME
+from tests.cockpit.cockpit_browser import EDITOR, READER, Cockpit, serving, visiting
+from tests.crawl.crawling import summary
+from tests.crawl.site import Site
+from tests.studio.archivist import Archivist
+from tests.studio.crawled_software import crawled
+from tests.studio.made_up import hearthstead
+from tests.studio.made_up.hearthstead import SLATE, Hearthstead
+from tests.studio.made_up.published import published
+
+pytestmark = pytest.mark.slow
+
+ENTRY = Path(hearthstead.__file__).with_suffix(".xml")
+REPAIR = "learned-posts-1"
+
+
+@pytest.fixture(scope="module")
+def forum() -> Hearthstead:
+    return Hearthstead()
+
+
+@pytest.fixture(scope="module")
+def site(forum: Hearthstead) -> Iterator[Site]:
+    """Yield the forum as it is served."""
+    with published(forum) as site:
+        yield site
+
+
+@pytest.fixture(scope="module")
+def cockpit(forum: Hearthstead, site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cockpit]:
+    """Yield a cockpit with an entry of one's own, and a crawl before and after the forum changed its theme."""
+    place = tmp_path_factory.mktemp("repairs") / "crawls"
+    own = place / OWN_NAME / "applications"
+    own.mkdir(parents=True)
+    (own / "hearthstead.xml").write_bytes(ENTRY.read_bytes())
+    for theme in (forum.theme, SLATE):
+        forum.theme = theme
+        score = crawled(place, "forum", forum, site)
+        assert score.is_whole, score.mistakes()
+    with serving(place) as cockpit:
+        yield cockpit
+
+
+def test_a_repair_is_seen_beside_what_it_replaces_and_accepted(
+    chromium: Browser, cockpit: Cockpit, forum: Hearthstead, site: Site
+) -> None:
+    assert REPAIR in summary(cockpit.place / "forum")["learned"]
+    with visiting(chromium, cockpit, EDITOR) as visit:
+        archivist = Archivist(visit, "forum", forum.host)
+        archivist.look_at_repair(REPAIR)
+        before, after = (visit.page.frame_locator(f"iframe[name={side}]") for side in ("side1", "side2"))
+        for shown in (before, after):
+            expect(shown.get_by_role("heading", level=1)).to_be_visible()
+        sides = visit.page.locator(".two > section")
+        expect(sides.nth(0)).to_contain_text("Nothing.")
+        expect(sides.nth(1).locator("ol.objects > li").first).to_contain_text("author")
+        visit.page.get_by_role("button", name="Accept it").click()
+        assert "Accepted: it is part of hearthstead" in archivist.told_of_repairs()
+    entry = cockpit.place / OWN_NAME / "applications" / "hearthstead.xml"
+    text = entry.read_text("utf-8")
+    assert "<!-- Each post, with what was written and no signature. -->" in text
+    assert 'css="section.prose"' in text
+
+    score = crawled(cockpit.place, "forum-anew", forum, site)
+    assert score.is_whole, score.mistakes()
+    assert not any(name.startswith("learned-posts") for name in summary(cockpit.place / "forum-anew")["learned"])
+
+
+def test_a_reader_sees_repairs_and_can_do_nothing_about_them(chromium: Browser, cockpit: Cockpit) -> None:
+    with visiting(chromium, cockpit, READER) as visit:
+        page = visit.goto("/crawls/forum/studio/repairs")
+        page.get_by_role("row", name=REPAIR).get_by_role("link").click()
+        expect(page.get_by_role("heading", level=1, name=REPAIR)).to_be_visible()
+        expect(page.get_by_role("button", name="Accept it")).to_have_count(0)
+        path = page.url.removeprefix(cockpit.names.cockpit).partition("?")[0]
+        cookie = cockpit.entered(READER)
+        answer = cockpit.post(f"{path}/accept", {"secret": cockpit.form_secret(cookie)}, cookie)
+        assert answer.status == 403
