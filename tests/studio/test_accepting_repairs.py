@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
+from aahcrawler.service.catalog.knowledge_folders import OWN_NAME
 from tests.cockpit.cockpit_browser import EDITOR, READER, Cockpit, serving, visiting
 from tests.crawl.crawling import summary
 from tests.crawl.site import Site
 from tests.studio.archivist import Archivist
-from tests.studio.crawled_software import OWN_NAME, crawled
+from tests.studio.crawled_software import crawled
 from tests.studio.made_up import hearthstead
 from tests.studio.made_up.hearthstead import SLATE, Hearthstead
 from tests.studio.made_up.published import published
