@@ -1,4 +1,4 @@
-"""Takes the pictures of docs/cockpit.md anew: the cockpit over the crawl of the demo, in a browser without a window.
+"""Takes the pictures of docs/cockpit.md and docs/studio.md anew: the cockpit over the demo, without a window.
 
     python -m examples.cockpit_pictures [--chromium EXECUTABLE]
 
@@ -51,9 +51,10 @@ def main() -> int:
 @contextmanager
 def cockpit() -> Iterator[tuple[str, str]]:
     """Run ``aah cockpit`` over the demo's crawl; yield its origin and the code to sign in with."""
-    with tempfile.TemporaryFile("w+") as said:
+    with tempfile.TemporaryFile("w+") as said, tempfile.TemporaryDirectory(prefix="aah-") as own:
+        environment = {**os.environ, "AAH_KNOWLEDGE_BASE": os.pathsep.join(("shipped", own))}
         command = [sys.executable, "-m", "aahcrawler.cli", "cockpit", str(CRAWL), "--port", "0"]
-        with subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT) as process:
+        with subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT, env=environment) as process:
             try:
                 yield _told(process, said.fileno())
             finally:
@@ -95,6 +96,28 @@ def take_all(page: Page, crawl: str) -> None:
     take(page, "capture")
     page.goto(f"{crawl}/definition")
     take(page, "definition")
+    take_studio(page, f"{crawl}/studio")
+
+
+def take_studio(page: Page, studio: str) -> None:
+    """Take the pictures of the studio: a draft and its guesses, and a line of a page with rules that find it."""
+    page.goto(studio)
+    page.click("text=Begin an entry for varhaven-chronicle.example")
+    page.fill("#name", "Varhaven Chronicle")
+    page.select_option("#kind", "news")
+    page.click("text=Make a draft")
+    page.locator("h1", has_text="Varhaven Chronicle").or_(page.locator("[data-onward]")).wait_for(timeout=120_000)
+    if page.locator("[data-onward]").count():
+        page.click("[data-onward]")
+    page.wait_for_selector(r"text=/Counted on \d+ pages/", timeout=120_000)
+    take(page, "studio-work")
+    page.click("text=Its pages")
+    page.click("main section a >> nth=0")
+    page.frame_locator("[name=marked]").locator(".byline").click()
+    page.locator("#chosen").get_by_role("link", name="its author").click()
+    page.locator("#chosen").get_by_role("link", name="Look at it").first.wait_for(timeout=120_000)
+    page.evaluate("document.getElementById('frame-head').scrollIntoView()")
+    take(page, "studio")
 
 
 def take(page: Page, name: str) -> None:

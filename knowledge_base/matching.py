@@ -15,7 +15,7 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from knowledge_base.element_index import Elements
-from knowledge_base.model import Application, Condition, KnowledgeBase, PageLevel, Pattern, Signal, Strength
+from knowledge_base.model import Application, Condition, KnowledgeBase, PageLevel, Pattern, Signal, Strength, Variant
 from knowledge_base.pattern_filter import Candidates
 from knowledge_base.selectors import Selector, SourceLiterals
 from knowledge_base.url_rules import ParsedUrl
@@ -127,6 +127,10 @@ class Sight:
         if condition.rule is not None and not condition.rule.matches(self.parsed_url):
             return False
         return condition.selector is None or condition.selector.shows(self.page.tree, self.page.elements)
+
+    def variant(self, level: PageLevel) -> Variant | None:
+        """Return the first variant of a level that the page shows a sign of, None if it shows none."""
+        return next((variant for variant in level.variants if any(map(self.meets, variant.when))), None)
 
 
 def is_on_host(url: str, host: str) -> bool:

@@ -6,7 +6,7 @@ from lxml import etree
 
 from aahcrawler.adaptation.store.learned import Learned, LearnedAction, LearnedLinks
 from aahcrawler.authoring.editing.entry_text import EntryText
-from aahcrawler.authoring.insertion import behind, children, evidence_of
+from aahcrawler.authoring.insertion import behind, evidence_of
 from aahcrawler.wrapper_induction.robust_paths import Expression
 from knowledge_base.model import Extract, Field, Identity
 from knowledge_base.selectors import Selector
@@ -73,7 +73,7 @@ class _Writing:
         if there and all(_key(selector) in known for selector in new.selectors):
             return
         number = next((i for i, field in enumerate(there) if _is_read_alike(new, field)), None)
-        own = [place for place in children(self.text, parent) if self._names(place, new.name)]
+        own = [place for place in self.text.children(parent) if self._names(place, new.name)]
         if number is not None:
             self.add_selectors(own[number], "select", new.selectors, there[number].selectors)
             return
@@ -90,7 +90,7 @@ class _Writing:
 
     def _after(self, parent: str, own: Sequence[str]) -> str:
         """Return the place behind the last field of a name, or the end."""
-        inside = children(self.text, parent)
+        inside = self.text.children(parent)
         at = inside.index(own[-1]) + 1 if own else len(inside)
         return inside[at] if at < len(inside) else ""
 

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import zip_longest
+from itertools import islice
 from typing import Final
 
 from aahcrawler.helper.site_memory.sites import site_of
@@ -23,12 +23,8 @@ def chosen(urls: Iterable[str], most: int) -> frozenset[str]:
     hosts: dict[str, dict[tuple[str, ...], list[str]]] = defaultdict(lambda: defaultdict(list))
     for url in urls:
         hosts[site_of(url)][_sort(url)].append(url)
-    found: list[str] = []
-    for url in _in_turn([list(_in_turn([_spread(each) for each in sorts.values()])) for sorts in hosts.values()]):
-        if len(found) == most:
-            break
-        found.append(url)
-    return frozenset(found)
+    evenly = (_in_turn(_spread(each) for each in sorts.values()) for sorts in hosts.values())
+    return frozenset(islice(_in_turn(evenly), most))
 
 
 def _sort(url: str) -> tuple[str, ...]:
@@ -49,6 +45,10 @@ def _spread(urls: Sequence[str]) -> list[str]:
     return list(found)
 
 
-def _in_turn(lists: Sequence[Sequence[str]]) -> Iterator[str]:
+def _in_turn(lists: Iterable[Iterable[str]]) -> Iterator[str]:
     """Yield the first of each list, then the second of each, and so on."""
-    return (url for turn in zip_longest(*lists) for url in turn if url is not None)
+    left = [iter(each) for each in lists]
+    while left:
+        taken = [(each, url) for each in left for url in islice(each, 1)]
+        yield from (url for _, url in taken)
+        left = [each for each, _ in taken]

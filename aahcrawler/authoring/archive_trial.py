@@ -56,7 +56,8 @@ class Summary(Told):
     """What would change in all. ``pages`` were read, of ``archived`` ones; ``differing`` of them would change.
 
     ``skipped`` pages are not compared: no HTML or JSON, or the crawl recorded nothing of them. ``unreadable`` ones are
-    damaged, or take too long. ``fields`` counts the changed values by field. ``against`` names what is compared with.
+    damaged, or take too long. ``fields`` counts the changed values of the objects that are told, by field. ``against``
+    names what is compared with. ``left_out`` pages would change, but are not told one by one.
     """
 
     kind: Literal["summary"] = "summary"
@@ -83,6 +84,7 @@ Result = Progress | PageChanged | Summary
 class Question:
     """What is to be tried on the archive of a crawl: ``after``, against ``before`` or what the crawl recorded.
 
+    Against what the crawl recorded, drafts are read as crawls read them; against another knowledge base, by themselves.
     ``host`` restricts it to a host, ``most`` bounds the pages, 0 being all. ``against`` names what it is compared with.
     """
 
@@ -138,11 +140,12 @@ def without_changes(folders: Sequence[Path], application: str) -> tuple[Knowledg
 
 def _chosen(history: History, question: Question) -> tuple[int, Sequence[Former]]:
     """Return the number of archived pages that may be tried, and those that are, in the order of their capture."""
-    fitting = (each for each in history.pages() if not question.host or is_on_host(each.url, question.host))
-    urls = [each.url for each in islice(fitting, MOST_LISTED)]
+    fitting = (each.url for each in history.pages() if not question.host or is_on_host(each.url, question.host))
+    urls = list(islice(fitting, MOST_LISTED))
+    archived = len(urls) + sum(1 for _ in fitting)
     wanted = chosen(urls, question.most)
     formers = [each for each in history.pages() if each.url in wanted]
-    return len(urls), sorted(formers, key=lambda each: (each.last_seen, each.url))
+    return archived, sorted(formers, key=lambda each: (each.last_seen, each.url))
 
 
 @dataclass(frozen=True)
@@ -164,6 +167,8 @@ class _Reader:
             spelling, values = Scope(icd).spelling, {"keywords": icd.topic.keywords, "entities": icd.topic.entities}
         after = ApplicationAwareHelper(question.after, values=values)
         before = ApplicationAwareHelper(question.before, values=values) if question.before is not None else None
+        if before is None:
+            after.comparing_drafts()  # The crawl did so as well.
         return cls(after, before, spelling)
 
     def tried(self, history: History, former: Former) -> PageChanged | Literal["same", "skipped"]:

@@ -35,8 +35,8 @@ from knowledge_base.model import Action, Application, Extract, PageLevel, Signal
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a learned item is to go: the file's text and what the program makes of it.
+class Surroundings:
+    """What a learned item is to become part of: the text of a file, and what the program makes of it.
 
     ``pages`` are those of the evidence with the name of the level and the variant that each is read by now; ``others``
     are saved pages of the application.
@@ -53,7 +53,7 @@ class Place:
         return tuple(page for page, _, _ in self.pages)
 
 
-def ways(learned: Learned, place: Place, variant: str = "") -> Iterator[Insertion]:
+def ways(learned: Learned, around: Surroundings, variant: str = "") -> Iterator[Insertion]:
     """Yield the ways in which a learned item can become part of a file; with ``variant``, only as a part of that.
 
     Raises `PromotionError` where the file has no such level.
@@ -61,7 +61,7 @@ def ways(learned: Learned, place: Place, variant: str = "") -> Iterator[Insertio
     if isinstance(learned, LearnedSign) and not learned.level:
         yield _as_pattern(learned)
         return
-    if place.text.place(level_place(learned.level)) is None:
+    if around.text.place(level_place(learned.level)) is None:
         raise PromotionError(
             f"the file of {learned.application} has no level {learned.level} of its own: it takes that from a "
             "file that it extends. Accept what was learned for that application, or write the level into this file"
@@ -70,8 +70,8 @@ def ways(learned: Learned, place: Place, variant: str = "") -> Iterator[Insertio
         edit = partial(with_signs, place=level_place(learned.level), signs=[learned.expression], learned=learned)
         yield Insertion(learned, f"as one more sign of level {learned.level}", learned.name, edit)
         return
-    unseen = any(level != learned.level for _, level, _ in place.pages)
-    for way in _ways_in_place(learned, place, variant):
+    unseen = any(level != learned.level for _, level, _ in around.pages)
+    for way in _ways_in_place(learned, around, variant):
         yield _seen(way, learned) if unseen else way
 
 
@@ -84,29 +84,29 @@ def _as_pattern(learned: LearnedSign) -> Insertion:
     return Insertion(learned, said, learned.name, partial(with_pattern, learned=learned, strength=strength))
 
 
-def _ways_in_place(learned: InPlace, place: Place, variant: str) -> Iterator[Insertion]:
+def _ways_in_place(learned: InPlace, around: Surroundings, variant: str) -> Iterator[Insertion]:
     if isinstance(learned, LearnedLinks) and is_anywhere(learned):
-        if place.text.place(f"{level_place(learned.level)}/navigate[{learned.name}]") is not None:
+        if around.text.place(f"{level_place(learned.level)}/navigate[{learned.name}]") is not None:
             raise PromotionError(f"level {learned.level} has an action {learned.name} already; rename that one first")
         said = f"as links that are followed where {learned.action} finds none"
         yield Insertion(learned, said, learned.name, partial(with_fallback, learned=learned))
         return
-    level = next((each for each in place.application.levels if each.name == learned.level), None)
+    level = next((each for each in around.application.levels if each.name == learned.level), None)
     if level is None:
         return
-    templates = {each.name for known in place.application.levels for each in known.variants}
-    template = template_of(learned, place.evidence, place.others, templates)
+    templates = {each.name for known in around.application.levels for each in known.variants}
+    template = template_of(learned, around.evidence, around.others, templates)
     signs = _signs(learned, template)
     if variant:
-        yield _in_variant(learned, place, level, variant, signs)
+        yield _in_variant(learned, around, level, variant, signs)
         return
-    yield from _alternatives(learned, place, level, template.name)
-    yield from _signed(learned, place, level, signs)
-    there = [each for each in level.variants if _may_join(learned, place, each)]
-    yield from (_in_variant(learned, place, level, each.name, signs) for each in there)
+    yield from _alternatives(learned, around, level, template.name)
+    yield from _signed(learned, around, level, signs)
+    there = [each for each in level.variants if _may_join(learned, around, each)]
+    yield from (_in_variant(learned, around, level, each.name, signs) for each in there)
     names = (template.name if number == 1 else f"{template.name}-{number}" for number in count(1))
     taken = {each.name for each in level.variants}
-    yield _in_variant(learned, place, level, next(name for name in names if name not in taken), signs)
+    yield _in_variant(learned, around, level, next(name for name in names if name not in taken), signs)
 
 
 def _signs(learned: InPlace, template: Template) -> tuple[Expression, ...]:
@@ -120,18 +120,18 @@ def _signs(learned: InPlace, template: Template) -> tuple[Expression, ...]:
     return signs
 
 
-def _alternatives(learned: InPlace, place: Place, level: PageLevel, template: str) -> Iterator[Insertion]:
+def _alternatives(learned: InPlace, around: Surroundings, level: PageLevel, template: str) -> Iterator[Insertion]:
     """Yield the way to write what was learned behind the selectors of the action that reads these pages now."""
-    variants = {name for _, _, name in place.pages}
+    variants = {name for _, _, name in around.pages}
     if len(variants) != 1:
         return
     (name,) = variants
-    if name and place.text.place(action_place(learned, name)) is None:
+    if name and around.text.place(action_place(learned, name)) is None:
         name = ""
     actions = next((each.actions for each in level.variants if each.name == name), level.actions)
     there = _named(actions, learned)
     at = action_place(learned, name)
-    if there is None or place.text.place(at) is None:
+    if there is None or around.text.place(at) is None:
         return
     edit: Callable[[EntryText], EntryText | None]
     if isinstance(learned, LearnedLinks):
@@ -140,18 +140,20 @@ def _alternatives(learned: InPlace, place: Place, level: PageLevel, template: st
         edit = partial(with_alternatives, place=at, learned=learned, action=there)
     else:
         return
-    if edit(place.text) is None:
+    if edit(around.text) is None:
         return
     of = f"variant {name} of level {level.name}" if name else f"level {level.name}"
     said = f"as one more place where the action {learned.action} of {of} looks"
     yield Insertion(learned, said, template, lambda text: edit(text) or text)
 
 
-def _signed(learned: InPlace, place: Place, level: PageLevel, signs: Sequence[Expression]) -> Iterator[Insertion]:
+def _signed(
+    learned: InPlace, around: Surroundings, level: PageLevel, signs: Sequence[Expression]
+) -> Iterator[Insertion]:
     """Yield the ways to let a variant that is there read the pages as well, by one more sign of it."""
     for variant in level.variants:
-        written = place.text.place(action_place(learned, variant.name)) is not None
-        if not written or all(is_shown(variant, page) for page in place.evidence):
+        written = around.text.place(action_place(learned, variant.name)) is not None
+        if not written or all(_is_shown(variant, page) for page in around.evidence):
             continue
         at = f"{level_place(level.name)}/variant[{variant.name}]"
         edit = partial(with_signs, place=at, signs=signs, learned=learned)
@@ -159,15 +161,17 @@ def _signed(learned: InPlace, place: Place, level: PageLevel, signs: Sequence[Ex
         yield Insertion(learned, said, variant.name, edit, variant.name)
 
 
-def _may_join(learned: InPlace, place: Place, variant: Variant) -> bool:
+def _may_join(learned: InPlace, around: Surroundings, variant: Variant) -> bool:
     """Return whether a variant has no such action yet, and the pages show a sign of it."""
     at = f"{level_place(learned.level)}/variant[{variant.name}]"
-    if place.text.place(at) is None or place.text.place(action_place(learned, variant.name)) is not None:
+    if around.text.place(at) is None or around.text.place(action_place(learned, variant.name)) is not None:
         return False
-    return any(is_shown(variant, page) for page in place.evidence)
+    return any(_is_shown(variant, page) for page in around.evidence)
 
 
-def _in_variant(learned: InPlace, place: Place, level: PageLevel, name: str, signs: Sequence[Expression]) -> Insertion:
+def _in_variant(
+    learned: InPlace, around: Surroundings, level: PageLevel, name: str, signs: Sequence[Expression]
+) -> Insertion:
     """Return the way to make it an action of a variant, which is new or there already. Raises `PromotionError`."""
     replaced = _named(level.actions, learned)
     replaced = replaced if isinstance(replaced, Extract) else None
@@ -175,12 +179,12 @@ def _in_variant(learned: InPlace, place: Place, level: PageLevel, name: str, sig
     if there is None:
         edit = partial(with_variant, learned=learned, name=name, replaced=replaced, signs=signs)
         return Insertion(learned, f"as a new variant {name} of level {level.name}", name, edit, name)
-    if place.text.place(action_place(learned, name)) is not None:
+    if around.text.place(action_place(learned, name)) is not None:
         raise PromotionError(
             f"the variant {name} of level {level.name} has an action {learned.action} already; choose another name "
             "with --as, or leave --as away"
         )
-    is_signed = bool(place.pages) and all(is_shown(there, page) for page in place.evidence)
+    is_signed = bool(around.pages) and all(_is_shown(there, page) for page in around.evidence)
     edit = partial(joined, learned=learned, name=name, replaced=replaced, signs=() if is_signed else signs)
     return Insertion(learned, f"as one more action of the variant {name} of level {level.name}", name, edit, name)
 
@@ -194,9 +198,9 @@ def _seen(way: Insertion, learned: InPlace) -> Insertion:
     return Insertion(learned, f"{way.said}, with a sign of the level", way.template, edit, way.variant)
 
 
-def is_shown(variant: Variant, page: Page) -> bool:
+def _is_shown(variant: Variant, page: Page) -> bool:
     """Return whether a page shows a sign of a variant."""
-    return any(Sight(page).meets(when) for when in variant.when)
+    return any(map(Sight(page).meets, variant.when))
 
 
 def _named(actions: Sequence[Action], learned: InPlace) -> Action | None:

@@ -47,8 +47,8 @@ def restore_entry(
     person: Person = "",
 ) -> None:
     """Bring back an entry as it was after a change: its file, its saved pages and its licence."""
-    from aahcrawler.authoring.own_entries.own_folder import OwnFolder, OwnFolderError, login_name
-    from aahcrawler.authoring.own_entries.staging import staged
+    from aahcrawler.authoring.own_entries.own_folder import OwnFolderError, login_name
+    from aahcrawler.authoring.own_entries.staging import brought_back
     from knowledge_base.file_selection import SHIPPED, named_folders
     from knowledge_base.loader import LoadError
 
@@ -56,10 +56,7 @@ def restore_entry(
     if folders[-1].resolve() == SHIPPED.resolve():
         typer.echo("the files that ship have no history here; name a folder of your own: --kb shipped:FOLDER", err=True)
         raise typer.Exit(MISTAKE)
-    own = OwnFolder(folders[-1])
     with told(OwnFolderError, LoadError, OSError):
-        with staged(own.at(name, number), folders):
-            pass
-        change = own.restore(name, number, person or login_name())
+        change = brought_back(name, number, folders, person or login_name())
     typer.echo(str(change))
     typer.echo(f"next: aah kb test {name}")

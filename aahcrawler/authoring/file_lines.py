@@ -10,6 +10,7 @@ from pathlib import Path
 
 from lxml import etree
 
+from aahcrawler.authoring.editing.places import step_to
 from knowledge_base.loader import LARGEST_FILE
 from knowledge_base.selectors import BadExpressionError, css_to_xpath
 
@@ -202,7 +203,7 @@ def read_files(paths: Iterable[Path]) -> Iterator[ApplicationFile]:
 
 
 def element_place(element: etree._Element) -> str:
-    """Write where an element is in its file: the steps to it, each by its name or its number; empty for the root.
+    """Return the place of an element in its file, as `EntryText` has it; empty for the root.
 
     >>> root = etree.XML('<application><level name="thread"><when/><when/></level></application>')
     >>> element_place(root[0][1])
@@ -213,11 +214,10 @@ def element_place(element: etree._Element) -> str:
 
 
 def _step(element: etree._Element) -> str:
-    tag, name = str(element.tag), element.get("name")
+    tag, name = str(element.tag), element.get("name") or ""
     before = list(element.itersiblings(tag, preceding=True))
-    if name and all(each.get("name") != name for each in (*before, *element.itersiblings(tag))):
-        return f"{tag}[{name}]"
-    return f"{tag}[{len(before) + 1}]"
+    is_alone = all(each.get("name") != name for each in (*before, *element.itersiblings(tag)))
+    return step_to(tag, name if is_alone else "", len(before) + 1)
 
 
 def _is_entry(element: etree._Element) -> bool:

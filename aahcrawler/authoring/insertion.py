@@ -1,5 +1,6 @@
 """Insert learned actions and signs into an application's file; everything else in it stays as it is."""
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -8,6 +9,7 @@ from lxml import etree
 from aahcrawler.adaptation.store.learned import Learned, LearnedAction, LearnedLinks, LearnedSign
 from aahcrawler.authoring.editing.edit_error import EditError
 from aahcrawler.authoring.editing.entry_text import EntryText
+from aahcrawler.authoring.editing.places import tag_of
 from aahcrawler.wrapper_induction.link_selectors import ANY
 from aahcrawler.wrapper_induction.robust_paths import Expression
 from knowledge_base.model import Extract, Strength
@@ -54,16 +56,10 @@ def action_place(learned: InPlace, variant: str = "") -> str:
     return f"{level_place(learned.level)}{within}/{tag}[{learned.action}]"
 
 
-def children(text: EntryText, place: str) -> tuple[str, ...]:
-    """Return the places of the elements directly in another one."""
-    start, depth = f"{place}/" if place else "", place.count("/") + 1 if place else 0
-    return tuple(each for each in text.places() if each and each.startswith(start) and each.count("/") == depth)
-
-
 def behind(text: EntryText, parent: str, *tags: str) -> str:
     """Return the place before which an element belongs that comes after all of some tags, empty for the end."""
-    inside = children(text, parent)
-    last = max((i for i, place in enumerate(inside) if _tag(place) in tags), default=-1)
+    inside = text.children(parent)
+    last = max((i for i, place in enumerate(inside) if tag_of(place) in tags), default=-1)
     return inside[last + 1] if last + 1 < len(inside) else ""
 
 
@@ -75,7 +71,7 @@ def with_pattern(text: EntryText, learned: LearnedSign, strength: Strength) -> E
 
 def with_signs(text: EntryText, place: str, signs: Iterable[Expression], learned: Learned) -> EntryText:
     """Add signs of a level or a variant that it has not yet, after those it has."""
-    known = {_key(text.element(each)) for each in children(text, place) if _tag(each) == "when"}
+    known = {_key(text.element(each)) for each in text.children(place) if tag_of(each) == "when"}
     for sign in signs:
         written = etree.Element("when", sign.attributes() | {"cite": learned.pages[0]})
         if _key(written) not in known:
@@ -149,7 +145,7 @@ def is_anywhere(learned: LearnedLinks) -> bool:
 def evidence_of(learned: InPlace) -> str:
     """Return the comment that tells in the file where an action comes from."""
     told = f"Learned on {learned.site} from {len(learned.pages)} pages ({learned.method}), {learned.date:%Y-%m-%d}."
-    return told.replace("--", "-")
+    return re.sub("-{2,}", "-", told)  # Comments of XML hold no two hyphens.
 
 
 def _with_action(text: EntryText, place: str, written: etree._Element, learned: InPlace, before: str = "") -> EntryText:
@@ -157,11 +153,7 @@ def _with_action(text: EntryText, place: str, written: etree._Element, learned: 
 
 
 def _first_variant(text: EntryText, level: str) -> str:
-    return next((each for each in children(text, level_place(level)) if _tag(each) == "variant"), "")
-
-
-def _tag(place: str) -> str:
-    return place.rpartition("/")[2].partition("[")[0]
+    return next((each for each in text.children(level_place(level)) if tag_of(each) == "variant"), "")
 
 
 def _key(element: etree._Element | None) -> tuple[tuple[str, str], ...]:

@@ -25,7 +25,7 @@ OfSite = Annotated[str, typer.Option("--site", help="The site it was learned on,
 @learned_app.command("learned")
 def list_learned(crawl: Crawl, kb: Folders = "") -> None:
     """List the actions and signs that a crawl has learned: what they replace, the evidence, and what became of them."""
-    from aahcrawler.authoring.repairs import repairs_in
+    from aahcrawler.authoring.repairs.repair_list import repairs_in
     from knowledge_base.file_selection import filled, named_folders
     from knowledge_base.loader import LoadError, load
 
@@ -59,8 +59,8 @@ def promote_learned(
     from aahcrawler.authoring.insertion import PromotionError
     from aahcrawler.authoring.own_entries.own_folder import OwnFolderError, login_name
     from aahcrawler.authoring.page_capture import told_of
-    from aahcrawler.authoring.repairs import RepairError, planned_repair, repair_of, repairs_of
-    from aahcrawler.authoring.repairs.repair_acts import accept_plan
+    from aahcrawler.authoring.repairs.repair_acts import accept_plan, planned_repair
+    from aahcrawler.authoring.repairs.repair_list import RepairError, repair_of, repairs_of
     from aahcrawler.authoring.saved_pages import SavedPageError
     from knowledge_base.file_selection import named_folders
     from knowledge_base.loader import LoadError
@@ -99,7 +99,8 @@ def reject_learned(
 ) -> None:
     """Reject a learned action or sign: no further crawl of this folder uses it, or learns the same again."""
     from aahcrawler.authoring.own_entries.own_folder import login_name
-    from aahcrawler.authoring.repairs import RepairError, reject, repair_of, repairs_of
+    from aahcrawler.authoring.repairs.repair_acts import reject
+    from aahcrawler.authoring.repairs.repair_list import RepairError, repair_of, repairs_of
     from knowledge_base.file_selection import named_folders
     from knowledge_base.loader import LoadError
 

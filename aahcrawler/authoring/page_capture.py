@@ -8,8 +8,6 @@ from itertools import count
 from pathlib import Path
 from re import fullmatch
 
-from lxml import etree
-
 from aahcrawler.authoring.capture_problems import problems, rivals
 from aahcrawler.authoring.file_lines import FileLines, read_files
 from aahcrawler.authoring.saved_pages import (
@@ -226,7 +224,7 @@ def _described(folders: Sequence[Path], application: str) -> tuple[str, str | No
 
 
 def _name_in(file: Path) -> str | None:
-    return etree.parse(file, etree.XMLParser(resolve_entities=False, no_network=True)).getroot().get("name")
+    return next((each.name for each in read_files((file,))), None)
 
 
 def kept_headers(page: Page, knowledge_base: KnowledgeBase) -> Iterator[tuple[str, str]]:

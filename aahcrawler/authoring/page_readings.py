@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from aahcrawler.authoring.saved_pages import ObjectRow, object_row
 from aahcrawler.authoring.trial import partners
 from aahcrawler.helper import Assistance, Failure
+from aahcrawler.helper.assistance import READ
 from aahcrawler.metadata import LinkType, Metadata
 
 MOST_OBJECTS: Final = 50
@@ -17,7 +18,6 @@ MOST_LINKS: Final = 50
 LONGEST: Final = 240
 """Characters of a value that are shown, beginning shortly before the place where two differ."""
 _BEFORE = 40
-_GIVEN_UP = "read"
 _NAMES = ("type", "title", "author", "date", "body", "part_of", "parent")
 _WEIGHTS: Mapping[str, float] = {"lost": 5.0, "changed": 2.0, "gained": 1.0}
 _LEVEL_WEIGHT, _LOST_LINK_WEIGHT, _LINK_WEIGHT, _PROBLEM_WEIGHT = 10.0, 0.5, 0.1, 20.0
@@ -67,8 +67,8 @@ class PageChanged(Told):
     """What would change on a page. ``gained``, ``lost`` and ``changed`` count all objects, ``objects`` tells the first.
 
     ``followed`` are links that would be followed newly, ``left`` those that would not be any more, ``refused`` those of
-    the latter that a rule refuses; ``more_links`` counts those of all that are not told. ``problem`` says why the page
-    could not be read, and is mostly empty. ``weight`` is greater for what matters more.
+    the latter that a rule refuses; ``links_followed`` and ``links_left`` count all of them. ``problem`` says why the
+    page could not be read, and is mostly empty. ``weight`` is greater for what matters more.
     """
 
     kind: Literal["page"] = "page"
@@ -110,15 +110,15 @@ class PageReading:
     def of(cls, assistance: Assistance) -> "PageReading":
         """Return what a knowledge base made of a page."""
         match = assistance.match
-        given_up = next((each for each in assistance.failed_actions if each.action == _GIVEN_UP), None)
-        is_slow = given_up is not None and given_up.failure is Failure.SLOW and match is None
+        whole = (each for each in assistance.failed_actions if each.action == READ and match is None)
+        given_up = next((each.detail for each in whole if each.failure is Failure.SLOW), "")
         return cls(
             match.application.name if match else "",
             match.level.name if match and match.level else "",
             tuple(object_row(each, computed=False) for each in assistance.objects),
             frozenset(link.url for link in assistance.document.outlinks),
             {each.url: each.reason.value for each in assistance.refused},
-            given_up.detail if given_up is not None and is_slow else "",
+            given_up,
         )
 
     @property

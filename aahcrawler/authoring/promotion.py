@@ -5,12 +5,11 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from pathlib import Path
 
-from lxml import etree
-
 from aahcrawler.adaptation.store.learned import Learned, LearnedAction, LearnedLinks, LearnedSign
-from aahcrawler.authoring.consolidation import Place, ways
+from aahcrawler.authoring.consolidation import Surroundings, ways
 from aahcrawler.authoring.editing.edit_error import EditError
 from aahcrawler.authoring.editing.entry_text import EntryText
+from aahcrawler.authoring.file_lines import read_files
 from aahcrawler.authoring.insertion import Insertion, PromotionError
 from aahcrawler.authoring.own_entries.entry_files import Entry
 from aahcrawler.authoring.own_entries.own_folder import OwnFolder, own_folder
@@ -127,7 +126,7 @@ def planned(learned: Learned, pages: Sequence[Page], folders: Sequence[Path], va
     The file is that of the last of the folders; if that has none of the application, the file in use is copied there.
     ``pages`` are the available ones of the evidence. ``variant`` names the variant that is to get it. The knowledge
     base must be valid with it, read each of the pages as the learned item does, and every saved page as before. Raises
-    `PromotionError`, `LoadError` and `SavedPageError`; nothing is written.
+    `PromotionError`, `LoadError`, `SavedPageError` and `OwnFolderError`; nothing is written.
     """
     if folders[-1].resolve() == SHIPPED.resolve() and not _is_ours(SHIPPED):
         raise PromotionError(
@@ -144,7 +143,7 @@ def promote(
 ) -> Promoted:
     """Write a learned item into its application's file as `planned`, and save a page as its test.
 
-    Raises what `planned` raises, and `OwnFolderError`.
+    Raises what `planned` raises.
     """
     return carried_out(planned(learned, pages, folders, variant), folders, who)
 
@@ -180,11 +179,11 @@ class _Planning:
         there = OwnFolder(self.folders[-1]).entry(self.source.stem)
         target = Target(self.source, self.file, former, there.digest if there is not None else "")
         entry = there or Entry(self.source.stem, former)
-        place = self._place(former)
+        around = self._surroundings(former)
         if not variant and self._is_read_already():
             return Plan(self.learned, target, entry, Proof(len(self.pages)))
         refused: list[str] = []
-        for way in ways(self.learned, place, variant):
+        for way in ways(self.learned, around, variant):
             try:
                 return self._proved(way, target, entry, tuple(refused))
             except PromotionError as error:
@@ -196,12 +195,12 @@ class _Planning:
             "was learned"
         )
 
-    def _place(self, former: bytes) -> Place:
+    def _surroundings(self, former: bytes) -> Surroundings:
         read_by = tuple(self._read_by(page) for page in self.pages)
         name = self.learned.application
         others = tuple(page.page for page in all_pages(self.folders) if page.expected.application == name)
         try:
-            return Place(EntryText(former), self.known.application(name), read_by, others)
+            return Surroundings(EntryText(former), self.known.application(name), read_by, others)
         except EditError as error:
             raise PromotionError(f"{self.source}: {error}") from error
 
@@ -299,8 +298,7 @@ def _is_ours(folder: Path) -> bool:
 
 
 def _file_of(application: str, folders: Sequence[Path]) -> Path:
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
-    for file in chosen_files(folders).applications:
-        if (etree.parse(file, parser).getroot().get("name") or "").strip() == application:
-            return file
+    for file in read_files(chosen_files(folders).applications):
+        if file.name == application:
+            return file.path
     raise PromotionError(f"no file of {', '.join(map(str, folders))} describes {application}")

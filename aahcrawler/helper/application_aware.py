@@ -10,7 +10,7 @@ from aahcrawler.helper.application import draft_reading
 from aahcrawler.helper.application.application_reading import Adaptation, ApplicationReading
 from aahcrawler.helper.application.completion import Completion
 from aahcrawler.helper.application.scripted import is_empty_shell
-from aahcrawler.helper.assistance import Assistance, FailedAction, Failure
+from aahcrawler.helper.assistance import READ, Assistance, FailedAction, Failure
 from aahcrawler.helper.detection.attempts import Attempts, PageGivenUpError, Watchdog
 from aahcrawler.helper.detection.recognition import Recognised, Recogniser
 from aahcrawler.helper.generic import generic_reading, sitemap_reading
@@ -122,7 +122,7 @@ class ApplicationAwareHelper:
         except PageGivenUpError as error:
             page.forget()
             return Assistance(
-                None, _nothing(page), failed_actions=(FailedAction("", "", "read", Failure.SLOW, str(error)),)
+                None, _nothing(page), failed_actions=(FailedAction("", "", READ, Failure.SLOW, str(error)),)
             )
 
     def _whole(self, page: Page, former: Metadata | None) -> Assistance:

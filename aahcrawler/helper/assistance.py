@@ -2,12 +2,16 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from aahcrawler.induction.record_sets import NoObject
 from aahcrawler.webobject import Container, WebObject
 from knowledge_base.model import Match
 from knowledge_base.url_rules import Reason
 from online_analysis.document import Document
+
+READ: Final = "read"
+"""The name of the action that fails where a page as a whole is read otherwise than it should be."""
 
 
 class Failure(StrEnum):

@@ -15,6 +15,7 @@ from aahcrawler.segments.output import SegmentedOutput
 from aahcrawler.segments.reader import is_open, lines, open_segment, segments
 from aahcrawler.segments.recovery import Recovered, recover
 from aahcrawler.segments.series import OPEN, DamageError, DiskFullError, SegmentError, Series, no_link
+from aahcrawler.segments.whole_lines import append_line
 from aahcrawler.segments.writer import Clock, SegmentWriter, Span
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "SegmentedOutput",
     "Series",
     "Span",
+    "append_line",
     "identity",
     "is_open",
     "lines",

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from lxml import etree
 
+from aahcrawler.authoring.editing.places import parent_of
 from knowledge_base.parsing.attributes import has_expression
 from knowledge_base.selectors import BadExpressionError, Selector, compile_selector
 
@@ -95,18 +96,3 @@ def _parts(text: EntryPlaces) -> Iterator[Part]:
         parent, tag = parent_of(place), str(element.tag)
         yield Part(place, parent, tag, counted[parent, tag], element)
         counted[parent, tag] += 1
-
-
-def parent_of(place: str) -> str:
-    """Return the place of the part around a place; names in brackets may hold any sign but brackets.
-
-    >>> parent_of("level[a/b]/extract[posts]"), parent_of("level[a/b]")
-    ('level[a/b]', '')
-    """
-    depth = 0
-    for index in range(len(place) - 1, -1, -1):
-        sign = place[index]
-        depth += (sign == "]") - (sign == "[")
-        if sign == "/" and not depth:
-            return place[:index]
-    return ""

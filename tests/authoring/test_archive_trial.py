@@ -50,7 +50,7 @@ def knowledge(folder: Path, old: str = "", new: str = "") -> KnowledgeBase:
 
 def recorded(page: Page, knowledge_base: KnowledgeBase) -> bytes:
     """Return the metadata that a crawl with a knowledge base records of a page."""
-    found = ApplicationAwareHelper(knowledge_base).assist(page)
+    found = ApplicationAwareHelper(knowledge_base).comparing_drafts().assist(page)
     match = found.match
     return write(
         Metadata(
@@ -96,6 +96,12 @@ def test_the_same_knowledge_base_changes_nothing(tmp_path: Path, base: Knowledge
     assert told[0] == Progress(done=0, of=3)
     assert told[-2] == Progress(done=3, of=3)
     assert list(summary_lines(summary))[-1] == "nothing would change"
+
+
+def test_a_draft_is_read_as_the_crawl_read_it(tmp_path: Path) -> None:
+    draft = knowledge(tmp_path / "kb", "<application ", '<application draft="yes" ')
+    _, pages, summary = results(Question(archive(tmp_path / "crawl", draft, PAGES), draft))
+    assert (pages, summary.pages) == ([], 3)
 
 
 def test_what_would_change_is_told_object_by_object(tmp_path: Path, base: KnowledgeBase) -> None:

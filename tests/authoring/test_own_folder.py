@@ -1,6 +1,7 @@
 """The own folder: entries are saved as a whole, changes are noted, and earlier states come back."""
 
 import json
+import tempfile
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,8 +12,12 @@ from typer.testing import CliRunner
 
 from aahcrawler.authoring.own_entries import change_log, whole_replacement
 from aahcrawler.authoring.own_entries.change_log import ChangeLog
+from aahcrawler.authoring.own_entries.entry_files import Entry
 from aahcrawler.authoring.own_entries.own_folder import BY_HAND, ChangedMeanwhileError, OwnFolder, OwnFolderError
+from aahcrawler.authoring.own_entries.staging import staged
 from aahcrawler.cli import app
+from knowledge_base.file_selection import SHIPPED
+from knowledge_base.loader import LoadError
 
 FIRST = b"<application name='Tiny' kind='web-forum'/>"
 SECOND = b"<application name='Tiny' kind='web-forum'><!-- mended --></application>"
@@ -173,6 +178,16 @@ def test_names_that_lead_elsewhere_are_refused(own: OwnFolder, name: str) -> Non
     with pytest.raises(OwnFolderError, match="no name"):
         own.entry(name)
     assert not own.path.exists()
+
+
+def test_an_entry_is_staged_in_its_temporary_folder_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("temporary", "mine"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    monkeypatch.chdir(tmp_path / "mine")
+    with pytest.raises(LoadError), staged(Entry("tiny", FIRST), (SHIPPED, Path(".."))):
+        pass
+    assert list((tmp_path / "temporary").iterdir()) == []
 
 
 def test_commands_note_who_did_what(tmp_path: Path) -> None:

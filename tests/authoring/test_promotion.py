@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from aahcrawler.adaptation.store.learned import LearnedAction
-from aahcrawler.authoring.insertion import PromotionError
+from aahcrawler.authoring.insertion import PromotionError, evidence_of
 from aahcrawler.authoring.own_entries.own_folder import OwnFolder
 from aahcrawler.authoring.page_capture import Wish, capture
 from aahcrawler.authoring.promotion import Plan, carried_out, planned
@@ -220,6 +220,11 @@ def test_a_variant_that_any_page_would_show_gets_a_sign_of_its_theme(folders: tu
     assert plan.insertion is not None
     (when,) = [line for _, line in plan.added() if "<when" in line]
     assert "//link[contains(@href, '/themes/moonlight/')]" in when
+
+
+def test_a_site_with_many_hyphens_in_its_name_makes_no_broken_comment() -> None:
+    told = evidence_of(replace(learned("knots.test", KNOTS), site="a---b--c.test"))
+    assert "a-b-c.test" in told
 
 
 def test_names_of_templates_are_no_names_of_sites() -> None:

@@ -10,18 +10,11 @@ from aahcrawler.adaptation.store.decisions import DECISIONS, State
 from aahcrawler.adaptation.store.learned import LearnedLinks, LearnedSign
 from aahcrawler.authoring.editing.edits import Add, SetAttribute
 from aahcrawler.authoring.own_entries.own_folder import OwnFolder
-from aahcrawler.authoring.repairs import (
-    Repair,
-    RepairError,
-    accept,
-    edited,
-    planned_repair,
-    read_both,
-    reject,
-    repair_acts,
-    repair_of,
-    repairs_of,
-)
+from aahcrawler.authoring.repairs import repair_acts
+from aahcrawler.authoring.repairs.both_readings import read_both
+from aahcrawler.authoring.repairs.edited_repair import edited
+from aahcrawler.authoring.repairs.repair_acts import accept, planned_repair, reject
+from aahcrawler.authoring.repairs.repair_list import Repair, RepairError, repair_of, repairs_of
 from aahcrawler.cli import app
 from aahcrawler.layout import LEARNED
 from aahcrawler.wrapper_induction.robust_paths import Expression

@@ -174,6 +174,18 @@ def test_the_place_of_another_application_is_not_taken_in_silence(tmp_path: Path
         take(proposal, tmp_path / "bo", "Bo")
 
 
+@pytest.mark.starts
+@pytest.mark.slow
+def test_a_file_of_the_same_name_is_not_covered_in_silence(tmp_path: Path, others: Path) -> None:
+    data = packed(saved(tmp_path / "ada", others), others)
+    there = others / "applications" / "tinyforum.xml"
+    there.write_text(TINY.replace('name="TinyForum"', 'name="Another"'), "utf-8")
+    proposal = proposed(data, others, tmp_path / "bo")
+    assert proposal.covers == there
+    with pytest.raises(ImportRefusedError, match=r"tinyforum\.xml"):
+        take(proposal, tmp_path / "bo", "Bo")
+
+
 def test_packing_asks_for_what_only_the_packer_knows(tmp_path: Path, others: Path) -> None:
     own = saved(tmp_path / "ada", others)
     with pytest.raises(PackError, match="--licence CC0"):
@@ -182,6 +194,9 @@ def test_packing_asks_for_what_only_the_packer_knows(tmp_path: Path, others: Pat
         packed(own, others, licence="Apache-2.0")
     with pytest.raises(PackError, match="SPDX"):
         packed(own, others, licence="free for all!", licence_text=SHIPPED / "__init__.py")
+    kept = own.entry("tinyforum")
+    assert kept is not None
+    assert not kept.licence
     with pytest.raises(PackError, match="--without-pages"):
         packed(own, others, pages=None)
     bare = unpacked(packed(own, others, pages=None, without_pages=True))

@@ -13,7 +13,7 @@ from lxml import etree
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from aahcrawler.adaptation.store.learned import Learned, LearnedSign
-from aahcrawler.segments import no_link
+from aahcrawler.segments import append_line
 
 DECISIONS: Final = "decisions.jsonl"
 """The file in the folder of learned items."""
@@ -68,12 +68,8 @@ class Decisions:
             site=learned.site,
         )
         self._folder.mkdir(parents=True, exist_ok=True)
-        with (
-            FileLock(self._folder / _LOCK),
-            open(self._folder / DECISIONS, "a", encoding="utf-8", opener=no_link) as file,
-        ):
-            # After a line that was torn, a new one begins.
-            file.write(f"{'' if self._ends_whole() else chr(10)}{decision.model_dump_json()}\n")
+        with FileLock(self._folder / _LOCK):
+            append_line(self._folder / DECISIONS, decision.model_dump_json())
         return decision
 
     def latest(self) -> Mapping[str, Decision]:
@@ -86,10 +82,6 @@ class Decisions:
     def rejected(self) -> frozenset[str]:
         """Return the keys of what is not to be used."""
         return frozenset(key for key, decision in self.latest().items() if decision.state is State.REJECTED)
-
-    def _ends_whole(self) -> bool:
-        file = self._folder / DECISIONS
-        return not file.exists() or not file.stat().st_size or file.read_bytes().endswith(b"\n")
 
     def _read(self) -> Iterator[Decision]:
         try:

@@ -64,6 +64,11 @@ class EntryText:
         node = self._root.below(place)
         return None if node is None else node.place
 
+    def children(self, place: str) -> tuple[str, ...]:
+        """Return the places of the elements directly in another one, in the order of the file."""
+        node = self._root.below(place)
+        return tuple(child.place for child in node.children) if node is not None else ()
+
     def element(self, place: str) -> etree._Element | None:
         """Return a copy of the element at a place, comments in it included; None if there is none."""
         node = self._root.below(place)

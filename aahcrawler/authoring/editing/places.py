@@ -54,6 +54,32 @@ def nodes_of(root: Span) -> Node:
     return _with_children(Node(root, "", None))
 
 
+def step_to(tag: str, name: str, number: int) -> str:
+    """Return the last part of an element's place: with its name, empty where it shares it, or else with its number.
+
+    Names that a place cannot hold, or that look like a number, count as none.
+
+    >>> step_to("level", "thread", 2), step_to("level", "a/b", 2), step_to("level", "7", 2)
+    ('level[thread]', 'level[2]', 'level[2]')
+    """
+    tells = _DRAWN.fullmatch(name) and not _NUMBER.fullmatch(name)
+    return f"{tag}[{name if tells else number}]"
+
+
+def tag_of(place: str) -> str:
+    """Return the tag of the element at a place.
+
+    >>> tag_of("level[thread]/when[2]")
+    'when'
+    """
+    return place.rpartition("/")[2].partition("[")[0]
+
+
+def parent_of(place: str) -> str:
+    """Return the place of the element around another one, which is empty for the root's."""
+    return place.rpartition("/")[0]
+
+
 def is_within(place: str, other: str) -> bool:
     """Return whether a place is another one or below it.
 
@@ -68,8 +94,8 @@ def _with_children(node: Node) -> Node:
     numbers: Counter[str] = Counter()
     for position, part in enumerate(node.span.parts):
         numbers[part.tag] += 1
-        tells = names[part.tag, part.name] == 1 and _DRAWN.fullmatch(part.name) and not _NUMBER.fullmatch(part.name)
-        key = part.name if tells else str(numbers[part.tag])
-        place = f"{node.place}/{part.tag}[{key}]".removeprefix("/")
+        is_alone = names[part.tag, part.name] == 1
+        step = step_to(part.tag, part.name if is_alone else "", numbers[part.tag])
+        place = f"{node.place}/{step}".removeprefix("/")
         node.children.append(_with_children(Node(part, place, node, position)))
     return node

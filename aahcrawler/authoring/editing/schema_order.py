@@ -8,6 +8,7 @@ from pathlib import Path
 from lxml import etree
 
 from aahcrawler.authoring.editing.entry_text import EntryText
+from aahcrawler.authoring.editing.places import parent_of, tag_of
 from knowledge_base.loader import SCHEMA
 
 _XS = "{http://www.w3.org/2001/XMLSchema}"
@@ -34,8 +35,7 @@ class SchemaOrder:
         allowed = self._within(text, parent)
         if tag not in allowed:
             return ""
-        children = (place for place in text.places() if place and _parent(place) == (text.place(parent) or ""))
-        later = (place for place in children if _rank(allowed, place) > allowed[tag].rank)
+        later = (place for place in text.children(parent) if _rank(allowed, place) > allowed[tag].rank)
         return next(later, "")
 
     def is_needed(self, text: EntryText, place: str) -> bool:
@@ -43,9 +43,9 @@ class SchemaOrder:
         known = text.place(place)
         if not known:
             return True
-        tag, parent = _tag(known), _parent(known)
+        tag, parent = tag_of(known), parent_of(known)
         needed = self._within(text, parent).get(tag)
-        alike = [each for each in text.places() if each and _parent(each) == parent and _tag(each) == tag]
+        alike = [each for each in text.children(parent) if tag_of(each) == tag]
         return needed is not None and needed.needed and len(alike) == 1
 
     def _within(self, text: EntryText, parent: str) -> Mapping[str, _Allowed]:
@@ -53,7 +53,7 @@ class SchemaOrder:
         found = self._roots.get(str(root.tag)) if root is not None else None
         known = text.place(parent)
         for segment in known.split("/") if known else ():
-            allowed = _children(found, self._type).get(segment.partition("[")[0])
+            allowed = _children(found, self._type).get(tag_of(segment))
             found = allowed.type if allowed is not None else None
         return _children(found, self._type)
 
@@ -79,16 +79,8 @@ def _children(
 
 
 def _rank(allowed: Mapping[str, _Allowed], place: str) -> int:
-    known = allowed.get(_tag(place))
+    known = allowed.get(tag_of(place))
     return known.rank if known is not None else -1
-
-
-def _tag(place: str) -> str:
-    return place.rpartition("/")[2].partition("[")[0]
-
-
-def _parent(place: str) -> str:
-    return place.rpartition("/")[0]
 
 
 @cache

@@ -61,12 +61,17 @@ def urls_found(sources: Iterable[LinkSource], page: Page) -> Iterator[str]:
     """Yield the URLs on the page's own site that parts of a navigation action find, whatever becomes of them."""
     links = Links(page, Sites(most_hosts=0))
     for source in sources:
-        attribute = source.selector.attribute
         for node in found(source.selector, page.tree, page):
-            reference = node if isinstance(node, str) else node.get(attribute) if attribute else address_text(node)
-            url = links.resolve(reference)
+            url = links.resolve(reference_of(node, source.selector))
             if url is not None and links.is_here(url):
                 yield url
+
+
+def reference_of(node: Node, selector: Selector) -> str | None:
+    """Return what a node that an expression of a navigation action found refers to, None if that is nothing."""
+    if isinstance(node, str):
+        return node
+    return node.get(selector.attribute) if selector.attribute else address_text(node)
 
 
 def selector_of(element: etree._Element) -> Selector:

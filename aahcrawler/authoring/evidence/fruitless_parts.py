@@ -18,7 +18,7 @@ from aahcrawler.authoring.evidence.expressions_tried import (
     whole,
     written,
 )
-from aahcrawler.authoring.evidence.level_pages import LevelPages, cite_of, is_doubtful, is_read_off, variant_of
+from aahcrawler.authoring.evidence.level_pages import LevelPages, cite_of, is_doubtful, is_read_off
 from aahcrawler.authoring.file_lines import ApplicationFile
 from aahcrawler.authoring.saved_pages import SavedPage
 from aahcrawler.helper import Failure
@@ -44,10 +44,11 @@ def fruitless_parts(file: ApplicationFile, pages: LevelPages) -> Iterator[Findin
         if application is None or not shown:
             continue
         level = application.level(name)
-        base = tuple(page for page in shown if variant_of(page, level) is None)
+        variants = [Sight(page.page).variant(level) for page in shown]
+        base = tuple(page for page, variant in zip(shown, variants, strict=True) if variant is None)
         yield from _Part(file, element, level, level.actions, shown, base, application).findings()
         for variant in level.variants:
-            own = tuple(page for page in shown if variant_of(page, level) is variant)
+            own = tuple(page for page, its in zip(shown, variants, strict=True) if its is variant)
             written_as = next(each for each in element.iterchildren("variant") if each.get("name") == variant.name)
             yield from _Part(file, written_as, level, variant.actions, own, own, application).findings()
 

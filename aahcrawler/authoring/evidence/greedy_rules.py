@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 from lxml.html import HtmlElement
 
 from aahcrawler.authoring.check_findings import Finding, warning
-from aahcrawler.authoring.evidence.expressions_tried import found, written
+from aahcrawler.authoring.evidence.expressions_tried import found, reference_of, written
 from aahcrawler.authoring.evidence.level_pages import LevelPages
 from aahcrawler.authoring.file_lines import FileLines, Place
 from aahcrawler.authoring.saved_pages import SavedPage
-from aahcrawler.helper.extraction.page_location import address_text
 from aahcrawler.helper.links.ignored_links import Ignored
 from aahcrawler.helper.links.navigation import Links
-from aahcrawler.helper.site_memory.sites import Sites
+from aahcrawler.helper.site_memory.sites import Sites, site_of
 from aahcrawler.page import Page
 from knowledge_base.model import Application, LinkSource, Navigate, PageLevel
 from knowledge_base.url_rules import AvoidRule, ParsedUrl
@@ -51,10 +50,10 @@ class _Rules:
         if level.role == "terminal":
             self._note(saved.page.url, level, f"the saved page {saved.name}")
         for url, action in expected.links.items():
-            if _host(url) == _host(saved.page.url) and action not in self._asking:
+            if site_of(url) == site_of(saved.page.url) and action not in self._asking:
                 self._note(url, self._target(action), f"a link that is expected to be followed from {saved.name}")
         for row in expected.objects:
-            if _host(row.iri) == _host(saved.page.url):
+            if site_of(row.iri) == site_of(saved.page.url):
                 self._note(row.iri, None, f"the page of an object of {saved.name}")
         self._read_actions(saved, level)
 
@@ -116,8 +115,7 @@ class _Rules:
 def _targets(source: LinkSource, links: Links) -> Iterator[str]:
     """Yield the URLs on the page's own site that a part of an action finds, whatever becomes of them."""
     for node in found(source.selector, links.page.tree, links.page) if not source.documented else ():
-        reference = node if isinstance(node, str) else _reference(node, source.selector.attribute)
-        url = links.resolve(reference)
+        url = links.resolve(reference_of(node, source.selector))
         ignored = links.ignored
         is_ignored = ignored.covers_reference(node) if isinstance(node, str) else ignored.covers(node)
         if url is not None and links.is_here(url) and not is_ignored:
@@ -130,10 +128,6 @@ def _ignored(application: Application, page: Page) -> Ignored:
     return Ignored(page.tree, (node for node in nodes if isinstance(node, HtmlElement)))
 
 
-def _reference(element: HtmlElement, attribute: str) -> str | None:
-    return element.get(attribute) if attribute else address_text(element)
-
-
 def _places(application: Application, places: FileLines) -> Mapping[AvoidRule, tuple[Place, str]]:
     """Return the place and the words of each rule; rules of the kind are at the place of the application."""
     written_as = [
@@ -144,7 +138,3 @@ def _places(application: Application, places: FileLines) -> Mapping[AvoidRule, t
     of_kind = (places.application(application.name), f"of the kind {application.kind}")
     rules: Sequence[AvoidRule] = application.avoid.rules
     return {rule: written_as[n] if n < len(written_as) else of_kind for n, rule in reversed(list(enumerate(rules)))}
-
-
-def _host(url: str) -> str:
-    return url.partition("://")[2].partition("/")[0].removeprefix("www.")

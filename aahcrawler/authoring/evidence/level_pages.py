@@ -8,8 +8,7 @@ from lxml import etree
 
 from aahcrawler.authoring.file_lines import ApplicationFile, FileLines
 from aahcrawler.authoring.saved_pages import SavedPage
-from knowledge_base.matching import Sight
-from knowledge_base.model import Application, KnowledgeBase, PageLevel, Variant
+from knowledge_base.model import Application, KnowledgeBase
 
 READ_OFF = "unproven: read off"
 """The beginning of the citations of what a program read off a page."""
@@ -46,12 +45,6 @@ class LevelPages:
                 key = (written[0].name, level)
                 found[key] = (*found.get(key, ()), page)
         return found
-
-
-def variant_of(page: SavedPage, level: PageLevel) -> Variant | None:
-    """Return the variant of a level that a page is read by, None where it is read by the level itself."""
-    sight = Sight(page.page)
-    return next((variant for variant in level.variants if any(map(sight.meets, variant.when))), None)
 
 
 def is_doubtful(cite: str) -> bool:

@@ -9,7 +9,7 @@ from lxml.html import HtmlElement
 
 from aahcrawler.authoring.check_findings import Finding, warning
 from aahcrawler.authoring.evidence.expressions_tried import found
-from aahcrawler.authoring.evidence.level_pages import LevelPages, variant_of
+from aahcrawler.authoring.evidence.level_pages import LevelPages
 from aahcrawler.authoring.file_lines import ApplicationFile
 from aahcrawler.authoring.saved_pages import SavedPage
 from aahcrawler.helper.detection.attempts import FAILING
@@ -19,6 +19,7 @@ from aahcrawler.induction import generic_objects
 from aahcrawler.induction.record_sets import Region
 from aahcrawler.page import Page, generic
 from aahcrawler.page.text import plain_text
+from knowledge_base.matching import Sight
 from knowledge_base.model import Application, Extract, PageLevel
 from knowledge_base.selectors import BadExpressionError, compile_selector
 
@@ -40,7 +41,6 @@ class _Short:
     letters: int
     of: int
     element: etree._Element | None
-    item: etree._Element | None
 
 
 def short_bodies(file: ApplicationFile, pages: LevelPages) -> Iterator[Finding]:
@@ -58,17 +58,14 @@ def _of_level(
 ) -> Iterator[Finding]:
     level = application.level(element.get("name") or "")
     worst: dict[tuple[str, str], list[_Short]] = {}
-    compared = 0
     for page in shown:
         if not page.page.is_html:
             continue
-        variant = variant_of(page, level)
+        variant = Sight(page.page).variant(level)
         for action in variant.actions if variant is not None else level.actions:
             if isinstance(action, Extract):
                 key = (variant.name if variant is not None else "", action.name)
-                short = list(_short_on(page, application, level, action))
-                worst.setdefault(key, []).extend(short)
-                compared += 1
+                worst.setdefault(key, []).extend(_short_on(page, application, level, action))
     for (variant_name, action_name), short in worst.items():
         if short:
             yield _finding(file, element, variant_name, action_name, short)
@@ -132,9 +129,7 @@ def _compared(saved: SavedPage, extracted: Extracted, region: Region, action: Ex
     letters, lost = _letters(own), sum(map(_letters, missing))
     if not missing or letters >= SHORT * (letters + lost):
         return None
-    holding = _common(region.elements)
-    item = _common(extracted.body)
-    return _Short(saved, extracted.object.iri, letters, letters + lost, holding, item)
+    return _Short(saved, extracted.object.iri, letters, letters + lost, _common(region.elements))
 
 
 def _left_out(page: Page, action: Extract, region: Region) -> Iterator[HtmlElement]:
@@ -172,8 +167,7 @@ def _holding(short: _Short) -> str:
     if element is None:
         return "write the element that holds all of it"
     css = _named(element)
-    fits = _finds_it(css, element) if css else False
-    if fits:
+    if css and _finds_it(css, element):
         return f'the element {css} holds the whole: write css="{css}"'
     return (
         f"the element <{element.tag!s}> around it, {css or 'without a class'}, holds the whole: write a selector for it"

@@ -4,14 +4,14 @@ import os
 import zlib
 from base64 import b64decode, b64encode
 from binascii import Error as NotBase64Error
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from aahcrawler.authoring.own_entries.entry_files import digest
-from aahcrawler.segments import no_link
+from aahcrawler.segments import append_line, no_link
 
 LARGEST_LOG = 32 << 20
 """Bytes of a history beyond which the contents of the oldest changes are no longer kept."""
@@ -57,27 +57,10 @@ class ChangeLog:
         """Return how many lines cannot be read, as after a crash or a change by hand."""
         return sum(change is None for change in self._read())
 
-    def content(self, wanted: str) -> bytes | None:
-        """Return the content of a file by its digest, None where it is not kept or is not what it should be."""
-        for change in self.changes():
-            if wanted in change.contents:
-                found = _unpacked(change.contents[wanted])
-                return found if found is not None and digest(found) == wanted else None
-        return None
-
     def append(self, change: Change) -> None:
         """Add a change, and drop the contents of the oldest ones where the history has grown too large."""
-        line = change.model_dump_json().encode() + b"\n"
         self._file.parent.mkdir(parents=True, exist_ok=True)
-        with open(self._file, "ab+", opener=no_link) as file:
-            size = file.seek(0, os.SEEK_END)
-            if size:
-                file.seek(-1, os.SEEK_END)
-                line = line if file.read(1) == b"\n" else b"\n" + line
-            file.write(line)
-            file.flush()
-            os.fsync(file.fileno())
-        if size + len(line) > LARGEST_LOG:
+        if append_line(self._file, change.model_dump_json()) > LARGEST_LOG:
             self._shorten()
 
     def _read(self) -> Iterator[Change | None]:
@@ -116,6 +99,18 @@ def shortened(changes: Sequence[Change], size: int) -> tuple[Change, ...]:
             change = change.model_copy(update={"contents": contents})  # noqa: PLW2901
         kept.append(change)
     return tuple(kept)
+
+
+def kept_parts(change: Change, known: Iterable[Change]) -> dict[str, bytes] | None:
+    """Return the files of an entry after a change; None if one of them is not kept, or is not what it should be."""
+    packed = {name: each for other in known for name, each in other.contents.items()}
+    parts: dict[str, bytes] = {}
+    for part, name in change.parts.items():
+        found = _unpacked(packed.get(name, ""))
+        if found is None or digest(found) != name:
+            return None
+        parts[part] = found
+    return parts
 
 
 def contents_of(parts: Mapping[str, bytes], known: Sequence[Change]) -> dict[str, str]:

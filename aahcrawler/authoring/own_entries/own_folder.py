@@ -8,7 +8,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from aahcrawler.authoring.own_entries.change_log import Change, ChangeLog, contents_of, plain_line
+from aahcrawler.authoring.own_entries.change_log import Change, ChangeLog, contents_of, kept_parts, plain_line
 from aahcrawler.authoring.own_entries.entry_files import (
     LONGEST_NAME,
     Entry,
@@ -129,16 +129,16 @@ class OwnFolder:
 
     def at(self, name: str, number: int) -> Entry:
         """Return an entry as it was after a change. Raises `OwnFolderError` where that is not known any more."""
-        log = self._log(name)
-        change = next((each for each in self.history(name) if each.number == number), None)
+        changes = self.history(name)
+        change = next((each for each in changes if each.number == number), None)
         if change is None:
             raise OwnFolderError(f"{name} has no change {number}; aah kb history {name} lists them")
-        parts = {part: log.content(kept) for part, kept in change.parts.items()}
-        if any(data is None for data in parts.values()) or not change.after:
+        parts = kept_parts(change, changes)
+        if parts is None or not change.after:
             raise OwnFolderError(
                 f"what {name} was after change {number} is not kept any more; take a newer one: aah kb history {name}"
             )
-        return Entry.of(name, {part: data for part, data in parts.items() if data is not None})
+        return Entry.of(name, parts)
 
     def restore(self, name: str, number: int, who: str, *, expected: str | None = None) -> Change:
         """Bring back an entry as it was after a change, and note that. Raises `OwnFolderError`."""

@@ -7,14 +7,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lxml import etree
-
+from aahcrawler.authoring.file_lines import read_files
+from aahcrawler.authoring.own_entries.change_log import Change
 from aahcrawler.authoring.own_entries.entry_files import Entry
+from aahcrawler.authoring.own_entries.own_folder import OwnFolder
 from aahcrawler.authoring.saved_pages import SavedPage, pages_folder, saved_pages
 from knowledge_base.loader import LoadError, load
 from knowledge_base.model import KnowledgeBase
-
-_PARSER = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,7 @@ class Staged:
     @property
     def application(self) -> str:
         """The name of the application that the entry describes."""
-        return (etree.parse(self.file, _PARSER).getroot().get("name") or "").strip()
+        return next(file.name for file in read_files((self.file,)))
 
     def pages(self) -> tuple[SavedPage, ...]:
         """Return the saved pages of all folders, those of the entry as they would be. Raises `SavedPageError`."""
@@ -72,7 +71,7 @@ def staged(entry: Entry, folders: Sequence[Path]) -> Iterator[Staged]:
     Raises `LoadError`, with the places in the real files.
     """
     with tempfile.TemporaryDirectory(prefix="aah-") as temporary:
-        folder = Path(temporary) / folders[-1].name
+        folder = Path(temporary) / "own"
         _fill(folder, folders[-1], entry)
         every = (*folders[:-1], folder)
         try:
@@ -82,6 +81,16 @@ def staged(entry: Entry, folders: Sequence[Path]) -> Iterator[Staged]:
                 replace(problem, file=problem.file.replace(str(folder), str(folders[-1]))) for problem in error.problems
             ) from error
         yield Staged(entry.name, every, folders[-1], knowledge_base)
+
+
+def brought_back(name: str, number: int, folders: Sequence[Path], who: str) -> Change:
+    """Bring back an entry of the last folder as it was after a change, if the knowledge base loads with it.
+
+    Raises `OwnFolderError` and `LoadError`; nothing is changed then.
+    """
+    own = OwnFolder(folders[-1])
+    with staged(own.at(name, number), folders):
+        return own.restore(name, number, who)
 
 
 def _fill(folder: Path, real: Path, entry: Entry) -> None:

@@ -55,7 +55,9 @@ class Replacement:
                 (self._folder / number).replace(target)
         for part in note["removed"]:
             (self._root / part).unlink(missing_ok=True)
-        sync_folder(self._root)
+        for folder in {(self._root / part).parent for part in (*note["written"].values(), *note["removed"])}:
+            if folder.is_dir():
+                sync_folder(folder)
         return str(note["message"])
 
     def clear(self) -> None:

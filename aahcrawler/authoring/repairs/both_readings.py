@@ -3,19 +3,19 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from lxml.etree import XPathError
 from lxml.html import HtmlElement
 
 from aahcrawler import urls
 from aahcrawler.adaptation.store.learned import LearnedAction, LearnedLinks, LearnedSign
-from aahcrawler.authoring.consolidation import is_shown
 from aahcrawler.authoring.repairs.repair_list import Repair
 from aahcrawler.authoring.saved_pages import ObjectRow, object_row
+from aahcrawler.helper.detection.attempts import FAILING
 from aahcrawler.helper.extraction import fragments
 from aahcrawler.helper.extraction.extraction import Extraction
 from aahcrawler.helper.extraction.outcome import Runner
 from aahcrawler.page import Page
 from aahcrawler.webobject import WebObject
+from knowledge_base.matching import Sight
 from knowledge_base.model import Action, Application, Extract, Navigate, PageLevel
 from knowledge_base.selectors import Selector
 
@@ -84,12 +84,12 @@ def read_both(repair: Repair, page: Page) -> Both:
             signs = level.when if level is not None else application.patterns
             before = [sign.selector for sign in signs if sign.selector is not None]
             after = [learned.expression.selector]
-            return Both(page, Reading(signs=_elements(page, before)), Reading(signs=_elements(page, after)))
+            return Both(page, _signs(page, before), _signs(page, after))
         case LearnedLinks():
             there = _action_of(page, level, learned.action)
             sources = [source.selector for source in there.sources] if isinstance(there, Navigate) else []
             links = [source.selector for source in learned.navigate().sources]
-            return Both(page, Reading(links=_links(page, sources)), Reading(links=_links(page, links)))
+            return Both(page, _links(page, sources), _links(page, links))
         case LearnedAction() if level is not None:
             there = _action_of(page, level, learned.action)
             own = _objects(page, application, level, there) if isinstance(there, Extract) else Reading()
@@ -102,7 +102,7 @@ def _action_of(page: Page, level: PageLevel | None, name: str) -> Action | None:
     """Return the action of a name that would read a page of a level: that of the first variant that it shows."""
     if level is None:
         return None
-    variant = next((each for each in level.variants if is_shown(each, page)), None)
+    variant = Sight(page).variant(level)
     actions = variant.actions if variant is not None else level.actions
     return next((action for action in actions if action.name == name), None)
 
@@ -115,8 +115,8 @@ def _objects(page: Page, application: Application, level: PageLevel, action: Ext
         items = extraction.items()
         left = {each.object.iri: each.object for each in outcome.extracted[:MOST_FOUND]}
         found = tuple(_found(extraction, items, left))
-    except (XPathError, ValueError) as error:
-        return Reading(failure=f"an expression cannot be used on this page: {error}")
+    except FAILING as error:
+        return Reading(failure=_unusable(error))
     rest = tuple(FoundObject(object_row(each, computed=False)) for each in left.values())
     failure = f"{outcome.failure}{f': {outcome.detail}' if outcome.detail else ''}" if outcome.failure else ""
     return Reading(objects=(*found, *rest), failure=failure)
@@ -166,24 +166,36 @@ def _fields(extraction: Extraction, item: HtmlElement, *, first: bool) -> Mappin
     return found
 
 
-def _links(page: Page, selectors: Sequence[Selector]) -> tuple[FoundLink, ...]:
+def _signs(page: Page, selectors: Sequence[Selector]) -> Reading:
+    elements, failure = _elements(page, selectors)
+    return Reading(signs=elements, failure=failure)
+
+
+def _links(page: Page, selectors: Sequence[Selector]) -> Reading:
     found: dict[HtmlElement, str] = {}
-    for element in _elements(page, selectors):
+    elements, failure = _elements(page, selectors)
+    for element in elements:
         href = element.get("href")
         url = urls.resolve(page.base_url, href) if href else None
         if url is not None:
             found.setdefault(element, url)
-    return tuple(FoundLink(url, element) for element, url in found.items())
+    return Reading(links=tuple(FoundLink(url, element) for element, url in found.items()), failure=failure)
 
 
-def _elements(page: Page, selectors: Sequence[Selector]) -> tuple[HtmlElement, ...]:
+def _elements(page: Page, selectors: Sequence[Selector]) -> tuple[tuple[HtmlElement, ...], str]:
+    """Return what selectors find on a page, and why one of them cannot be used, empty where all can."""
     found: dict[HtmlElement, None] = {}
+    failure = ""
     for selector in selectors:
         try:
             found |= dict.fromkeys(selector.elements(page.tree, page.elements))
-        except XPathError:
-            continue
-    return tuple(found)[:MOST_FOUND]
+        except FAILING as error:
+            failure = _unusable(error)
+    return tuple(found)[:MOST_FOUND], failure
+
+
+def _unusable(error: Exception) -> str:
+    return f"an expression cannot be used on this page: {error}"
 
 
 def _told(reading: Reading) -> dict[str, object]:

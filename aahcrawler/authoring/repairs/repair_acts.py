@@ -15,7 +15,7 @@ from aahcrawler.layout import LEARNED
 def planned_repair(repair: Repair, folders: Sequence[Path], edits: Sequence[Edit] = (), variant: str = "") -> Plan:
     """Find out what accepting a repair, with edits or as it is, would change; nothing is written.
 
-    Raises `RepairError`, `PromotionError`, `LoadError` and `SavedPageError`.
+    Raises `RepairError`, `PromotionError`, `LoadError`, `SavedPageError` and `OwnFolderError`.
     """
     return planned(edited(repair, edits).learned, pages_of(repair), folders, variant)
 
@@ -25,7 +25,7 @@ def accept(
 ) -> Promoted:
     """Make a repair, with edits or as it is, part of its application's file once all pages prove it, and note that.
 
-    Raises what `planned_repair` raises, and `OwnFolderError`; nothing is written then.
+    Raises what `planned_repair` raises; nothing is written then.
     """
     return accept_plan(repair, planned_repair(repair, folders, edits, variant), folders, who)
 

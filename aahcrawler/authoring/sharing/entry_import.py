@@ -9,6 +9,7 @@ from time import monotonic
 
 from aahcrawler.authoring.check import check
 from aahcrawler.authoring.check_findings import Finding, Severity
+from aahcrawler.authoring.file_lines import FileLines, read_files
 from aahcrawler.authoring.own_entries.change_log import Change, plain_line
 from aahcrawler.authoring.own_entries.entry_files import Entry, file_part
 from aahcrawler.authoring.own_entries.own_folder import OwnFolder
@@ -16,7 +17,6 @@ from aahcrawler.authoring.sharing import import_proof
 from aahcrawler.authoring.sharing.entry_pack import Pack, PackError, root_attributes
 from aahcrawler.authoring.sharing.page_contents import Contents
 from knowledge_base.file_selection import SHIPPED, chosen_files, filled
-from knowledge_base.loader import LONGEST_CHAIN
 
 STEP = 10.0
 """Seconds that an expression may take while its cost is measured."""
@@ -72,7 +72,8 @@ def propose(pack: Pack, folders: Sequence[Path], seconds: float = import_proof.S
     former = OwnFolder(folders[-1]).entry(entry.name)
     covered = _covered(pack, folders)
     difference = tuple(_difference(entry, former, covered))
-    return Proposal(pack, tuple(map(plain_line, wrong)), (*_said(pack), *warned), former, covered, difference)
+    said = tuple(map(plain_line, (*_said(pack), *warned)))
+    return Proposal(pack, tuple(map(plain_line, wrong)), said, former, covered, difference)
 
 
 def take(proposal: Proposal, folder: Path, who: str, *, replace: bool = False) -> Change:
@@ -134,31 +135,25 @@ def _in_words(finding: Finding, folder: str, name: str) -> str:
 
 def _extended(entry: Entry, folders: Sequence[Path]) -> tuple[Path, ...]:
     """Return the files that an entry extends, one after the other; those that are not there are left out."""
-    files = chosen_files(filled(folders)).applications
-    named = {root_attributes(file.read_bytes()).get("name"): file for file in files}
-    found: list[Path] = []
-    wanted = root_attributes(entry.xml).get("extends")
-    while wanted in named and named[wanted] not in found and len(found) < LONGEST_CHAIN:
-        found.append(named[wanted])
-        wanted = root_attributes(named[wanted].read_bytes()).get("extends")
-    return tuple(found)
+    files = read_files(chosen_files(filled(folders)).applications)
+    chain = FileLines(file for file in files if file.path.name != file_part(entry.name))
+    return tuple(file.path for file in chain.chain(root_attributes(entry.xml).get("extends", "").strip()))
 
 
 def _covered(pack: Pack, folders: Sequence[Path]) -> Path | None:
-    """Return the file of an earlier folder that describes the application too, None if there is none."""
-    for file in chosen_files(filled(folders[:-1])).applications:
-        if root_attributes(file.read_bytes()).get("name", "").lower() == pack.manifest.application.lower():
-            return file
-    return None
+    """Return the file of an earlier folder that has its name or describes its application, None if there is none."""
+    earlier = chosen_files(filled(folders[:-1])).applications
+    called = (file for file in earlier if file.name == file_part(pack.entry.name))
+    described = (file for file in read_files(earlier) if file.name.lower() == pack.manifest.application.lower())
+    return next(called, None) or next((file.path for file in described), None)
 
 
 def _said(pack: Pack) -> Iterator[str]:
     """Yield what people have to know of an entry."""
     manifest = pack.manifest
-    by = plain_line(manifest.by) or "somebody"
     yield (
-        f"{manifest.name}: {plain_line(manifest.application)} ({manifest.kind}), packed by {by} with "
-        f"{plain_line(manifest.program)}, changed last on {manifest.made:%Y-%m-%d}"
+        f"{manifest.name}: {manifest.application} ({manifest.kind}), packed by {manifest.by or 'somebody'} with "
+        f"{manifest.program}, changed last on {manifest.made:%Y-%m-%d}"
     )
     yield f"licence: {manifest.licence}; anybody can write any name and licence into such a file"
     match manifest.pages:

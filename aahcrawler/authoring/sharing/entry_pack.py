@@ -8,12 +8,12 @@ from datetime import datetime
 from io import BytesIO
 from pathlib import Path
 from typing import Annotated, Literal
-from xml.etree.ElementTree import ParseError
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from lxml import etree
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from aahcrawler.authoring.own_entries.change_log import plain_line
 from aahcrawler.authoring.own_entries.entry_files import Entry, digest, file_part, is_name, licence_part
 from aahcrawler.authoring.sharing.page_contents import Contents
 from knowledge_base.loader import LARGEST_FILE
@@ -35,7 +35,9 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 _METHODS = {ZIP_STORED, ZIP_DEFLATED}
 _ENCRYPTED = 0x1
 _HEADER = b"PK\x01\x02"
-_LICENCE = r"[A-Za-z0-9][A-Za-z0-9.+-]*(?: (?:AND|OR|WITH) [A-Za-z0-9][A-Za-z0-9.+-]*)*"
+LICENCE = r"[A-Za-z0-9][A-Za-z0-9.+-]*(?: (?:AND|OR|WITH) [A-Za-z0-9][A-Za-z0-9.+-]*)*"
+"""How SPDX identifiers and expressions look."""
+NO_LICENCE = "write an SPDX identifier, such as CC0-1.0 or Apache-2.0"
 _Short = Annotated[str, Field(max_length=300)]
 
 
@@ -59,7 +61,7 @@ class Manifest(BaseModel):
     made: datetime
     by: _Short
     program: _Short
-    licence: Annotated[str, Field(max_length=200, pattern=f"^{_LICENCE}$")]
+    licence: Annotated[str, Field(max_length=200, pattern=f"^{LICENCE}$")]
     pages: Contents
     files: Annotated[dict[_Short, Annotated[str, Field(pattern="^[0-9a-f]{64}$|^$")]], Field(max_length=MOST_FILES)]
 
@@ -146,7 +148,7 @@ def root_attributes(xml: bytes) -> Mapping[str, str]:
             BytesIO(xml), events=("start",), resolve_entities=False, load_dtd=False, no_network=True
         )
         root = next(reader)[1]
-    except (etree.XMLSyntaxError, ParseError, StopIteration) as error:
+    except (etree.XMLSyntaxError, StopIteration) as error:
         raise PackError(f"its XML file cannot be read: {error}") from error
     if root.tag != "application":
         raise PackError("its XML file does not describe an application")
@@ -249,6 +251,6 @@ def _mistakes(error: ValidationError) -> Iterator[str]:
     for mistake in error.errors():
         place = ".".join(map(str, mistake["loc"])) or "the whole"
         if place == "licence" and mistake["type"] == "string_pattern_mismatch":
-            yield "licence: write an SPDX identifier, such as CC0-1.0 or Apache-2.0"
+            yield f"licence: {NO_LICENCE}"
         else:
-            yield f"{place[:100]}: {mistake['msg']}"
+            yield f"{plain_line(place)[:100]}: {mistake['msg']}"

@@ -1,5 +1,6 @@
 """Pack an entry of a knowledge base: its own tests must pass, and its licence and whose its pages are must be said."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -7,12 +8,13 @@ from importlib.resources import files
 from pathlib import Path
 
 from aahcrawler import __version__
+from aahcrawler.authoring.own_entries.change_log import plain_line
 from aahcrawler.authoring.own_entries.entry_files import Entry
 from aahcrawler.authoring.own_entries.own_folder import OwnFolder, own_folder
-from aahcrawler.authoring.saved_pages import pages_folder, saved_pages
-from aahcrawler.authoring.sharing.entry_pack import Label, PackError, packed
+from aahcrawler.authoring.saved_pages import pages_folder
+from aahcrawler.authoring.sharing.entry_pack import LICENCE, NO_LICENCE, Label, PackError, packed
 from aahcrawler.authoring.sharing.page_contents import Contents
-from aahcrawler.authoring.trial import Trial
+from aahcrawler.authoring.trial import Trial, all_pages
 from knowledge_base.model import KnowledgeBase
 
 KNOWN_LICENCE = "CC0-1.0"
@@ -54,27 +56,22 @@ def pack_entry(name: str, folders: Sequence[Path], knowledge_base: KnowledgeBase
 
 def _found(name: str, folders: Sequence[Path]) -> tuple[Path, Entry]:
     """Return the entry of a name as it counts, with the saved pages of all folders, and the folder of its file."""
+    owners = [folder for folder in folders if name in OwnFolder(folder).names()]
+    if not owners:
+        names = sorted({each for folder in folders for each in OwnFolder(folder).names()})
+        raise PackError(f"there is no entry {plain_line(name)}; there are: {', '.join(names) or 'none'}")
     parts: dict[str, bytes] = {}
-    found: Path | None = None
-    names: set[str] = set()
     for folder in folders:
-        own = OwnFolder(folder)
-        names |= set(own.names())
         pages = (pages_folder(folder) / name).glob("*.*")
         parts |= {f"pages/{name}/{file.name}": file.read_bytes() for file in pages}
-        entry = own.entry(name) if name in own.names() else None
-        if entry is not None:
-            found = folder
-            parts |= entry.parts()
-    if found is None:
-        raise PackError(f"there is no entry {name}; there are: {', '.join(sorted(names)) or 'none'}")
-    return found, Entry.of(name, parts)
+        entry = OwnFolder(folder).entry(name) if folder in owners else None
+        parts |= entry.parts() if entry is not None else {}
+    return owners[-1], Entry.of(name, parts)
 
 
 def _check_pages(name: str, folders: Sequence[Path], knowledge_base: KnowledgeBase) -> None:
     trial = Trial(knowledge_base)
-    found = {page.name: page for folder in folders for page in saved_pages(pages_folder(folder))}
-    for page in found.values():
+    for page in all_pages(folders):
         if page.file.parent.name == name and trial.outcome(page).differences:
             raise PackError(f"its saved page {page.name} fails, so nobody could take it; see: aah kb test {page.name}")
 
@@ -88,6 +85,8 @@ def _licence(entry: Entry, said: Said) -> tuple[str, bytes]:
             "say under which licence others may use it, by its SPDX identifier: --licence CC0-1.0 gives up all rights; "
             "for any other add --licence-text FILE"
         )
+    if not re.fullmatch(LICENCE, identifier):
+        raise PackError(f"{plain_line(identifier)!r} is no licence; {NO_LICENCE}")
     if said.licence_text is not None:
         text = said.licence_text.read_bytes()
         if len(text) > _LARGEST_LICENCE:

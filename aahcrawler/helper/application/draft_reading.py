@@ -12,7 +12,7 @@ from typing import Final
 
 from aahcrawler.helper.application.completion import FIELDS, SOURCE, WHOLES
 from aahcrawler.helper.application.text_comparison import HELD, Pair, ReadTexts, lines_of
-from aahcrawler.helper.assistance import Assistance, FailedAction, Failure
+from aahcrawler.helper.assistance import READ, Assistance, FailedAction, Failure
 from aahcrawler.helper.extraction.extraction import BODY
 from aahcrawler.helper.parts.part_text import body_of
 from aahcrawler.induction.article_text import RUNNING
@@ -21,9 +21,6 @@ from aahcrawler.page.generic import main_content
 from aahcrawler.webobject import Value, WebObject
 from knowledge_base.model import Match
 from online_analysis.document import Outlink
-
-READ: Final = "read"
-"""The name under which a draft's reading of a page fails."""
 
 WHOLE: Final = 0.8
 """The share of a text from which on it is not cut."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from aahcrawler.helper.assistance import Assistance, FailedAction, Failure, Refused
+from aahcrawler.helper.assistance import READ, Assistance, FailedAction, Failure, Refused
 from aahcrawler.helper.links.anchors import anchor_text
 from aahcrawler.helper.links.junk_urls import junk_reason
 from aahcrawler.helper.links.navigation import Links, abroad, embedded
@@ -56,4 +56,4 @@ def _links(links: Links, application: Application | None) -> Iterator[tuple[str,
 
 def _said(page: Page, application: Application | None) -> FailedAction:
     what = f"texts and objects of the first {READ_BYTES:,} of {len(page.body):,} bytes were read, and all links"
-    return FailedAction(application.name if application is not None else "", "", "read", Failure.TOO_MUCH, what)
+    return FailedAction(application.name if application is not None else "", "", READ, Failure.TOO_MUCH, what)

@@ -205,7 +205,7 @@ def _checked(stage: Staged, wanted: Wanted, text: EntryText, busy: Callable[[str
     """Check the entry alone, with the files that it extends: the others were checked when they were saved."""
     own = f"{wanted.entry.name}.xml"
     with tempfile.TemporaryDirectory() as temporary:
-        alone = Path(temporary) / wanted.folders[-1].name
+        alone = Path(temporary) / "own"
         _copy_chain(stage, own, alone)
 
         def begin(step: Busy) -> None:

@@ -1,7 +1,7 @@
 """Change the levels of an entry, and which links lead where, from groups of alike addresses."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from lxml import etree
 
@@ -9,14 +9,14 @@ from aahcrawler.authoring.drafting.address_groups import AddressGroup
 from aahcrawler.authoring.drafting.annotated_xml import UNPROVEN
 from aahcrawler.authoring.drafting.url_shape import Shape
 from aahcrawler.authoring.editing.edit_error import EditError
-from aahcrawler.authoring.editing.edits import Add, Edit, SetAttribute, apply
+from aahcrawler.authoring.editing.edits import Add, Edit
 from aahcrawler.authoring.editing.entry_text import EntryText
 from aahcrawler.studio.works.made_edits import Made, added, as_name, found, level_place, selecting, shown, written
 from aahcrawler.studio.works.menu_words import REASONS, ROLES
 from aahcrawler.wrapper_induction.robust_paths import Expression
 from knowledge_base.globs import BadGlobError
 from knowledge_base.model import Role
-from knowledge_base.url_rules import Paging, ParsedUrl, Reason
+from knowledge_base.url_rules import ParsedUrl, Reason
 
 ANY_LINK = Expression(css="a")
 
@@ -25,20 +25,16 @@ ANY_LINK = Expression(css="a")
 class NamedGroup:
     """A group of alike addresses that a person made a level of.
 
-    ``paging`` says how their pages are numbered. ``sign`` is what such pages show and no others do; without one a page
-    is told by its address alone. ``start`` says that the pages are worth fetching from anywhere.
+    Their pages are told by the address alone.
     """
 
     group: AddressGroup
     role: Role
     name: str
-    paging: tuple[Paging, ...] = ()
-    sign: Expression = field(default_factory=Expression)
-    start: bool = False
 
 
 def name_level(text: EntryText, chosen: NamedGroup) -> Made:
-    """Add a level for a group, with its address, paging and sign. Raises `EditError`.
+    """Add a level for a group, with its address. Raises `EditError`.
 
     It comes last, so that it takes no page from any other level.
     """
@@ -47,38 +43,6 @@ def name_level(text: EntryText, chosen: NamedGroup) -> Made:
         raise EditError(f"there is a level {name} already; choose another name")
     said = f"pages such as {chosen.group.urls[0] if chosen.group.urls else chosen.group.shape.path} are of level {name}"
     return Made((added(text, "", _level(name, chosen)),), f"{said}, which {ROLES[chosen.role]}")
-
-
-def levels_from_groups(text: EntryText, chosen: Sequence[NamedGroup]) -> Made:
-    """Add a level for each group; those that lead to content follow every link to each other level by its address.
-
-    Raises `EditError`.
-    """
-    edits: list[Edit] = []
-    said = []
-    now = text
-    for each in chosen:
-        made = name_level(now, each)
-        edits += made.edits
-        said.append(made.said)
-        now = apply(now, made.edits)
-    names = [as_name(each.name) for each in chosen]
-    for each, name in zip(chosen, names, strict=True):
-        targets = [other for other, about in zip(names, chosen, strict=True) if other != name and not about.start]
-        for target in targets if each.role == "intermediate" else ():
-            made = add_link_rule(now, name, target)
-            edits += made.edits
-            now = apply(now, made.edits)
-    return Made(tuple(edits), "; ".join(said))
-
-
-def set_role(text: EntryText, level: str, role: Role) -> Made:
-    """Say whether a level leads to content or holds it. Raises `EditError` where it has objects and is to hold none."""
-    place = level_place(text, level)
-    _, element = found(text, place)
-    if role == "intermediate" and element.find(".//extract") is not None:
-        raise EditError(f"objects are read on pages of level {level}; remove these first, or let it hold content")
-    return Made((SetAttribute(place=place, attribute="role", value=role),), f"level {level} {ROLES[role]}")
 
 
 def add_link_rule(
@@ -104,19 +68,6 @@ def add_link_rule(
     return Made(tuple(edits), f"on pages of level {level}, {what} lead to level {to}")
 
 
-def follow_pages(text: EntryText, level: str, paging: Paging) -> Made:
-    """Say how the pages of one list or thread are numbered, and have all of them followed. Raises `EditError`."""
-    place = level_place(text, level)
-    _, element = found(text, place)
-    edits: list[Edit] = []
-    if not any(_paging_of(each) == paging for each in element.iterchildren("paging")):
-        edits.append(added(text, place, _paging(paging)))
-    if element.find("pages") is None:
-        edits.append(added(text, place, written("pages", {"name": _free_name(element, "more-pages")})))
-    told = paging.parameter or paging.part
-    return Made(tuple(edits), f"further pages of level {level} are told by {told}")
-
-
 def avoid(text: EntryText, group: AddressGroup | Shape, reason: Reason) -> Made:
     """Have URLs never fetched. Raises `EditError` where that would leave out a level."""
     shape = group if isinstance(group, Shape) else group.shape
@@ -133,17 +84,9 @@ def avoid(text: EntryText, group: AddressGroup | Shape, reason: Reason) -> Made:
 
 
 def _level(name: str, chosen: NamedGroup) -> str:
-    shape = chosen.group.shape
-    optional = " ".join(each.parameter for each in chosen.paging if each.parameter)
-    start = "yes" if chosen.start else ""
-    parts = [
-        written("when", {**chosen.sign.attributes(), **shape.attributes(), "cite": UNPROVEN}),
-        written("address", {**shape.attributes(), "optional": optional}),
-        *map(_paging, chosen.paging),
-    ]
-    if chosen.paging:
-        parts.append(written("pages", {"name": "more-pages"}))
-    return written("level", {"name": name, "role": chosen.role, "start": start}, *parts)
+    shape = chosen.group.shape.attributes()
+    when = written("when", {**shape, "cite": UNPROVEN})
+    return written("level", {"name": name, "role": chosen.role}, when, written("address", shape))
 
 
 def _address(text: EntryText, level: str, group: AddressGroup) -> list[Edit]:
@@ -172,14 +115,6 @@ def _attributes(element: etree._Element) -> Mapping[str, str]:
     return {name: value for name in names if (value := element.get(name))}
 
 
-def _paging(paging: Paging) -> str:
-    return written("paging", {"parameter": paging.parameter, "part": paging.part})
-
-
-def _paging_of(element: etree._Element) -> Paging:
-    return Paging(element.get("parameter") or "", element.get("part") or "")
-
-
 def _is_same(select: etree._Element, expression: Expression) -> bool:
     return Expression(*(select.get(name) or "" for name in ("css", "xpath", "attribute"))) == expression
 
@@ -191,9 +126,7 @@ def _free_name(level: etree._Element, name: str) -> str:
 
 
 def _example(group: AddressGroup | Shape) -> str:
-    return group.urls[0] if isinstance(group, AddressGroup) and group.urls else _of(group)
-
-
-def _of(group: AddressGroup | Shape) -> str:
+    if isinstance(group, AddressGroup) and group.urls:
+        return group.urls[0]
     shape = group if isinstance(group, Shape) else group.shape
     return " ".join(shape.attributes().values())

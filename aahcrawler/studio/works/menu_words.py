@@ -1,12 +1,10 @@
-"""Plain words for what can be chosen in menus: reasons, kinds of values, roles and strengths."""
+"""Plain words for what can be chosen in menus: reasons and roles."""
 
 from collections.abc import Mapping
-from typing import Final, Literal
+from typing import Final
 
-from knowledge_base.model import FieldKind, Role, Strength
+from knowledge_base.model import FieldKind, Role
 from knowledge_base.url_rules import Reason
-
-DateOrder = Literal["dmy", "mdy", "ymd"]
 
 REASONS: Final[Mapping[Reason, str]] = {
     Reason.LOGIN: "a form to log in or out",
@@ -34,28 +32,11 @@ REASONS: Final[Mapping[Reason, str]] = {
 }
 """Why addresses are avoided."""
 
-FIELD_KINDS: Final[Mapping[FieldKind, str]] = {
-    FieldKind.TEXT: "text",
-    FieldKind.HTML: "text with its markup",
-    FieldKind.DATETIME: "a date, with or without the time",
-    FieldKind.URL: "an address",
-    FieldKind.PERSON: "a person, with a link to their page if there is one",
-    FieldKind.NUMBER: "a number",
-}
-"""What the value of a field is read as."""
-
 ROLES: Final[Mapping[Role, str]] = {
     "intermediate": "leads to content",
     "terminal": "holds content",
 }
 """What pages of a level are for."""
-
-STRENGTHS: Final[Mapping[Strength, str]] = {
-    Strength.PROOF: "a proof: only this software has it",
-    Strength.STRONG: "strong: enough by itself",
-    Strength.HINT: "a hint: two of them are enough",
-}
-"""How much a sign says."""
 
 FIELDS: Final[Mapping[str, FieldKind]] = {
     "title": FieldKind.TEXT,
@@ -64,10 +45,3 @@ FIELDS: Final[Mapping[str, FieldKind]] = {
     "body": FieldKind.TEXT,
 }
 """The fields that mean the same everywhere, with what they are read as."""
-
-DATE_ORDERS: Final[Mapping[DateOrder, str]] = {
-    "dmy": "the day comes first: 13.2.2024",
-    "mdy": "the month comes first: 2/13/2024",
-    "ymd": "the year comes first: 2024-02-13",
-}
-"""How dates are written in numbers."""

@@ -7,13 +7,12 @@ from lxml import etree
 
 from aahcrawler.authoring.drafting.annotated_xml import UNPROVEN
 from aahcrawler.authoring.editing.edit_error import EditError
-from aahcrawler.authoring.editing.edits import Add, Edit, Put, Remove, SetAttribute
+from aahcrawler.authoring.editing.edits import Add, Edit, Remove, SetAttribute
 from aahcrawler.authoring.editing.entry_text import EntryText
 from aahcrawler.authoring.editing.places import is_within
 from aahcrawler.authoring.editing.schema_order import schema_order
 from aahcrawler.studio.site_groups import plural
 from aahcrawler.studio.works.made_edits import Made, added, as_name, found, level_place, selecting, shown, written
-from aahcrawler.studio.works.menu_words import DATE_ORDERS, DateOrder
 from aahcrawler.wrapper_induction.robust_paths import Expression
 from knowledge_base.model import FieldKind, Strength
 
@@ -24,35 +23,30 @@ _HOLDERS = ("navigate", "field", "identity", "parent", "extract", "level", "dete
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """Where a field is: on the whole ``page``, in the ``first`` object alone; and whether it has ``many`` values."""
+    """Where a field is: on the whole ``page``, and whether the ``first`` object alone has it."""
 
     page: bool = False
     first: bool = False
-    many: bool = False
 
 
-def add_objects(
-    text: EntryText, level: str, kind: str, item: Expression, *, many: bool = False, identity: Expression | None = None
-) -> Made:
+def add_objects(text: EntryText, level: str, kind: str, item: Expression) -> Made:
     """Have objects of a type read on a level's pages: what ``item`` finds. Raises `EditError`.
 
-    Until fields are named, all text of the element is the body. Of ``many``, each is known by the number that
-    ``identity`` finds, else by its words.
+    Until fields are named, all text of the element is the body. Each object is known by its words.
     """
     place = level_place(text, level)
     _, element = found(text, place)
     if element.get("role") != "terminal":
         raise EditError(f"level {level} leads to content and holds none; say first that it holds content")
-    name = as_name(plural(kind) if many else kind)
+    name = as_name(plural(kind))
     if text.place(f"{place}/extract[{name}]") is not None:
         raise EditError(f"{name} are read on pages of level {level} already; add another selector to these")
-    parts = [selecting("item", item)]
-    if many and identity is not None:
-        parts.append(written("identity", {}, selecting("select", identity)))
-    elif many:
-        parts.append(written("identity", {"fields": "body"}))
-    parts.append(written("field", {"name": "body"}, selecting("select", WHOLE)))
-    given = {"name": name, "type": kind, "many": "yes" if many else ""}
+    parts = (
+        selecting("item", item),
+        written("identity", {"fields": "body"}),
+        written("field", {"name": "body"}, selecting("select", WHOLE)),
+    )
+    given = {"name": name, "type": kind, "many": "yes"}
     said = f"each {shown(item)} on pages of level {level} is a {kind}"
     return Made((added(text, place, written("extract", given, *parts)),), said)
 
@@ -77,7 +71,6 @@ def add_field(
         "kind": kind.value if kind is not FieldKind.TEXT else "",
         "page": "yes" if where.page else "",
         "first-only": "yes" if where.first else "",
-        "many": "yes" if where.many else "",
     }
     xml = written("field", given, selecting("select", expression))
     return Made((added(text, place, xml),), f"the {called} of {element.get('type')} is {shown(expression)}")
@@ -117,52 +110,20 @@ def replace_select(text: EntryText, place: str, expression: Expression) -> Made:
     return Made(tuple(edits), f"{_called(text, known)} is {shown(expression)}")
 
 
-def set_kind(text: EntryText, field: str, kind: FieldKind) -> Made:
-    """Say what the value of a field is read as; ``field`` is its place."""
-    known, _ = found(text, field, "field")
-    value = kind.value if kind is not FieldKind.TEXT else None
-    return Made(
-        (SetAttribute(place=known, attribute="kind", value=value),), f"{_called(text, known)} is a {kind.value}"
-    )
-
-
-def set_dates(text: EntryText, field: str, order: DateOrder | None, zone: str = "") -> Made:
-    """Say how the dates of a field are written, and in which time zone they are where they name none."""
-    known, _ = found(text, field, "field")
-    edits = (
-        SetAttribute(place=known, attribute="order", value=order),
-        SetAttribute(place=known, attribute="zone", value=zone or None),
-    )
-    told = DATE_ORDERS[order] if order is not None else "dates are told by what they are"
-    return Made(edits, f"of {_called(text, known)}, {told}{f', in the zone {zone}' if zone else ''}")
-
-
-def number_by(text: EntryText, action: str, expression: Expression, trim: str = "") -> Made:
-    """Tell objects apart by a number that the page gives them, less ``trim`` before it, instead of by their words."""
-    place, element = found(text, action, "extract")
-    xml = written("identity", {"trim": trim, "prefix": trim}, selecting("select", expression))
-    said = f"the number of {element.get('type')} is {shown(expression)}"
-    if element.find("identity") is None:
-        return Made((added(text, place, xml),), said)
-    return Made((Put(place=f"{place}/identity[1]", xml=xml),), said)
-
-
 def add_sign(
     text: EntryText,
     expression: Expression,
     strength: Strength = Strength.HINT,
     level: str = "",
-    *,
-    unless: bool = False,
 ) -> Made:
-    """Add a sign by which pages are told: of the application, or of a ``level``, or that they are not of it."""
+    """Add a sign by which pages are told: of the application, or of a ``level``, where it has no strength."""
     if not level:
         xml = selecting("pattern", expression, {"strength": strength.name.lower()})
         said = f"{shown(expression)} is a sign of the application"
         return Made((Add(place=found(text, "detect[1]")[0], xml=xml),), said)
     place = level_place(text, level)
-    said = f"pages with {shown(expression)} are {'not ' if unless else ''}of level {level}"
-    return Made((added(text, place, selecting("unless" if unless else "when", expression)),), said)
+    said = f"pages with {shown(expression)} are of level {level}"
+    return Made((added(text, place, selecting("when", expression)),), said)
 
 
 def remove(text: EntryText, place: str) -> Made:
@@ -181,20 +142,6 @@ def remove(text: EntryText, place: str) -> Made:
         gone = above
     links = _leading_to(text, element.get("name") or "") if element.tag == "level" else ()
     return Made((*(Remove(place=each) for each in links if not is_within(each, gone)), Remove(place=gone)), said)
-
-
-def rename_level(text: EntryText, level: str, name: str) -> Made:
-    """Give a level another name; all that leads to it goes on to do so. Raises `EditError`."""
-    place, called = level_place(text, level), as_name(name)
-    if text.place(f"level[{called}]") is not None:
-        raise EditError(f"there is a level {called} already; choose another name")
-    edits: list[Edit] = [SetAttribute(place=each, attribute="to", value=called) for each in _leading_to(text, level)]
-    for each in text.places():
-        _, element = found(text, each)
-        if element.tag == "use" and element.get("level") == level:
-            edits.append(SetAttribute(place=each, attribute="level", value=called))
-    edits.append(SetAttribute(place=place, attribute="name", value=called))
-    return Made(tuple(edits), f"level {level} is called {called}")
 
 
 def _leading_to(text: EntryText, level: str) -> Iterator[str]:

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from aahcrawler.authoring.editing.edit_error import EditError
 from aahcrawler.authoring.own_entries.entry_files import digest
-from aahcrawler.segments import no_link
+from aahcrawler.segments import append_line, no_link
 from aahcrawler.studio.works.work_errors import WorkError
 from aahcrawler.studio.works.work_state import KeptDoubt, Origin, WorkState, parsed_text
 from aahcrawler.studio.works.work_steps import PageState, Step
@@ -106,18 +106,9 @@ class WorkFolder:
     def append(self, before: WorkState, step: Step) -> WorkState:
         """Add a step to a work that is in the state ``before``; return the state after it."""
         state = before.after(step)
-        with open(self.path / _STEPS, "ab+", opener=no_link) as file:
-            size = file.seek(0, os.SEEK_END)
-            torn = b""
-            if size:
-                file.seek(-1, os.SEEK_END)
-                torn = b"" if file.read(1) == b"\n" else b"\n"
-            line = torn + step.model_dump_json().encode() + b"\n"
-            file.write(line)
-            file.flush()
-            os.fsync(file.fileno())
+        size = append_line(self.path / _STEPS, step.model_dump_json())
         self._write_state(state)
-        if len(state.steps) > MOST_STEPS or size + len(line) > LARGEST_STEPS:
+        if len(state.steps) > MOST_STEPS or size > LARGEST_STEPS:
             return self._shortened(state)
         return state
 

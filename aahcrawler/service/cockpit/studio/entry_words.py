@@ -82,6 +82,22 @@ def short(part: Part, parts: EntryParts) -> str:
     return said_of(part, parts).name.lower()
 
 
+def whereabouts(place: str, parts: EntryParts) -> str:
+    """Return the level that a place is in or of, and the action: ``level thread, posts``; empty outside of levels."""
+    part = parts.at(place)
+    if part is None:
+        return ""
+    level, action = (_itself_or_around(part, parts, *tags) for tags in (("level",), ("extract", "navigate")))
+    if level is None:
+        return ""
+    named = f"level {level.text('name')}"
+    return named if action is None else f"{named}, {action.text('name')}"
+
+
+def _itself_or_around(part: Part, parts: EntryParts, *tags: str) -> Part | None:
+    return part if part.tag in tags else parts.around(part, *tags)
+
+
 def expression_of(part: Part) -> str:
     """Return the expression of a part as the file has it, empty where there is none."""
     return part.text("css") or part.text("xpath")

@@ -64,7 +64,7 @@ def _item(text: EntryText, choice: Choice, rule: Rule) -> Made:
     if extract is None:
         if not choice.field:
             raise EditError("say of what type the objects are")
-        return object_edits.add_objects(text, choice.level, choice.field, rule.expression, many=True)
+        return object_edits.add_objects(text, choice.level, choice.field, rule.expression)
     if rule.instead:
         return _replaced(text, parts.children(extract, "item"), rule.expression)
     return object_edits.add_item(text, extract.place, rule.expression)

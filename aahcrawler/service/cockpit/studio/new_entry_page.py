@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Query, Response
@@ -16,7 +17,6 @@ from aahcrawler.authoring.editing.entry_text import EntryText
 from aahcrawler.authoring.page_capture import slug
 from aahcrawler.authoring.saved_pages import SavedPageError, pages_folder, saved_pages
 from aahcrawler.page import Page
-from aahcrawler.service.catalog.knowledge_folders import KnowledgeFolders
 from aahcrawler.service.cockpit.site import Editing, Form, Reading, Sent, Site, address
 from aahcrawler.service.cockpit.studio.page_views import group_words
 from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk
@@ -27,7 +27,9 @@ from aahcrawler.studio.page_sample import PageSample
 from aahcrawler.studio.site_groups import SiteGroup
 from aahcrawler.studio.works.level_edits import avoid
 from aahcrawler.studio.works.menu_words import REASONS
+from aahcrawler.studio.works.work_collection import Works
 from aahcrawler.studio.works.work_errors import WorkError
+from knowledge_base.file_selection import filled
 from knowledge_base.loader import SCHEMA, LoadError, load
 from knowledge_base.matching import Sight
 from knowledge_base.url_rules import Reason
@@ -68,11 +70,12 @@ def routes(site: Site, desk: StudioDesk, jobs: StudioJobs) -> APIRouter:
         found, who = site.crawl(crawl), session.caller.name
         sample = desk.shelf.sample(found, form.get("host"))
         order = _order(form, desk.shelf.groups(found, form.get("host"))[:MOST_GROUPS])
+        works = desk.works.works
         to = address("crawls", crawl, "studio")
 
         def drafted(progress: Progress) -> Done:
             try:
-                name = _begun(desk, order, sample, who, progress)
+                name = _begun(works, order, sample, who, progress)
             except (DraftError, EditError, WorkError, LoadError, SavedPageError) as error:
                 return Done(
                     to=address("crawls", crawl, "studio", "begin", host=sample.host), text=str(error), kind="bad"
@@ -106,23 +109,22 @@ def _order(form: Form, groups: Sequence[SiteGroup]) -> _Order:
     )
 
 
-def _begun(desk: StudioDesk, order: _Order, sample: PageSample, who: str, progress: Progress) -> str:
+def _begun(works: Works, order: _Order, sample: PageSample, who: str, progress: Progress) -> str:
     """Make a draft, and begin a work of it; return its name."""
     progress.total = 3
     contents = tuple(_pages(sample, order.contents, MOST_CONTENTS))
     lists = tuple(_pages(sample, order.lists, MOST_LISTS))
     progress.advance()
-    folders = desk.works.knowledge
-    known = _known(folders)
+    known = _known(works.folders)
     progress.advance()
-    own = folders.own if folders.own is not None else folders.named[-1]
-    wanted = Wanted(order.name, order.kind, os.path.relpath(SCHEMA, own / "applications"), order.site)
+    schema = os.path.relpath(SCHEMA, works.folders[-1] / "applications")
+    wanted = Wanted(order.name, order.kind, schema, order.site)
     made = draft(wanted, Given(contents, lists), known)
     text = EntryText(made.file)
     for group, reason in order.avoided:
         text = apply(text, avoid(text, sample.groups[group.number].addresses, reason).edits)
     name = slug(order.name)
-    desk.works.works.begin_from(text.data, made.doubts, name, who)
+    works.begin_from(text.data, made.doubts, name, who)
     return name
 
 
@@ -136,6 +138,7 @@ def _pages(sample: PageSample, groups: Sequence[SiteGroup], most: int) -> Iterat
                 yield page.page
 
 
-def _known(folders: KnowledgeFolders) -> Known:
-    pages = [Sight(saved.page) for folder in folders.folders for saved in saved_pages(pages_folder(folder))]
-    return Known(load(*folders.folders), pages)
+def _known(folders: Sequence[Path]) -> Known:
+    there = filled(folders)
+    pages = [Sight(saved.page) for folder in there for saved in saved_pages(pages_folder(folder))]
+    return Known(load(*there), pages)

@@ -17,7 +17,7 @@ from aahcrawler.studio.works.work import Work
 from aahcrawler.studio.works.work_collection import Begun, Works
 from aahcrawler.studio.works.work_errors import WorkError
 from aahcrawler.studio.works.work_state import WorkState
-from knowledge_base.file_selection import chosen_files
+from knowledge_base.file_selection import chosen_files, filled
 from knowledge_base.loader import LoadError, load_files
 from knowledge_base.model import Application
 
@@ -116,7 +116,7 @@ class OpenWorks:
 
 def _loaded(data: bytes, name: str, folders: tuple[Path, ...]) -> Application | tuple[Mistake, ...]:
     """Return the application that a text makes, or what is wrong with it."""
-    files = chosen_files(folders)
+    files = chosen_files(filled(folders))
     with tempfile.TemporaryDirectory(prefix="aah-") as folder:
         file = Path(folder) / f"{name}.xml"
         file.write_bytes(data)

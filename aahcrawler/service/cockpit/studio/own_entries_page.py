@@ -7,6 +7,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Path, Response
 
 from aahcrawler.authoring.own_entries.own_folder import OwnFolder, OwnFolderError
+from aahcrawler.authoring.own_entries.staging import brought_back
 from aahcrawler.authoring.saved_pages import SavedPageError
 from aahcrawler.authoring.sharing.entry_pack import ENDING, PackError
 from aahcrawler.authoring.sharing.packing import KNOWN_LICENCE, pack_entry
@@ -17,6 +18,7 @@ from aahcrawler.service.cockpit.site import Editing, Form, Reading, Sent, Site, 
 from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk
 from aahcrawler.service.web.problems import CONFLICT, NO_WORK, ProblemError
 from aahcrawler.studio.works.work_errors import WorkError
+from knowledge_base.file_selection import filled
 from knowledge_base.loader import LoadError, load
 
 EntryName = Annotated[str, Path(max_length=80, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
@@ -49,8 +51,9 @@ def routes(site: Site, desk: StudioDesk) -> APIRouter:
     def restore(session: Editing, crawl: str, name: EntryName, form: Sent) -> Response:
         number, to = form.get("number"), address("crawls", crawl, "studio", "entries", name)
         try:
-            change = own_folder(desk).restore(name, int(number) if number.isdecimal() else 0, session.caller.name)
-        except OwnFolderError as error:
+            wanted = int(number) if number.isdecimal() and len(number) < 10 else 0
+            change = brought_back(name, wanted, desk.works.works.folders, session.caller.name)
+        except (OwnFolderError, LoadError) as error:
             return then(session, to, Said(str(error), "bad"))
         return then(session, to, Said(f"It is {change.what}."))
 
@@ -89,4 +92,4 @@ def _packed(desk: StudioDesk, name: str, who: str, form: Form) -> bytes:
         file.write_text(f"{text}\n", "utf-8")
         without = contents is Contents.LEFT_OUT
         said = Labelled(who, form.get("licence"), file if text else None, None if without else contents, without)
-        return pack_entry(name, folders, load(*folders), said)
+        return pack_entry(name, folders, load(*filled(folders)), said)

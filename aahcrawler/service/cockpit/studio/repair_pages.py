@@ -1,13 +1,14 @@
 """Learned repairs: rules that a crawl found in the place of others that failed, beside these, on real pages."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Path, Query, Response
 
 from aahcrawler.authoring.editing.edits import Edit, SetAttribute
 from aahcrawler.authoring.editing.entry_text import EntryText
+from aahcrawler.authoring.editing.places import parent_of
 from aahcrawler.authoring.insertion import PromotionError
 from aahcrawler.authoring.own_entries.own_folder import OwnFolderError
 from aahcrawler.authoring.repairs.both_readings import Both, read_both
@@ -16,7 +17,6 @@ from aahcrawler.authoring.repairs.edited_repair import edited, xml_of
 from aahcrawler.authoring.repairs.repair_acts import accept, reject
 from aahcrawler.authoring.repairs.repair_list import Repair, RepairError, pages_of, repairs_in
 from aahcrawler.authoring.saved_pages import SavedPageError
-from aahcrawler.page import Page
 from aahcrawler.replay.mark_outlines import Mark, MarkKind
 from aahcrawler.replay.numbered_pages import MarkedPage
 from aahcrawler.service.catalog.crawl_catalog import Crawl
@@ -28,7 +28,7 @@ from aahcrawler.service.cockpit.studio.studio_jobs import Done, StudioJobs
 from aahcrawler.service.steering.jobs import Progress
 from aahcrawler.service.views.page_indexes import NO_FOLDER
 from aahcrawler.service.web.problems import CONFLICT, NO_WORK, ProblemError
-from aahcrawler.studio.entry_parts import EntryParts, parent_of
+from aahcrawler.studio.entry_parts import EntryParts
 from aahcrawler.studio.marked_elements import numbers_of
 from knowledge_base.file_selection import filled
 from knowledge_base.loader import LoadError, load
@@ -157,15 +157,22 @@ class RepairViews:
             "both": both,
             "before": sides(both.before, both.after) if both is not None else (),
             "after": sides(both.after, both.before) if both is not None else (),
-            "tickets": (self._frame(crawl, both, both.before), self._frame(crawl, both, both.after)) if both else (),
+            "tickets": tuple(self._frame(crawl, repair, both, each) for each in (both.before, both.after))
+            if both
+            else (),
         }
 
-    def _frame(self, crawl: Crawl, both: Both, found: Found) -> str:
-        page, marks = both.page, tuple(_marks(both, found))
-        moment = f"{page.fetched_at:%Y%m%d%H%M%S}"
+    def _frames(self, crawl: Crawl, repair: Repair, both: Both) -> Iterator[str]:
+        return (self._frame(crawl, repair, both, each) for each in (both.before, both.after))
 
-        def made() -> MarkedPage:
-            return MarkedPage(crawl.id, moment, _anew(page), marks)
+    def _frame(self, crawl: Crawl, repair: Repair, both: Both, found: Found) -> str:
+        url, marks = both.page.url, tuple(_marks(both, found))
+        moment = f"{both.page.fetched_at:%Y%m%d%H%M%S}"
+
+        def made() -> MarkedPage | None:
+            # It is read anew: whoever shows a page changes its tree, and there may be hundreds of addresses.
+            page = next((each for each in pages_of(repair) if each.url == url), None)
+            return MarkedPage(crawl.id, moment, page, marks) if page is not None else None
 
         framed = self._site.framed
         return framed.ticket(framed.marked.issue(made))
@@ -226,8 +233,3 @@ def _written(form: Form) -> Mapping[str, str]:
     """Return what a form puts in the place of learned expressions, by their places."""
     sent: Sequence[tuple[str, str]] = [*form.fields.items()]
     return {name.removeprefix(_EDITED): value.strip() for name, value in sent if name.startswith(_EDITED)}
-
-
-def _anew(page: Page) -> Page:
-    """Return a page that is parsed anew: whoever shows it changes its tree."""
-    return replace(page)

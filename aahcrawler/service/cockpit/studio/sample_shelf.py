@@ -9,7 +9,7 @@ from threading import Lock
 from typing import Final
 
 from aahcrawler.service.catalog.crawl_catalog import Crawl
-from aahcrawler.service.views.page_indexes import PageIndexes
+from aahcrawler.service.views.page_indexes import NOT_READY, PageIndexes
 from aahcrawler.service.web.problems import NO_SITE, ProblemError
 from aahcrawler.studio.page_sample import PageSample, page_sample
 from aahcrawler.studio.site_groups import SiteGroup, site_groups
@@ -17,6 +17,8 @@ from aahcrawler.studio.site_groups import SiteGroup, site_groups
 MOST_SAMPLES: Final = 4
 FRESH_SECONDS: Final = 900.0
 """Seconds after which the sample of a host is drawn anew, for what was captured since."""
+_SOON: Final = 4.0
+"""The same while the index of the crawl's pages is still being read."""
 MOST_BYTES: Final = 96 << 20
 """Bytes that the parsed pages of one sample may take."""
 
@@ -66,11 +68,13 @@ class SampleShelf:
                 self._kept.move_to_end(key)
                 return found
         with self._indexes.asked(crawl) as index:
-            drawn = page_sample(index.folder, index.base, host)
+            drawn, is_whole = page_sample(index.folder, index.base, host), index.progress.complete
+        if not (drawn.pages or may_be_empty or is_whole):
+            raise ProblemError(NOT_READY, "the crawl's pages are still being read into their index; try again soon")
         if not (drawn.pages or may_be_empty):
             raise ProblemError(NO_SITE, f"the crawl has no page of {host[:200]!r} that can be looked at")
         drawn.most_bytes = MOST_BYTES
-        shelved = _Shelved(self._clock() + FRESH_SECONDS, drawn)
+        shelved = _Shelved(self._clock() + (FRESH_SECONDS if is_whole else _SOON), drawn)
         with self._lock:
             self._kept[key] = shelved
             while len(self._kept) > MOST_SAMPLES:

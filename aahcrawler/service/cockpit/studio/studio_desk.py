@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
+from aahcrawler.authoring.own_entries.entry_files import digest
 from aahcrawler.authoring.saved_pages import pages_folder
 from aahcrawler.helper.site_memory.sites import site_of
-from aahcrawler.page import Page
 from aahcrawler.page.titles import head_title
-from aahcrawler.replay.mark_outlines import Mark
+from aahcrawler.replay.mark_outlines import Mark, MarkKind
 from aahcrawler.replay.numbered_pages import MarkedPage
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.site import Site
@@ -35,6 +35,8 @@ class OpenPage:
 
     crawl: Crawl
     work: OpenWork
+    record: str
+    """The record of the page as addresses have it."""
     sample: PageSample
     sampled: SampledPage
 
@@ -42,11 +44,6 @@ class OpenPage:
     def captured(self) -> CapturedPage:
         """The page as the index has it."""
         return self.sampled.captured
-
-    @property
-    def record(self) -> str:
-        """The record of the page as addresses have it."""
-        return short_record(self.captured.record)
 
     @property
     def title(self) -> str:
@@ -64,7 +61,7 @@ class OpenPage:
     def marks(self, chosen: int | None) -> tuple[Mark, ...]:
         """Return what is marked on the page."""
         if self.matches is None:
-            return ()
+            return (Mark(chosen, MarkKind.CHOSEN, "chosen"),) if chosen is not None else ()
         return marks_of(self.sampled.tree, self.matches, self.work.parts, chosen)
 
 
@@ -84,37 +81,42 @@ class StudioDesk:
 
     def page(self, crawl: Crawl, work: OpenWork, record: str) -> OpenPage:
         """Return a page of the crawl or of the work. Raise ``ProblemError`` where it cannot be looked at."""
-        if record.startswith(OF_WORK):
-            return self._own_page(crawl, work, record)
-        sample = self.shelf.sample(crawl, self.host(crawl, long_record(record)))
-        captured = sample.captured(long_record(record))
-        return self._opened(crawl, work, sample, captured)
-
-    def _own_page(self, crawl: Crawl, work: OpenWork, record: str) -> OpenPage:
-        try:
-            kept = self.works.work(work.name).page(record.removeprefix(OF_WORK))
-        except WorkError as error:
-            raise ProblemError(NO_CAPTURE, str(error)) from error
-        page = kept.saved.page
-        sample = self.shelf.sample_around(crawl, site_of(page.url))
-        return self._opened(crawl, work, sample, sample.add(record, page))
-
-    def _opened(self, crawl: Crawl, work: OpenWork, sample: PageSample, captured: CapturedPage | None) -> OpenPage:
+        sample, captured = self._own(crawl, work, record) if record.startswith(OF_WORK) else self._of(crawl, record)
         sampled = sample.sampled(captured) if captured is not None else None
         if sampled is None:
             raise ProblemError(
                 CONFLICT, "this capture cannot be looked at here: it is no HTML, too large, or not the newest one"
             )
-        return OpenPage(crawl, work, sample, sampled)
+        return OpenPage(crawl, work, record.removeprefix(RECORD), sample, sampled)
+
+    def _of(self, crawl: Crawl, record: str) -> tuple[PageSample, CapturedPage | None]:
+        sample = self.shelf.sample(crawl, self.host(crawl, long_record(record)))
+        return sample, sample.captured(long_record(record))
+
+    def _own(self, crawl: Crawl, work: OpenWork, record: str) -> tuple[PageSample, CapturedPage | None]:
+        """Return a page that a work has itself, taken into the sample of its host."""
+        name = record.removeprefix(OF_WORK)
+        try:
+            page = self.works.work(work.name).page(name).saved.page
+        except WorkError as error:
+            raise ProblemError(NO_CAPTURE, str(error)) from error
+        sample = self.shelf.sample_around(crawl, site_of(page.url))
+        # Several works may have pages of one name, and one work another page of it after a while.
+        known = f"{OF_WORK}{digest(page.body)}"
+        return sample, sample.captured(known) or sample.add(known, page)
 
     def frame(self, page: OpenPage, marks: tuple[Mark, ...]) -> str:
         """Return a ticket by which a frame may show a page with marks."""
         moment = "".join(sign for sign in page.captured.fetched_at[:19] if sign.isdigit())
-        crawl, sample, captured = page.crawl.id, page.sample, page.captured
+        crawl, work, record = page.crawl, page.work, page.record
 
         def made() -> MarkedPage | None:
-            sampled = sample.sampled(captured)
-            return MarkedPage(crawl, moment, _anew(sampled.page), marks) if sampled is not None else None
+            # Nothing of the page is kept: there may be hundreds of addresses.
+            try:
+                shown = self.page(crawl, work, record).sampled.page
+            except ProblemError:
+                return None
+            return MarkedPage(crawl.id, moment, replace(shown), marks)
 
         framed = self.site.framed
         return framed.ticket(framed.marked.issue(made))
@@ -132,8 +134,3 @@ def long_record(record: str) -> str:
 def short_record(record: str) -> str:
     """Return a record as addresses have it."""
     return record.removeprefix(RECORD)
-
-
-def _anew(page: Page) -> Page:
-    """Return a page that is parsed anew: whoever shows it changes its tree."""
-    return replace(page)

@@ -8,7 +8,7 @@ from aahcrawler.layout import LEARNED
 from aahcrawler.service.cockpit.site import Reading, Site
 from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk
 from aahcrawler.service.views.recognised_hosts import recognised_hosts
-from knowledge_base.file_selection import chosen_files
+from knowledge_base.file_selection import chosen_files, filled
 
 
 def routes(site: Site, desk: StudioDesk) -> APIRouter:
@@ -21,7 +21,7 @@ def routes(site: Site, desk: StudioDesk) -> APIRouter:
         with site.instruments.indexes.asked(found) as index:
             hosts = recognised_hosts(index)
         knowledge = desk.works.knowledge
-        files = read_files(chosen_files(knowledge.folders).applications)
+        files = read_files(chosen_files(filled(knowledge.folders)).applications)
         learned = found.folder is not None and any((found.folder / LEARNED).glob("*.xml"))
         values = {
             "hosts": hosts,

@@ -26,21 +26,22 @@ from aahcrawler.service.cockpit.studio.work_desk import WorkDesk
 
 def routes(site: Site) -> APIRouter:
     """Return the routes of the studio."""
-    router = APIRouter()
-    desk = StudioDesk(site)
-    router.include_router(studio_home.routes(site, desk))
-    router.include_router(page_views.routes(site, desk))
-    router.include_router(group_acts.routes(site, desk))
-    router.include_router(page_acts.routes(site, desk))
-    checks, jobs = WorkDesk(desk.works), StudioJobs(site)
-    router.include_router(new_entry_page.routes(site, desk, jobs))
-    router.include_router(work_page.routes(site, desk, checks))
-    router.include_router(work_acts.routes(site, desk, checks, jobs))
-    router.include_router(entry_text_page.routes(site, desk))
-    router.include_router(kept_pages.routes(site, desk, jobs))
-    router.include_router(trial_page.routes(site, desk, jobs))
-    router.include_router(own_entries_page.routes(site, desk))
-    router.include_router(entry_intake.routes(site, desk, jobs))
-    router.include_router(repair_pages.routes(site, desk, jobs))
-    router.include_router(studio_jobs.routes(site, jobs))
-    return router
+    desk, jobs = StudioDesk(site), StudioJobs(site)
+    checks = WorkDesk(desk.works)
+    topics = (
+        studio_home.routes(site, desk),
+        page_views.routes(site, desk),
+        group_acts.routes(site, desk),
+        page_acts.routes(site, desk),
+        new_entry_page.routes(site, desk, jobs),
+        work_page.routes(site, desk, checks),
+        work_acts.routes(site, desk, checks, jobs),
+        entry_text_page.routes(site, desk),
+        kept_pages.routes(site, desk, jobs),
+        trial_page.routes(site, desk, jobs),
+        own_entries_page.routes(site, desk),
+        entry_intake.routes(site, desk, jobs),
+        repair_pages.routes(site, desk, jobs),
+        studio_jobs.routes(site, jobs),
+    )
+    return APIRouter(routes=[route for topic in topics for route in topic.routes])

@@ -1,6 +1,5 @@
 """Try an entry on the archive before anything is fetched: what would change, object by object."""
 
-from collections.abc import Sequence
 from pathlib import Path as Folder
 from typing import Annotated, Final
 
@@ -9,6 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 from aahcrawler.authoring.archive_trial import ArchiveTrialError, Question, Summary, tried
 from aahcrawler.authoring.archive_trial import Progress as Read
+from aahcrawler.authoring.archive_trial_lines import HeaviestPages
 from aahcrawler.authoring.own_entries.entry_files import Entry
 from aahcrawler.authoring.own_entries.staging import staged
 from aahcrawler.authoring.page_readings import PageChanged
@@ -61,7 +61,7 @@ def routes(site: Site, desk: StudioDesk, jobs: StudioJobs) -> APIRouter:
 
 
 def _trial(work: Work, crawl: Folder, host: str, to: str, progress: Progress) -> BaseModel:
-    pages: list[PageChanged] = []
+    heaviest = HeaviestPages(MOST_SHOWN)
     summary: Summary | None = None
     try:
         with staged(Entry(work.name, work.now().text.data), work.folders) as stage:
@@ -74,13 +74,9 @@ def _trial(work: Work, crawl: Folder, host: str, to: str, progress: Progress) ->
                     case Summary():
                         summary = result
                     case PageChanged():
-                        pages = _heaviest([*pages, result])
+                        heaviest.add(result)
     except (ArchiveTrialError, LoadError, DamageError, OSError) as error:
         return Done(to=to, text=f"It could not be tried: {error}", kind="bad")
     if summary is None:
         return Done(to=to, text="It could not be tried: nothing was said of it", kind="bad")
-    return TrialDone(to=to, host=host, summary=summary, pages=tuple(pages))
-
-
-def _heaviest(pages: Sequence[PageChanged]) -> list[PageChanged]:
-    return sorted(pages, key=lambda each: -each.weight)[:MOST_SHOWN]
+    return TrialDone(to=to, host=host, summary=summary, pages=heaviest.pages())

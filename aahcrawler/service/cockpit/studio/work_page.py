@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path, Query, Response
 
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.site import Reading, Site
-from aahcrawler.service.cockpit.studio.entry_words import Said, is_container, said_of
+from aahcrawler.service.cockpit.studio.entry_words import Said, is_container, said_of, whereabouts
 from aahcrawler.service.cockpit.studio.open_works import OpenWork
 from aahcrawler.service.cockpit.studio.outlined_parts import mark_kind
 from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk
@@ -57,6 +57,7 @@ def routes(site: Site, desk: StudioDesk, checks: WorkDesk) -> APIRouter:
             "tree": tree_of(opened),
             "counted": counts(site, desk, checks, found, opened, chosen) if count else None,
             "doubts": opened.state.doubts,
+            "where": lambda place: whereabouts(place, opened.parts),
             "refused": refused,
             "undo": last_to_undo(opened.state.steps, who),
             "redo": last_to_redo(opened.state.steps, who),
