@@ -161,7 +161,7 @@ class RepairViews:
         }
 
     def _frame(self, crawl: Crawl, both: Both, found: Found) -> str:
-        page, marks = both.page, tuple(_marks(both, found))
+        page, marks = _anew(both.page), tuple(_marks(both, found))  # Tickets hold for hours, and need no tree.
         moment = f"{page.fetched_at:%Y%m%d%H%M%S}"
 
         def made() -> MarkedPage:

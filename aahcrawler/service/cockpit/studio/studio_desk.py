@@ -17,6 +17,7 @@ from aahcrawler.service.cockpit.studio.open_works import OpenWork, OpenWorks
 from aahcrawler.service.cockpit.studio.outlined_parts import marks_of
 from aahcrawler.service.cockpit.studio.sample_shelf import SampleShelf
 from aahcrawler.service.views.capture_view import NO_CAPTURE, capture_row
+from aahcrawler.service.views.recognised_hosts import HostCounts, HostsShown
 from aahcrawler.service.web.problems import CONFLICT, ProblemError
 from aahcrawler.studio.other_software import OtherSoftware
 from aahcrawler.studio.page_sample import CapturedPage, PageSample, SampledPage
@@ -74,8 +75,14 @@ class StudioDesk:
     def __init__(self, site: Site) -> None:
         self.site = site
         self.shelf = SampleShelf(site.instruments.indexes)
+        self.counts = HostCounts()
         self.works = OpenWorks(lambda: site.instruments.reach.knowledge)
         self.software = OtherSoftware(pages_folder(folder) for folder in self.works.knowledge.named)
+
+    def hosts(self, crawl: Crawl) -> HostsShown:
+        """Return the hosts of a crawl with the software that their pages were recognised as."""
+        with self.site.instruments.indexes.asked(crawl) as index:
+            return self.counts.of(index)
 
     def host(self, crawl: Crawl, record: str) -> str:
         """Return the host of a captured page. Raise ``ProblemError`` where there is none of that record."""
@@ -84,37 +91,41 @@ class StudioDesk:
 
     def page(self, crawl: Crawl, work: OpenWork, record: str) -> OpenPage:
         """Return a page of the crawl or of the work. Raise ``ProblemError`` where it cannot be looked at."""
+        return OpenPage(crawl, work, *self._sampled(crawl, work.name, record))
+
+    def _sampled(self, crawl: Crawl, work: str, record: str) -> tuple[PageSample, SampledPage]:
         if record.startswith(OF_WORK):
-            return self._own_page(crawl, work, record)
-        sample = self.shelf.sample(crawl, self.host(crawl, long_record(record)))
-        captured = sample.captured(long_record(record))
-        return self._opened(crawl, work, sample, captured)
-
-    def _own_page(self, crawl: Crawl, work: OpenWork, record: str) -> OpenPage:
-        try:
-            kept = self.works.work(work.name).page(record.removeprefix(OF_WORK))
-        except WorkError as error:
-            raise ProblemError(NO_CAPTURE, str(error)) from error
-        page = kept.saved.page
-        sample = self.shelf.sample_around(crawl, site_of(page.url))
-        return self._opened(crawl, work, sample, sample.add(record, page))
-
-    def _opened(self, crawl: Crawl, work: OpenWork, sample: PageSample, captured: CapturedPage | None) -> OpenPage:
+            sample, captured = self._own_page(crawl, work, record)
+        else:
+            sample = self.shelf.sample(crawl, self.host(crawl, long_record(record)))
+            captured = sample.captured(long_record(record))
         sampled = sample.sampled(captured) if captured is not None else None
         if sampled is None:
             raise ProblemError(
                 CONFLICT, "this capture cannot be looked at here: it is no HTML, too large, or not the newest one"
             )
-        return OpenPage(crawl, work, sample, sampled)
+        return sample, sampled
+
+    def _own_page(self, crawl: Crawl, work: str, record: str) -> tuple[PageSample, CapturedPage | None]:
+        try:
+            page = self.works.work(work).page(record.removeprefix(OF_WORK)).saved.page
+        except WorkError as error:
+            raise ProblemError(NO_CAPTURE, str(error)) from error
+        sample = self.shelf.sample_around(crawl, site_of(page.url))
+        return sample, sample.add(record, page)
 
     def frame(self, page: OpenPage, marks: tuple[Mark, ...]) -> str:
         """Return a ticket by which a frame may show a page with marks."""
         moment = "".join(sign for sign in page.captured.fetched_at[:19] if sign.isdigit())
-        crawl, sample, captured = page.crawl.id, page.sample, page.captured
+        # Tickets hold for hours: what they keep is the names of the page, not itself or its sample.
+        crawl, work, record, key = page.crawl, page.work.name, page.record, page.captured.key
 
         def made() -> MarkedPage | None:
-            sampled = sample.sampled(captured)
-            return MarkedPage(crawl, moment, _anew(sampled.page), marks) if sampled is not None else None
+            try:
+                _, sampled = self._sampled(crawl, work, record)
+            except ProblemError:
+                return None
+            return MarkedPage(crawl.id, moment, _anew(sampled.page), marks) if sampled.captured.key == key else None
 
         framed = self.site.framed
         return framed.ticket(framed.marked.issue(made))

@@ -60,6 +60,15 @@ class WorkDesk:
         if found is not None:
             found.close()
 
+    def close(self) -> None:
+        """End all checks that are under way, and let go of what was found."""
+        with self._lock:
+            checks = list(self._checks.values())
+            self._checks.clear()
+            self._counted.clear()
+        for each in checks:
+            each.close()
+
     def counted(self, work: OpenWork, sample: PageSample) -> Counted | None:
         """Return on how many pages of a sample each part matches; None where the entry cannot be used as it is."""
         if work.application is None:
