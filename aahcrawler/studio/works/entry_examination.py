@@ -171,22 +171,36 @@ def _examine(connection: Connection, wanted: Wanted, scratch: str, seconds: floa
     """Send reports over a connection, and None after the last."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # The parent hears it too, and ends this process.
     signal.setitimer(signal.ITIMER_REAL, seconds + _GRACE)  # In case an expression holds up the thread below.
-    threading.Thread(target=_end_with_parent, args=(scratch,), daemon=True).start()
+    watcher = threading.Thread(target=_end_with_parent, args=(scratch,), daemon=True)
+    watcher.start()
     _bound_memory()
     tempfile.tempdir = scratch
-    with suppress(BrokenPipeError):
+    try:
         for report in _reports(wanted, connection.send):
             connection.send(report)
         connection.send(None)
+    except OSError:
+        if not _is_orphaned():
+            raise
+    finally:
+        if _is_orphaned():
+            watcher.join()
+
+
+def _is_orphaned() -> bool:
+    parent = multiprocessing.parent_process()
+    return parent is not None and not parent.is_alive()
 
 
 def _end_with_parent(scratch: str) -> None:
     """Wait until the parent is gone, which cannot clean up if it was killed; then do so, and end this process."""
     parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
+    if parent is None:
+        return
+    parent.join()
+    while Path(scratch).exists():  # Until then more may be written to it.
         shutil.rmtree(scratch, ignore_errors=True)
-        os._exit(1)
+    os._exit(1)
 
 
 def _reports(wanted: Wanted, busy: Callable[[str], None]) -> Iterator[_Report]:
