@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
+from aahcrawler.authoring.own_entries.entry_files import digest
 from aahcrawler.authoring.saved_pages import pages_folder
 from aahcrawler.helper.site_memory.sites import site_of
 from aahcrawler.page import Page
@@ -13,6 +14,7 @@ from aahcrawler.replay.mark_outlines import Mark
 from aahcrawler.replay.numbered_pages import MarkedPage
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.site import Site
+from aahcrawler.service.cockpit.studio.match_shelf import MatchShelf
 from aahcrawler.service.cockpit.studio.open_works import OpenWork, OpenWorks
 from aahcrawler.service.cockpit.studio.outlined_parts import marks_of
 from aahcrawler.service.cockpit.studio.sample_shelf import SampleShelf
@@ -38,6 +40,7 @@ class OpenPage:
     work: OpenWork
     sample: PageSample
     sampled: SampledPage
+    shelf: MatchShelf
 
     @property
     def captured(self) -> CapturedPage:
@@ -60,7 +63,8 @@ class OpenPage:
         application = self.work.application
         if application is None:
             return None
-        return matches(application, self.work.state.text, self.sampled.page)
+        text = self.work.state.text
+        return self.shelf.of(self.sampled, digest(text.data), lambda: matches(application, text, self.sampled.page))
 
     def marks(self, chosen: int | None) -> tuple[Mark, ...]:
         """Return what is marked on the page."""
@@ -75,7 +79,7 @@ class StudioDesk:
     def __init__(self, site: Site) -> None:
         self.site = site
         self.shelf = SampleShelf(site.instruments.indexes)
-        self.counts = HostCounts()
+        self.counts, self.matched = HostCounts(), MatchShelf()
         self.works = OpenWorks(lambda: site.instruments.reach.knowledge)
         self.software = OtherSoftware(pages_folder(folder) for folder in self.works.knowledge.named)
 
@@ -91,7 +95,7 @@ class StudioDesk:
 
     def page(self, crawl: Crawl, work: OpenWork, record: str) -> OpenPage:
         """Return a page of the crawl or of the work. Raise ``ProblemError`` where it cannot be looked at."""
-        return OpenPage(crawl, work, *self._sampled(crawl, work.name, record))
+        return OpenPage(crawl, work, *self._sampled(crawl, work.name, record), self.matched)
 
     def _sampled(self, crawl: Crawl, work: str, record: str) -> tuple[PageSample, SampledPage]:
         if record.startswith(OF_WORK):

@@ -34,6 +34,7 @@ def routes(site: Site) -> APIRouter:
     router.include_router(page_acts.routes(site, desk))
     checks, jobs = WorkDesk(desk.works), StudioJobs(site)
     site.instruments.endings.callback(desk.shelf.close)
+    site.instruments.endings.callback(desk.matched.clear)
     site.instruments.endings.callback(checks.close)
     router.include_router(new_entry_page.routes(site, desk, jobs))
     router.include_router(work_page.routes(site, desk, checks))
