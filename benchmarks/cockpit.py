@@ -116,8 +116,9 @@ def measure(folder: Path, shape: Shape, times: int) -> list[Row]:
         ask = browser.fetched
         rows += [asked(connection, name, path.format(**told), times, ask) for name, path in PAGES.items()]
         rows.append(replayed(browser, told["record"], times))
-        names_there, jobs = studied(browser)
-        rows += [*jobs, *(asked(connection, *each, times, ask) for each in studio_pages(names_there))]
+        found, jobs = studied(browser)
+        connection.close()  # It rested meanwhile, and is opened anew with the next request.
+        rows += [*jobs, *(asked(connection, *each, times, ask) for each in studio_pages(found))]
     return rows
 
 

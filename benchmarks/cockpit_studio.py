@@ -46,21 +46,22 @@ def studio_pages(told: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 def studied(browser: Cockpit) -> tuple[dict[str, str], list[Row]]:
     """Draft an entry, and try it on the archive; return what paths are filled in with, and the rows of both."""
-    with closing(HTTPConnection("127.0.0.1", browser.port, timeout=120)) as connection:
 
-        def page(path: str) -> str:
+    def page(path: str) -> str:
+        # A connection for each: one that rests while a job goes on is closed.
+        with closing(HTTPConnection("127.0.0.1", browser.port, timeout=120)) as connection:
             status, body = browser.fetched(connection, path)
-            assert status == 200, (path, status, body[:300])
-            return body.decode()
+        assert status == 200, (path, status, body[:300])
+        return body.decode()
 
-        begin = page(f"{STUDIO}/begin?host={HOST}")
-        secret = _only(r'name="secret" value="([^"]+)"', begin)
-        groups = dict(re.findall(r'name="(group-\d+)" value="(\w+)" checked', begin))
-        asked = {"host": HOST, "name": "Varhaven", "kind": "web-forum", "site": "yes", "secret": secret, **groups}
-        to, drafted = _done(browser, f"{STUDIO}/begin", asked)
-        work = _only(r"/works/([a-z0-9-]+)", to)
-        told = {"work": work, **_chosen(page, f"{STUDIO}/works/{work}")}
-        _, tried = _done(browser, f"{STUDIO}/works/{work}/try", {"host": HOST, "secret": secret})
+    begin = page(f"{STUDIO}/begin?host={HOST}")
+    secret = _only(r'name="secret" value="([^"]+)"', begin)
+    groups = dict(re.findall(r'name="(group-\d+)" value="(\w+)" checked', begin))
+    asked = {"host": HOST, "name": "Varhaven", "kind": "web-forum", "site": "yes", "secret": secret, **groups}
+    to, drafted = _done(browser, f"{STUDIO}/begin", asked)
+    work = _only(r"/works/([a-z0-9-]+)", to)
+    told = {"work": work, **_chosen(page, f"{STUDIO}/works/{work}")}
+    _, tried = _done(browser, f"{STUDIO}/works/{work}/try", {"host": HOST, "secret": secret})
     return told, [{"view": "studio: a draft", **drafted}, {"view": "studio: tried on the archive", **tried}]
 
 
