@@ -1,9 +1,12 @@
 """Examine an entry as a work has it, in a process that can be ended: whether it is valid, what it reads."""
 
 import multiprocessing
+import os
 import resource
+import shutil
 import signal
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -114,11 +117,12 @@ class _Found:
                 self.busy = report
 
 
-def _never() -> bool:
+def never() -> bool:
+    """Return False: nobody gives up what goes on."""
     return False
 
 
-def examined(wanted: Wanted, seconds: float = SECONDS, is_outdated: Callable[[], bool] = _never) -> Examined | None:
+def examined(wanted: Wanted, seconds: float = SECONDS, is_outdated: Callable[[], bool] = never) -> Examined | None:
     """Examine an entry in a process of its own, which is ended after ``seconds``; None if it is outdated before.
 
     Raises `EditError` for an entry that is no XML.
@@ -164,13 +168,37 @@ def _taken(ours: Connection, found: _Found, end: float, is_outdated: Callable[[]
 def _examine(connection: Connection, wanted: Wanted, scratch: str, seconds: float) -> None:
     """Send reports over a connection, and None after the last."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # The parent hears it too, and ends this process.
-    signal.setitimer(signal.ITIMER_REAL, seconds + _GRACE)  # The parent may be gone.
+    signal.setitimer(signal.ITIMER_REAL, seconds + _GRACE)  # In case an expression holds up the thread below.
+    watcher = threading.Thread(target=_end_with_parent, args=(scratch,), daemon=True)
+    watcher.start()
     _bound_memory()
     tempfile.tempdir = scratch
-    with suppress(BrokenPipeError):
+    try:
         for report in _reports(wanted, connection.send):
             connection.send(report)
         connection.send(None)
+    except OSError:
+        if not _is_orphaned():
+            raise
+    finally:
+        if _is_orphaned():
+            watcher.join()
+
+
+def _is_orphaned() -> bool:
+    parent = multiprocessing.parent_process()
+    return parent is not None and not parent.is_alive()
+
+
+def _end_with_parent(scratch: str) -> None:
+    """Wait until the parent is gone, which cannot clean up if it was killed; then do so, and end this process."""
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+    parent.join()
+    while Path(scratch).exists():  # Until then more may be written to it.
+        shutil.rmtree(scratch, ignore_errors=True)
+    os._exit(1)
 
 
 def _reports(wanted: Wanted, busy: Callable[[str], None]) -> Iterator[_Report]:

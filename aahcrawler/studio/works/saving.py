@@ -1,6 +1,6 @@
 """Save the entry of a work to the own folder, once it is valid and its pages are read as expected."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -15,12 +15,14 @@ MOST_SAID: Final = 900
 """Characters of what is told of the steps in the history of the entry."""
 
 
-def prove(state: WorkState, entry: Entry, folders: Sequence[Path], *, force: bool, seconds: float = SECONDS) -> None:
+def prove(
+    state: WorkState, entry: Entry, folders: Sequence[Path], *, force: bool, is_given_up: Callable[[], bool]
+) -> None:
     """Examine an entry as a work has it. Raises `NotSavedError` with the reasons against saving it, and `WorkError`.
 
     With ``force`` warnings are none.
     """
-    found = examined(Wanted(state.revision, entry, tuple(folders)), seconds)
+    found = examined(Wanted(state.revision, entry, tuple(folders)), SECONDS, is_given_up)
     if found is None:
         raise WorkError("the entry was not examined to the end; save again")
     errors = tuple(_errors(found))

@@ -1,6 +1,6 @@
 """A work: an entry under change, of which every step is kept and can be taken back."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +14,7 @@ from aahcrawler.authoring.own_entries.entry_files import Entry, PageParts, diges
 from aahcrawler.authoring.printable_text import plain_line
 from aahcrawler.authoring.saved_pages import Expectation, SavedPage, as_json, page_of
 from aahcrawler.page import Page
+from aahcrawler.studio.works.entry_examination import never
 from aahcrawler.studio.works.independence import DependentError, moved
 from aahcrawler.studio.works.joined_edits import joined
 from aahcrawler.studio.works.saving import prove, write
@@ -215,16 +216,17 @@ class Work:
         )
         return Entry(self.name, state.text.data, tuple(pages))
 
-    def save(self, who: str, *, force: bool = False) -> WorkState:
+    def save(self, who: str, *, force: bool = False, is_given_up: Callable[[], bool] = never) -> WorkState:
         """Save the entry to the own folder, once it is valid and read as expected; the work stays.
 
         Raises `NotSavedError` with the reasons against it, of which warnings do not count with ``force``; `StaleError`
-        where somebody changed the work or saved the entry meanwhile; `WorkError`.
+        where somebody changed the work or saved the entry meanwhile; `WorkError`, also once it ``is_given_up`` before
+        the entry is proved.
         """
         state = self.now()
         entry = self.entry(state)
         with self._examining:
-            prove(state, entry, self.folders, force=force)
+            prove(state, entry, self.folders, force=force, is_given_up=is_given_up)
         with self._folder.locked():
             present = self._present()
             if present.revision != state.revision:

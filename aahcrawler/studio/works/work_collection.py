@@ -47,11 +47,12 @@ class Works:
     A folder among ``folders`` that is the own one does not count twice.
     """
 
-    def __init__(self, own: Path, folders: Sequence[Path]) -> None:
+    def __init__(self, own: Path, folders: Sequence[Path], examining: threading.BoundedSemaphore | None = None) -> None:
+        """Take in the folders. ``examining`` is shared by all collections whose works are examined within one bound."""
         self._own = own
         self.folders = (*(folder for folder in folders if folder.resolve() != own.resolve()), own)
         """The folders of the knowledge base, the own one last."""
-        self.examining = threading.BoundedSemaphore(MOST_EXAMINED)
+        self.examining = examining or threading.BoundedSemaphore(MOST_EXAMINED)
         """Held while a work is examined."""
 
     def names(self) -> tuple[str, ...]:

@@ -67,8 +67,8 @@ def routes(site: Site, desk: StudioDesk, checks: WorkDesk, jobs: StudioJobs) -> 
         found, to = site.crawl(crawl), _back(crawl, work)
         held, who, force = desk.works.work(work), session.caller.name, form.get("force") == "yes"
 
-        def saved(_: Progress) -> Done:
-            return _saved(held, who, to, force=force)
+        def saved(progress: Progress) -> Done:
+            return _saved(held, who, to, progress, force=force)
 
         return jobs.led(session, found, jobs.begin(session, found, f"checking and saving {work}", saved))
 
@@ -87,9 +87,9 @@ def _back(crawl: str, work: str) -> str:
     return address("crawls", crawl, "studio", "works", work)
 
 
-def _saved(work: Work, who: str, to: str, *, force: bool) -> Done:
+def _saved(work: Work, who: str, to: str, progress: Progress, *, force: bool) -> Done:
     try:
-        work.save(who, force=force)
+        work.save(who, force=force, is_given_up=lambda: progress.is_cancelled)
     except NotSavedError as error:
         hint = ("It can be saved all the same.",) if error.can_force else ()
         return Done(
