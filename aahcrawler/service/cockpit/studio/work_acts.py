@@ -74,7 +74,7 @@ def routes(site: Site, desk: StudioDesk, checks: WorkDesk, jobs: StudioJobs) -> 
         def saved(_: Progress) -> Done:
             return _saved(held, who, to, force=force)
 
-        return jobs.led(session, found, jobs.begin(session, found, f"{work} is checked and saved", saved))
+        return jobs.led(session, found, jobs.begin(session, found, f"checking and saving {work}", saved))
 
     return router
 
