@@ -92,7 +92,7 @@ def take(proposal: Proposal, folder: Path, who: str, *, replace: bool = False) -
     if proposal.replaces and not replace:
         there = proposal.covers or file_part(entry.name)
         raise ImportRefusedError(
-            [f"it would take the place of {there}; see what changes with --show, then add --replace"]
+            [f"it would take the place of {there}; look at what would change, then allow it (--replace)"]
         )
     what = f"taken in from an entry packed by {manifest.by or 'somebody'}, changed last on {manifest.made:%Y-%m-%d}"
     return OwnFolder(folder).save(
