@@ -105,6 +105,10 @@ class LevelWriting:
             xml = etree.Element("when", dict(other.attributes) | {"cite": annotated_xml.UNPROVEN})
             words = " ".join(f'{name}="{value}"' for name, value in other.attributes.items())
             choices.append(Choice(f"another sign of these pages is meant: {words}", (Change("put", when, xml=xml),)))
+        for shape in level.beyond if "path" in best.attributes else ():
+            expression = {name: value for name, value in best.attributes.items() if name in ("css", "xpath")}
+            attributes = {**expression, **shape.attributes(), "cite": annotated_xml.UNPROVEN}
+            annotated_xml.add(written, "when", attributes)
         if not best.distinct:
             self.guesses.mark(when, "nothing tells these pages from others that were given", WEAK, choices)
         else:
