@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from aahcrawler.service.cockpit.site import COOKIE
-from tests.cockpit.cockpit_browser import EDITOR, Cockpit
+from tests.cockpit.cockpit_browser import EDITOR, Cockpit, serving
 from tests.cockpit.shown_crawl import CRAWL, FORUM
 from tests.service.asking import Reply
 
@@ -33,6 +33,15 @@ class Editor:
         secret = self.cockpit.form_secret(self.cookie)
         return self.cockpit.post(path, {"secret": secret, **fields}, self.cookie)
 
+    def marks(self, path: str) -> list[str]:
+        """Return what the forms of a page say of its work."""
+        return re.findall(r'name="mark" value="(\w+)"', self.page(path))
+
+    def told(self, answer: Reply) -> str:
+        """Return the page that an act led to."""
+        assert answer.status == 303, answer.body[:2_000]
+        return self.page(answer.headers["location"].removeprefix(self.cockpit.names.cockpit))
+
 
 @pytest.fixture
 def editor(shown: Cockpit) -> Iterator[Editor]:
@@ -40,7 +49,7 @@ def editor(shown: Cockpit) -> Iterator[Editor]:
     someone = Editor(shown, shown.entered(EDITOR))
     assert someone.post(f"{STUDIO}/entries/open", name="fluxbb").headers["location"].endswith("/works/fluxbb")
     yield someone
-    someone.post(f"{WORK}/discard")
+    someone.post(f"{WORK}/discard", mark=someone.marks(WORK)[0])
 
 
 def test_what_is_chosen_on_a_page_of_the_work_stays_chosen_on_others(editor: Editor) -> None:
@@ -51,3 +60,47 @@ def test_what_is_chosen_on_a_page_of_the_work_stays_chosen_on_others(editor: Edi
         page = editor.page(f"{WORK}/pages/{captured}/chosen?as=sign&element=9&right={asked}@9&right={captured}@9")
         assert page.count('<span class="tag good">this</span>') == 1 + shown_as
         assert ("1 element that you chose cannot be looked at any more" in page) is (shown_as == 0)
+
+
+def test_a_page_of_a_former_work_changes_nothing_of_the_one_begun_under_its_name(editor: Editor) -> None:
+    shown = editor.page(WORK)
+    seen, place = (
+        re.findall(r'name="seen" value="([\w-]+)"', shown)[0],
+        re.findall(r'name="place" value="(\w[^"]+)"', shown)[0],
+    )
+    mark = editor.marks(WORK)[0]
+    assert "is discarded" in editor.told(editor.post(f"{WORK}/discard", mark=mark))
+    editor.post(f"{STUDIO}/entries/open", name="fluxbb")
+    text = editor.page(f"{WORK}/xml")
+    for act, said in (
+        ("remove", {"seen": seen, "place": place}),
+        ("discard", {"mark": mark}),
+        ("undo", {"mark": mark}),
+    ):
+        assert "begun another one" in editor.told(editor.post(f"{WORK}/{act}", **said)), act
+    assert "begun another one" in editor.post(f"{WORK}/xml", seen=seen, xml="<application/>").body.decode()
+    now = editor.page(f"{WORK}/xml")
+    assert re.findall("<textarea.*</textarea>", now, re.DOTALL) == re.findall("<textarea.*</textarea>", text, re.DOTALL)
+    for act in ("discard", "undo", "save", "remove"):
+        assert editor.post(f"{WORK}/{act}").status == 400, act
+
+
+def test_a_work_that_cannot_be_read_says_so_and_can_be_discarded(editor: Editor) -> None:
+    editor.post(f"{STUDIO}/entries/open", name="smf")
+    work, folder = f"{STUDIO}/works/smf", editor.cockpit.place / "knowledge-base" / "works" / "smf"
+    assert "look at it before" in editor.told(editor.post(f"{work}/discard", unreadable="yes"))
+    (folder / "origin.json").write_text("{")
+    assert "cannot be read" in editor.page(STUDIO)
+    assert "Discard it" in editor.page(work)
+    assert "is discarded" in editor.told(editor.post(f"{work}/discard", unreadable="yes"))
+    assert not folder.exists()
+
+
+def test_where_nothing_can_be_saved_the_studio_says_so_at_once(shown: Cockpit) -> None:
+    with serving(shown.place / CRAWL) as cockpit:
+        editor = Editor(cockpit, cockpit.entered(EDITOR))
+        home, begin = editor.page(STUDIO), editor.page(f"{STUDIO}/begin?host={FORUM}")
+        for page in (home, begin):
+            assert "AAH_KNOWLEDGE_BASE=shipped:FOLDER" in page
+        assert "Make a draft" not in begin
+        assert "Change its entry" not in home

@@ -21,7 +21,7 @@ ENTRY = b"""<application name="Ropes" kind="web-forum"><about>Ropes.</about><lev
 
 def test_objects_of_which_a_page_has_one_are_not_wanted_as_a_list() -> None:
     origin = Origin(name="ropes", begun=datetime(2026, 1, 1, tzinfo=UTC), who="Ada", source="a draft")
-    work = OpenWork("ropes", WorkState(origin, EntryText(ENTRY)), None)
+    work = OpenWork("ropes", WorkState(origin, EntryText(ENTRY)), "loaded", None)
     sample = sample_of()
     sampled = next(filter(None, map(sample.sampled, sample.pages)))
     element = compile_selector(css="div.entry").elements(sampled.tree)[0]

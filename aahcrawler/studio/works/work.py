@@ -58,11 +58,12 @@ class Work:
 
     ``who`` is the name of the person that acts; ``said`` is what they did, in plain words. ``revision`` is the number
     of the last step that they saw: what others did since is kept, and where that is about the same place `StaleError`
-    is raised, and nothing is changed. ``examining`` is held while the entry is examined.
+    is raised, and nothing is changed. ``examining`` is held while the entry is examined. ``mark`` is that of the
+    origin, where only the work that began so is meant.
     """
 
-    def __init__(self, folder: WorkFolder, folders: Sequence[Path], examining: Semaphore) -> None:
-        self._folder = folder
+    def __init__(self, folder: WorkFolder, folders: Sequence[Path], examining: Semaphore, mark: str = "") -> None:
+        self._folder, self._mark = folder, mark
         self.folders = tuple(folders)
         """The folders of the knowledge base, that of one's own entries last."""
         self._examining = examining
@@ -237,12 +238,23 @@ class Work:
     def discard(self) -> None:
         """Remove the work with all its steps; what was saved of it stays."""
         with self._folder.locked():
+            if self._mark:
+                self._see_that_it_is_meant()
             self._folder.remove()
 
     def _present(self) -> WorkState:
+        self._see_that_it_is_meant()
+        return self._folder.read()
+
+    def _see_that_it_is_meant(self) -> None:
+        """Raise `WorkError` where the work is not there any more, or another one was begun under its name."""
         if not self._folder.is_there:
             raise WorkError(f"there is no work {self.name} any more; somebody has discarded it")
-        return self._folder.read()
+        if self._mark and self._folder.origin().mark != self._mark:
+            raise WorkError(
+                f"somebody has discarded the work {self.name} that this page is of, and begun another one; look at "
+                "that, then make your change anew"
+            )
 
     def _onto(self, state: WorkState, edits: Sequence[Edit], revision: int) -> Sequence[Edit]:
         """Return edits of a former text as edits of the present one."""

@@ -33,12 +33,16 @@ UNKNOWN_DOUBT: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A work that exists: its name, when it was begun, by whom and from what."""
+    """A work that exists: its name, when it was begun, by whom and from what.
+
+    Where that cannot be read, ``when`` is None and ``fault`` says why.
+    """
 
     name: str
-    when: datetime
-    who: str
-    source: str
+    when: datetime | None
+    who: str = ""
+    source: str = ""
+    fault: str = ""
 
 
 class Works:
@@ -61,22 +65,26 @@ class Works:
         return tuple(sorted(each.name for each in folders if is_name(each.name) and WorkFolder(each).is_there))
 
     def begun(self) -> tuple[Begun, ...]:
-        """Return who began which work when; works that cannot be read are left out."""
+        """Return who began which work when, and why that cannot be read where it cannot."""
         found = []
         for name in self.names():
             try:
                 origin = self._folder(name).origin()
-            except WorkError:
+            except WorkError as error:
+                found.append(Begun(name, None, fault=str(error)))
                 continue
             found.append(Begun(name, origin.begun, origin.who, origin.source))
         return tuple(found)
 
-    def existing(self, name: str) -> Work:
-        """Return a work that was begun. Raises `WorkError` where there is none."""
+    def existing(self, name: str, mark: str = "") -> Work:
+        """Return a work that was begun. Raises `WorkError` where there is none.
+
+        With the ``mark`` of its origin it is that work alone, and no other that is begun under its name later.
+        """
         folder = self._folder(name)
         if not folder.is_there:
             raise WorkError(f"there is no work {name} any more; somebody has discarded it")
-        return Work(folder, self.folders, self.examining)
+        return Work(folder, self.folders, self.examining, mark)
 
     def open(self, name: str, who: str = "") -> Work:
         """Return a work; where there is none, begin one from the entry of that name. Raises `WorkError`.

@@ -1,5 +1,6 @@
 """Check and test as you go: what is wrong with a work now, found out in the background, the newest revision first."""
 
+import logging
 import threading
 from functools import partial
 from typing import Final
@@ -9,6 +10,7 @@ from aahcrawler.studio.works.entry_examination import SECONDS, Examined, Wanted,
 from aahcrawler.studio.works.work_collection import Works
 from aahcrawler.studio.works.work_errors import WorkError
 
+_logger = logging.getLogger(__name__)
 _TURN: Final = 0.2
 """Seconds after which a thread that waits for its turn looks whether it is wanted any more."""
 
@@ -80,6 +82,9 @@ class Progress:
                     revision, found = self._found()
                 except (WorkError, EditError, OSError) as error:
                     fault = str(error)
+                except Exception as error:  # Whatever it is, nobody must wait for ever.
+                    _logger.exception("the check of the work %s failed", self._name)
+                    fault = f"the check failed ({type(error).__name__}), which is a defect; the log says more"
                 finally:
                     self._works.examining.release()
             with self._condition:

@@ -30,6 +30,11 @@ class Origin(BaseModel):
     source: str
     base: str = ""
 
+    @property
+    def mark(self) -> str:
+        """What tells this work from others that were begun under its name."""
+        return digest("\n".join((self.begun.isoformat(), self.who, self.source)).encode())[:12]
+
 
 class KeptDoubt(BaseModel):
     """A doubt, with the words of the comment before its element, empty if there is none.

@@ -17,6 +17,7 @@ from aahcrawler.authoring.saved_pages import read_expectation
 from aahcrawler.service.catalog.knowledge_folders import KnowledgeFolders
 from aahcrawler.service.cockpit.studio.open_works import OpenWorks
 from aahcrawler.service.cockpit.studio.work_desk import WorkDesk
+from aahcrawler.studio.works import work_progress
 from aahcrawler.studio.works.entry_examination import Wanted, examined
 from aahcrawler.studio.works.expected_readings import reading
 from aahcrawler.studio.works.work import Work
@@ -30,6 +31,7 @@ pytestmark = pytest.mark.starts
 EXAMINING = """
 import sys
 from pathlib import Path
+from aahcrawler.studio.works import work_progress
 from aahcrawler.studio.works.entry_examination import Wanted, examined
 from aahcrawler.studio.works.work_collection import Works
 
@@ -144,6 +146,18 @@ def test_progress_is_of_the_newest_revision_and_can_be_ended(works: Works, work:
     work.discard()
     with pytest.raises(WorkError, match="discarded"):
         progress.ask()
+
+
+def test_whatever_ends_an_examination_is_told(works: Works, work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+    def examined(*_: object) -> None:
+        raise TypeError("no such thing")
+
+    monkeypatch.setattr(work_progress, "examined", examined)
+    progress = Progress(works, work.name)
+    progress.ask()
+    assert progress.wait(20) is None
+    assert not progress.is_running
+    assert "TypeError" in progress.fault
 
 
 def test_an_examination_that_takes_too_long_is_ended_and_says_so(work: Work) -> None:

@@ -63,6 +63,32 @@ def test_a_work_is_there_after_a_restart_with_all_its_steps(works: Works, work: 
         works.begin_from(DRAFT, (), "tinyforum", "Bo")
 
 
+def test_what_was_made_for_a_former_work_is_not_done_to_the_one_begun_under_its_name(works: Works, work: Work) -> None:
+    former = works.existing("tinyforum", work.now().origin.mark)
+    former.change([css(ITEM, "div.post")], "Ada", "posts are div.post", 0)
+    former.discard()
+    now = works.begin_from(DRAFT, DOUBTS, "tinyforum", "Bo")
+    for act in (
+        lambda: former.change([css(ITEM, "div.no")], "Ada", "no", 1),
+        lambda: former.undo("Ada"),
+        former.discard,
+    ):
+        with pytest.raises(WorkError, match="begun another one"):
+            act()
+    assert now.now().text.data == DRAFT
+    assert works.existing("tinyforum", now.now().origin.mark).now().revision == 0
+
+
+def test_a_work_that_cannot_be_read_is_told_and_can_be_discarded(works: Works, tmp_path: Path) -> None:
+    works.begin_from(DRAFT, (), "tinyforum", "Ada")
+    (tmp_path / "own" / "works" / "tinyforum" / "origin.json").write_text("{")
+    (begun,) = works.begun()
+    assert (begun.name, begun.when) == ("tinyforum", None)
+    assert "cannot be read" in begun.fault
+    works.existing("tinyforum").discard()
+    assert works.begun() == ()
+
+
 @pytest.mark.parametrize("name", ["../x", "a/b", "", ".x", "x" * 100, "a..b"])
 def test_no_name_leads_out_of_the_folder(works: Works, name: str) -> None:
     with pytest.raises(WorkError, match="no name for an entry"):

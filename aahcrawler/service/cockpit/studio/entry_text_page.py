@@ -8,7 +8,7 @@ from aahcrawler.authoring.editing.edit_error import EditError
 from aahcrawler.service.cockpit.sign_in import Said, Session
 from aahcrawler.service.cockpit.site import Editing, Reading, Sent, Site, address, then
 from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk
-from aahcrawler.service.cockpit.studio.work_changes import revision_of
+from aahcrawler.service.cockpit.studio.work_changes import seen_by
 from aahcrawler.studio.works.work_errors import WorkError
 
 WorkName = Annotated[str, Path(max_length=80)]
@@ -30,7 +30,8 @@ def routes(site: Site, desk: StudioDesk) -> APIRouter:
 
     @router.post("")
     def write_text(session: Editing, crawl: str, work: WorkName, form: Sent) -> Response:
-        held, text, revision = desk.works.work(work), form.raw("xml"), revision_of(form)
+        (revision, mark), text = seen_by(form), form.raw("xml")
+        held = desk.works.work(work, mark)
         try:
             held.rewrite(text.encode(), session.caller.name, revision)
         except (EditError, WorkError) as error:

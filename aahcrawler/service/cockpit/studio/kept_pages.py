@@ -12,6 +12,7 @@ from aahcrawler.service.cockpit.site import Editing, Sent, Site, address, then
 from aahcrawler.service.cockpit.studio.page_views import Record, page_address
 from aahcrawler.service.cockpit.studio.studio_desk import OF_WORK, StudioDesk
 from aahcrawler.service.cockpit.studio.studio_jobs import Done, StudioJobs
+from aahcrawler.service.cockpit.studio.work_changes import mark_of
 from aahcrawler.service.steering.jobs import Progress
 from aahcrawler.service.views.page_indexes import NO_FOLDER
 from aahcrawler.service.web.problems import CONFLICT, ProblemError
@@ -30,7 +31,7 @@ def routes(site: Site, desk: StudioDesk, jobs: StudioJobs) -> APIRouter:
     @router.post("/fetch")
     def fetch(session: Editing, crawl: str, work: WorkName, form: Sent) -> Response:
         found, who, url = site.crawl(crawl), session.caller.name, form.get("url")[:4_000]
-        held, manners = desk.works.work(work), manners_of(found)
+        held, manners = desk.works.work(work, mark_of(form)), manners_of(found)
         to = address("crawls", crawl, "studio", "works", work)
 
         def fetched(_: Progress) -> Done:
@@ -44,9 +45,8 @@ def routes(site: Site, desk: StudioDesk, jobs: StudioJobs) -> APIRouter:
 
     @router.post("/pages/{record}/test")
     def keep_as_test(session: Editing, crawl: str, work: WorkName, record: Record, form: Sent) -> Response:
-        del form
         page = desk.page(site.crawl(crawl), desk.works.open(work), record)
-        held, who = desk.works.work(work), session.caller.name
+        held, who = desk.works.work(work, mark_of(form)), session.caller.name
         try:
             expected = read_now(held, page.sampled.page)
             if record.startswith(OF_WORK):
@@ -61,10 +61,9 @@ def routes(site: Site, desk: StudioDesk, jobs: StudioJobs) -> APIRouter:
 
     @router.post("/pages/{record}/drop")
     def drop_test(session: Editing, crawl: str, work: WorkName, record: Record, form: Sent) -> Response:
-        del form
         to, name = address("crawls", crawl, "studio", "works", work), record.removeprefix(OF_WORK)
         try:
-            desk.works.work(work).remove_page(name, session.caller.name)
+            desk.works.work(work, mark_of(form)).remove_page(name, session.caller.name)
         except WorkError as error:
             return then(session, to, Said(str(error), "bad"))
         return then(session, to, Said(f"The page {name} is no test of the entry any more."))

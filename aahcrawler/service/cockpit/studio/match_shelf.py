@@ -10,7 +10,7 @@ from aahcrawler.studio.part_matches import PageMatches
 
 MOST_PAGES: Final = 6
 _Key = tuple[tuple[str, str], str]
-"""The key of a page, and the digest of the text of an entry."""
+"""The key of a page, and what an entry was loaded with."""
 
 
 class MatchShelf:
@@ -20,9 +20,9 @@ class MatchShelf:
         self._lock = Lock()
         self._kept: OrderedDict[_Key, tuple[SampledPage, PageMatches]] = OrderedDict()
 
-    def of(self, page: SampledPage, text: str, found: Callable[[], PageMatches]) -> PageMatches:
-        """Return the matches of an entry, whose text has the digest ``text``; ``found`` finds them where needed."""
-        key = page.captured.key, text
+    def of(self, page: SampledPage, loaded_with: str, found: Callable[[], PageMatches]) -> PageMatches:
+        """Return the matches of an entry, loaded with what a digest says; ``found`` finds them where needed."""
+        key = page.captured.key, loaded_with
         with self._lock:
             kept = self._kept.get(key)
             if kept is None or kept[0] is not page:  # Matches are elements of one tree.

@@ -18,6 +18,7 @@ from aahcrawler.authoring.page_capture import slug
 from aahcrawler.authoring.saved_pages import SavedPageError, pages_folder, saved_pages
 from aahcrawler.page import Page
 from aahcrawler.service.cockpit.site import Editing, Form, Reading, Sent, Site, address
+from aahcrawler.service.cockpit.studio.open_works import NO_PLACE
 from aahcrawler.service.cockpit.studio.page_views import group_words
 from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk
 from aahcrawler.service.cockpit.studio.studio_jobs import Done, StudioJobs
@@ -63,7 +64,8 @@ def routes(site: Site, desk: StudioDesk, jobs: StudioJobs) -> APIRouter:
         found = site.crawl(crawl)
         groups = desk.shelf.groups(found, host)[:MOST_GROUPS]
         values = {"host": host, "groups": groups, "words": group_words, "kinds": tuple(TERMS), "reasons": REASONS}
-        return site.crawl_page(session, found, "studio", "studio/begin.html", **values)
+        no_place = NO_PLACE if desk.works.knowledge.own is None else ""
+        return site.crawl_page(session, found, "studio", "studio/begin.html", **values, no_place=no_place)
 
     @router.post("/begin")
     def begin(session: Editing, crawl: str, form: Sent) -> Response:

@@ -11,6 +11,7 @@ from typing import Final
 
 from aahcrawler.authoring.own_entries.entry_files import digest
 from aahcrawler.service.catalog.knowledge_folders import KnowledgeFolders
+from aahcrawler.service.cockpit.studio.loaded_knowledge import seen
 from aahcrawler.service.web.problems import CONFLICT, NO_WORK, ProblemError
 from aahcrawler.studio.entry_parts import EntryParts
 from aahcrawler.studio.works.work import Work
@@ -22,6 +23,10 @@ from knowledge_base.loader import LoadError, load_files
 from knowledge_base.model import Application
 
 _KEPT: Final = 40
+NO_PLACE: Final = (
+    "there is no folder for entries of your own, so that none can be saved: start the cockpit on the folder that "
+    "holds the crawls, or with AAH_KNOWLEDGE_BASE=shipped:FOLDER"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,8 @@ class OpenWork:
 
     name: str
     state: WorkState
+    loaded_with: str
+    """What the text was loaded with, and that itself, as one digest."""
     application: Application | None
     mistakes: tuple[Mistake, ...] = ()
 
@@ -45,6 +52,16 @@ class OpenWork:
     def revision(self) -> int:
         """The number of the last step."""
         return self.state.revision
+
+    @property
+    def mark(self) -> str:
+        """What forms say of the work, so that they are not taken for those of another one of its name."""
+        return self.state.origin.mark
+
+    @property
+    def seen(self) -> str:
+        """What forms say of the state that they were made for: the number of the last step, and of which work."""
+        return f"{self.revision}-{self.mark}"
 
     @cached_property
     def parts(self) -> EntryParts:
@@ -77,17 +94,17 @@ class OpenWorks:
         """All works. Raise ``ProblemError`` where there is no place for one."""
         known = self._knowledge()
         if known.own is None:
-            raise ProblemError(CONFLICT, "there is no folder for entries of your own; name one in AAH_KNOWLEDGE_BASE")
+            raise ProblemError(CONFLICT, NO_PLACE)
         return Works(known.own, known.folders, self._examining)
 
     def begun(self) -> tuple[Begun, ...]:
         """Return who began which work when; none where there is no place for works."""
         return self.works.begun() if self._knowledge().own is not None else ()
 
-    def work(self, name: str) -> Work:
-        """Return a work. Raise ``ProblemError`` where there is none of that name."""
+    def work(self, name: str, mark: str = "") -> Work:
+        """Return a work, that of a mark where one is given. Raise ``ProblemError`` where none has the name."""
         try:
-            return self.works.existing(name)
+            return self.works.existing(name, mark)
         except WorkError as error:
             raise ProblemError(NO_WORK, str(error)) from error
 
@@ -98,23 +115,32 @@ class OpenWorks:
         except WorkError as error:
             raise ProblemError(CONFLICT, str(error)) from error
 
+    def fault(self, name: str) -> str:
+        """Return why a work cannot be read; empty where it can. Raise ``ProblemError`` where there is none."""
+        try:
+            self.work(name).now()
+        except WorkError as error:
+            return str(error)
+        return ""
+
     def opened(self, state: WorkState, name: str) -> OpenWork:
         """Return a state of a work with its application."""
-        data = state.text.data
-        key = digest(data)
+        data, folders = state.text.data, self._knowledge().folders
+        # An entry may extend others, and is of a kind: it is another one once these change.
+        key = digest(repr((name, digest(data), seen(folders))).encode())
         with self._lock:
             found = self._loaded.get(key)
             if found is not None:
                 self._loaded.move_to_end(key)
         if found is None:
-            found = _loaded(data, name, self._knowledge().folders)
+            found = _loaded(data, name, folders)
             with self._lock:
                 self._loaded[key] = found
                 while len(self._loaded) > _KEPT:
                     self._loaded.popitem(last=False)
         if isinstance(found, tuple):
-            return OpenWork(name, state, None, found)
-        return OpenWork(name, state, found)
+            return OpenWork(name, state, key, None, found)
+        return OpenWork(name, state, key, found)
 
 
 def _loaded(data: bytes, name: str, folders: tuple[Path, ...]) -> Application | tuple[Mistake, ...]:

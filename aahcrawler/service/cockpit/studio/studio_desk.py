@@ -61,7 +61,7 @@ class OpenPage:
             return None
         text = self.work.state.text
         return self.desk.matched.of(
-            self.sampled, digest(text.data), lambda: matches(application, text, self.sampled.page)
+            self.sampled, self.work.loaded_with, lambda: matches(application, text, self.sampled.page)
         )
 
     def other(self, record: str) -> SampledPage | None:

@@ -6,6 +6,7 @@ from aahcrawler.authoring.file_lines import read_files
 from aahcrawler.authoring.own_entries.own_folder import OwnFolder
 from aahcrawler.layout import LEARNED
 from aahcrawler.service.cockpit.site import Reading, Site
+from aahcrawler.service.cockpit.studio.open_works import NO_PLACE
 from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk
 from knowledge_base.file_selection import chosen_files, filled
 
@@ -27,6 +28,7 @@ def routes(site: Site, desk: StudioDesk) -> APIRouter:
             "files": {file.name: file.path.stem for file in files},
             "entries": OwnFolder(knowledge.own).names() if knowledge.own is not None else (),
             "learned": learned,
+            "no_place": NO_PLACE if knowledge.own is None else "",
         }
         return site.crawl_page(session, found, "studio", "studio/home.html", **values)
 

@@ -10,7 +10,7 @@ from aahcrawler.service.cockpit.sign_in import Said
 from aahcrawler.service.cockpit.site import Editing, Form, Sent, Site, address, then
 from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk
 from aahcrawler.service.cockpit.studio.studio_jobs import Done, StudioJobs
-from aahcrawler.service.cockpit.studio.work_changes import WorkChanges
+from aahcrawler.service.cockpit.studio.work_changes import WorkChanges, mark_of
 from aahcrawler.service.cockpit.studio.work_desk import WorkDesk
 from aahcrawler.service.steering.jobs import Progress
 from aahcrawler.service.web.problems import BAD_SEARCH, CONFLICT, ProblemError
@@ -28,13 +28,13 @@ def routes(site: Site, desk: StudioDesk, checks: WorkDesk, jobs: StudioJobs) -> 
 
     @router.post("/undo")
     def undo(session: Editing, crawl: str, work: WorkName, form: Sent) -> Response:
-        del form
-        return then(session, _back(crawl, work), acts.stepped(work, lambda each: each.undo(session.caller.name)))
+        said = acts.stepped(work, form, lambda each: each.undo(session.caller.name))
+        return then(session, _back(crawl, work), said)
 
     @router.post("/redo")
     def redo(session: Editing, crawl: str, work: WorkName, form: Sent) -> Response:
-        del form
-        return then(session, _back(crawl, work), acts.stepped(work, lambda each: each.redo(session.caller.name)))
+        said = acts.stepped(work, form, lambda each: each.redo(session.caller.name))
+        return then(session, _back(crawl, work), said)
 
     @router.post("/confirm")
     def confirm(session: Editing, crawl: str, work: WorkName, form: Sent) -> Response:
@@ -47,7 +47,8 @@ def routes(site: Site, desk: StudioDesk, checks: WorkDesk, jobs: StudioJobs) -> 
         if other is None:
             raise ProblemError(BAD_SEARCH, "this is not among what else could be right; look at the work again")
         chosen = other
-        said = acts.stepped(work, lambda each: each.choose(doubt, chosen, session.caller.name), f"Chosen: {other.said}")
+        who, words = session.caller.name, f"Chosen: {other.said}"
+        said = acts.stepped(work, form, lambda each: each.choose(doubt, chosen, who), words)
         return then(session, _back(crawl, work), said)
 
     @router.post("/remove")
@@ -57,15 +58,17 @@ def routes(site: Site, desk: StudioDesk, checks: WorkDesk, jobs: StudioJobs) -> 
 
     @router.post("/discard")
     def discard(session: Editing, crawl: str, work: WorkName, form: Sent) -> Response:
-        del form
-        said = acts.stepped(work, Work.discard, f"The work {work} is discarded. What was saved of it stays.")
+        words = f"The work {work} is discarded. What was saved of it stays."
+        said = (
+            _discarded(desk, work, words) if form.get("unreadable") else acts.stepped(work, form, Work.discard, words)
+        )
         checks.forget(work)
         return then(session, address("crawls", crawl, "studio"), said)
 
     @router.post("/save")
     def save(session: Editing, crawl: str, work: WorkName, form: Sent) -> Response:
         found, to = site.crawl(crawl), _back(crawl, work)
-        held, who, force = desk.works.work(work), session.caller.name, form.get("force") == "yes"
+        held, who, force = desk.works.work(work, mark_of(form)), session.caller.name, form.get("force") == "yes"
 
         def saved(progress: Progress) -> Done:
             return _saved(held, who, to, progress, force=force)
@@ -78,9 +81,20 @@ def routes(site: Site, desk: StudioDesk, checks: WorkDesk, jobs: StudioJobs) -> 
 def _confirmed(acts: WorkChanges, work: str, who: str, form: Form) -> Said:
     """Confirm the guess that a form is about, or all that are left where it says so; return what is told of it."""
     if form.get("all") == "yes":
-        return acts.stepped(work, lambda each: each.confirm_all(who), "All guesses are confirmed.")
+        return acts.stepped(work, form, lambda each: each.confirm_all(who), "All guesses are confirmed.")
     doubt = _doubt(acts.desk, work, form)
-    return acts.stepped(work, lambda each: each.confirm(doubt, who), f"Confirmed: {doubt.said}")
+    return acts.stepped(work, form, lambda each: each.confirm(doubt, who), f"Confirmed: {doubt.said}")
+
+
+def _discarded(desk: StudioDesk, work: str, words: str) -> Said:
+    """Discard a work that cannot be read, so that nothing tells which one it is; one that can be read stays."""
+    try:
+        if desk.works.fault(work):
+            desk.works.work(work).discard()
+            return Said(words)
+    except WorkError as error:
+        return Said(str(error), "bad")
+    return Said(f"The work {work} can be read again; look at it before you discard it.", "bad")
 
 
 def _back(crawl: str, work: str) -> str:

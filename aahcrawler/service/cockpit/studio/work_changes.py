@@ -1,7 +1,9 @@
 """Changes of works that forms ask for, and what is told of them."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from aahcrawler.authoring.editing.edit_error import EditError
 from aahcrawler.authoring.editing.entry_text import EntryText
@@ -13,6 +15,9 @@ from aahcrawler.studio.works.made_edits import Made
 from aahcrawler.studio.works.work import Work
 from aahcrawler.studio.works.work_errors import StaleError, WorkError
 from aahcrawler.studio.works.work_state import WorkState
+
+_SEEN: Final = re.compile("([0-9]{1,9})-([0-9a-f]{12})")
+_MARK: Final = re.compile("[0-9a-f]{12}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +31,8 @@ class WorkChanges:
 
         ``make`` gives the changes of the text that it had then.
         """
-        found, revision, wanted = self.desk.works.work(work), revision_of(form), ""
+        revision, mark = seen_by(form)
+        found, wanted = self.desk.works.work(work, mark), ""
         try:
             then = found.now().text_at(revision)
             if then is None:
@@ -40,10 +46,10 @@ class WorkChanges:
             return Said(str(error), "bad")
         return Said(_sentence(made.said))
 
-    def stepped(self, work: str, act: Callable[[Work], WorkState | None], said: str = "") -> Said:
-        """Do something to a work; return what is told of it: ``said``, else what its history says."""
+    def stepped(self, work: str, form: Form, act: Callable[[Work], WorkState | None], said: str = "") -> Said:
+        """Do something to the work of a form; return what is told of it: ``said``, else what its history says."""
         try:
-            state = act(self.desk.works.work(work))
+            state = act(self.desk.works.work(work, mark_of(form)))
         except (WorkError, EditError) as error:
             return Said(str(error), "bad")
         return Said(said or (_sentence(state.steps[-1].said) if state is not None else ""))
@@ -53,9 +59,19 @@ def _sentence(words: str) -> str:
     return f"{words[:1].upper()}{words[1:]}"
 
 
-def revision_of(form: Form) -> int:
-    """Return the revision that a form was made for. Raise ``ProblemError`` where it names none."""
-    text = form.get("revision")
-    if not text.isdecimal() or len(text) > 9:
+def seen_by(form: Form) -> tuple[int, str]:
+    """Return the revision that a form was made for, and the mark of its work.
+
+    Raise ``ProblemError`` where it names none.
+    """
+    found = _SEEN.fullmatch(form.get("seen"))
+    if found is None:
         raise ProblemError(BAD_SEARCH, "the form is of no state of this work; load the page again")
-    return int(text)
+    return int(found[1]), found[2]
+
+
+def mark_of(form: Form) -> str:
+    """Return the mark of the work that a form was made for. Raise ``ProblemError`` where it names none."""
+    if _MARK.fullmatch(form.get("mark")) is None:
+        raise ProblemError(BAD_SEARCH, "the form is of no work; load the page again")
+    return form.get("mark")

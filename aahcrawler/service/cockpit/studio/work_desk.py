@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Final
 
-from aahcrawler.authoring.own_entries.entry_files import digest
 from aahcrawler.service.cockpit.studio.open_works import OpenWork, OpenWorks
 from aahcrawler.studio.page_sample import PageSample, SampledPage
 from aahcrawler.studio.part_matches import matches
@@ -73,7 +72,7 @@ class WorkDesk:
         """Return on how many pages of a sample each part matches; None where the entry cannot be used as it is."""
         if work.application is None:
             return None
-        key = digest(work.state.text.data), sample.host
+        key = work.loaded_with, sample.host
         with self._lock:
             found = self._counted.get(key)
         if found is not None:

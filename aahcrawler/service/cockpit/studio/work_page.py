@@ -47,7 +47,10 @@ def routes(site: Site, desk: StudioDesk, checks: WorkDesk) -> APIRouter:
     def show_work(
         session: Reading, crawl: str, work: WorkName, host: HostName = "", count: Word = "", refused: Word = ""
     ) -> Response:
-        found, opened = site.crawl(crawl), desk.works.open(work)
+        found, fault = site.crawl(crawl), desk.works.fault(work)
+        if fault:
+            return site.crawl_page(session, found, "studio", "studio/unreadable_work.html", name=work, fault=fault)
+        opened = desk.works.open(work)
         chosen = host or likely_host(desk, found, opened)
         who = session.caller.name
         values = {
