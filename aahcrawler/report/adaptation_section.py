@@ -93,8 +93,12 @@ def _learned(each: Evidence, begun: str) -> str:
     pages = f"{escape(first)}{f' and {rest} more' if rest > 0 else ''}"
     return (
         f"<b>{escape(each.name)}</b> for {escape(place)} on {escape(each.site)}, {escape(method)}{when}: "
-        f"{_counted(each)}; confidence {each.confidence:.2f}. Evidence: {pages}"
+        f"{_counted(each)}; confidence {each.confidence:.2f}. Evidence: {pages}{_decided(each)}"
     )
+
+
+def _decided(each: Evidence) -> str:
+    return f". <b>It was {escape(each.decision.words)}</b>" if each.decision is not None else ""
 
 
 def _counted(each: Evidence) -> str:

@@ -1,7 +1,13 @@
 """What the report of a crawl says of what was learned."""
 
-from aahcrawler.adaptation.store.overlay import Evidence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from aahcrawler.adaptation.store.decisions import Decisions, State
+from aahcrawler.adaptation.store.overlay import Evidence, Overlay
 from aahcrawler.report.adaptation_section import failures, learned
+from tests.adaptation.test_overlay import SIGN
 
 BEGUN = "2026-01-02T00:00:00+00:00"
 
@@ -37,6 +43,20 @@ def test_actions_links_and_signs_are_told_with_what_speaks_for_them() -> None:
     assert "a sign of the application, on 12 pages of it and on none of 3 others" in told
     assert "http://forum.test/1?a=1&amp;b=2 and 1 more" in told
     assert "in a former crawl" not in told
+
+
+def test_what_people_decided_is_told_of_what_they_saw(tmp_path: Path) -> None:
+    moment = datetime(2026, 1, 2, tzinfo=UTC)
+    kept = replace(SIGN, date=moment)
+    overlay = Overlay(tmp_path)
+    overlay.keep(kept)
+    assert "It was" not in learned(overlay.evidence(), {}, BEGUN)
+    Decisions(tmp_path).note(kept, State.REJECTED, "Ada <a@example.org>", "it is an advertisement")
+    told = learned(overlay.evidence(), {}, BEGUN)
+    assert "It was rejected by Ada &lt;a@example.org&gt; on" in told
+    assert "UTC: it is an advertisement" in told
+    overlay.keep(replace(kept, date=datetime.now(UTC) + timedelta(minutes=1)))
+    assert "It was" not in learned(overlay.evidence(), {}, BEGUN)
 
 
 def test_what_was_learned_before_is_told_from_what_this_crawl_learned() -> None:

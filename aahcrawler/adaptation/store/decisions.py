@@ -47,6 +47,23 @@ class Decision(BaseModel):
     name: str = ""
     site: str = ""
 
+    @property
+    def words(self) -> str:
+        """What was decided, by whom, when and why, in one line."""
+        why = f": {self.why}" if self.why else ""
+        return f"{self.state} by {self.who or 'somebody'} on {self.when:%Y-%m-%d %H:%M} UTC{why}"
+
+    def is_about(self, place: tuple[str, str, str, str], learned: str) -> bool:
+        """Return whether it is about the item of that application, level, name and site, as ``learned`` (ISO 8601).
+
+        What took the place of an item of that name later has not been decided.
+        """
+        try:
+            is_since = self.when >= datetime.fromisoformat(learned)
+        except (ValueError, TypeError):
+            return False
+        return is_since and place == (self.application, self.level, self.name, self.site)
+
 
 class Decisions:
     """The decisions about what one crawl learned; the last one about an item counts."""

@@ -4,8 +4,8 @@ Every worker of a crawl writes to the same folder and reads from it, so that eac
 crawl never changes the files that ship; with ``aah kb promote`` a person adds to them.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import TypedDict
 from filelock import FileLock
 from lxml import etree
 
-from aahcrawler.adaptation.store.decisions import DECISIONS
+from aahcrawler.adaptation.store.decisions import DECISIONS, Decision, Decisions
 from aahcrawler.adaptation.store.learned import Learned, LearnedAction, LearnedLinks, LearnedSign
 from aahcrawler.segments import no_link
 from aahcrawler.wrapper_induction.examples import Method
@@ -55,6 +55,8 @@ class Evidence:
     date: str
     kind: str = "action"
     """``action`` (of extraction), ``links`` or ``sign``."""
+    decision: Decision | None = None
+    """What people decided about it, None as long as nobody has."""
 
 
 class Overlay:
@@ -111,15 +113,17 @@ class Overlay:
         return tuple(found), tuple(problems)
 
     def evidence(self) -> tuple[Evidence, ...]:
-        """Return the readable evidence, without comparison with a knowledge base."""
+        """Return the readable evidence with what was decided, without comparison with a knowledge base."""
         schema = etree.XMLSchema(etree.parse(SCHEMA))
         roots = (_parsed(path, schema)[0] for path in sorted(self._folder.glob("*.xml")))
-        return tuple(
+        found = (
             _evidence(element, root.get("application") or "")
             for root in roots
             if root is not None
             for element in root.iterchildren("action", "links", "sign")
         )
+        decisions = tuple(Decisions(self._folder).latest().values())
+        return tuple(_decided(each, decisions) for each in found)
 
     def stamp(self) -> tuple[tuple[str, int, int], ...]:
         """Return something that differs once a file has changed, or a decision was made."""
@@ -129,6 +133,12 @@ class Overlay:
         except OSError:
             return ()
         return tuple((name, status.st_mtime_ns, status.st_size) for name, status in statuses)
+
+
+def _decided(each: Evidence, decisions: Sequence[Decision]) -> Evidence:
+    place = (each.application, each.level, each.name, each.site)
+    about = (decision for decision in decisions if decision.is_about(place, each.date))
+    return replace(each, decision=max(about, key=lambda decision: decision.when, default=None))
 
 
 def _file_name(application: str) -> str:

@@ -51,8 +51,7 @@ class Repair:
         first, *rest = described(self.learned)
         yield f"{first} ({self.state})"
         if self.decision is not None:
-            why = f": {self.decision.why}" if self.decision.why else ""
-            yield f"  {self.state} by {self.decision.who or 'somebody'} on {self.decision.when:%Y-%m-%d %H:%M} UTC{why}"
+            yield f"  {self.decision.words}"
         yield from rest
         for row in self.replaces:
             yield f"  {row.part}"

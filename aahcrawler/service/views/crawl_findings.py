@@ -79,6 +79,8 @@ class LearnedItem(_Shown):
     date: str
     used_on: int
     """Pages of this crawl that it read."""
+    decided: str
+    """What people decided about it, in words; empty as long as nobody has."""
 
 
 class RepairsShown(_Shown):
@@ -171,4 +173,5 @@ def _learned(each: Evidence, used: Mapping[str, float]) -> LearnedItem:
         confidence=each.confidence,
         date=each.date,
         used_on=int(sum(number for name, number in used.items() if each.name in name)),
+        decided=each.decision.words if each.decision is not None else "",
     )

@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from aahcrawler.adaptation.store.decisions import Decisions
+from aahcrawler.adaptation.store.decisions import State as Decided
+from aahcrawler.adaptation.store.overlay import Overlay
 from aahcrawler.event_index import EventQuery
 from aahcrawler.frontier.protocol import State
-from aahcrawler.layout import INDEXES, REFUSALS_INDEX, REFUSED, SCORES
+from aahcrawler.layout import INDEXES, LEARNED, REFUSALS_INDEX, REFUSED, SCORES
 from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
 from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.views import queue_pages
@@ -21,6 +24,7 @@ from aahcrawler.service.views.score_histories import ScoreHistories
 from aahcrawler.service.views.site_pages import SiteQuery, site_page, sites_page
 from aahcrawler.service.views.url_story import url_story
 from aahcrawler.service.web.problems import ProblemError
+from tests.adaptation.test_overlay import SIGN
 from tests.service.asking import begun
 from tests.service.views.folders import (
     BLOCKED,
@@ -254,6 +258,18 @@ def test_a_crawl_at_rest_is_shown_by_what_it_said_last(reach: Reach, crawl: Craw
         4,
         3,
     )
+
+
+def test_what_people_decided_is_shown_of_what_was_learned(reach: Reach, crawl: Crawl) -> None:
+    assert crawl.folder is not None
+    learned = crawl.folder / LEARNED
+    Overlay(learned).keep(SIGN)
+    (waiting,) = repairs_of(CrawlStates(reach), crawl).learned
+    assert waiting.decided == ""
+    Decisions(learned).note(SIGN, Decided.REJECTED, "Ada", "too common")
+    (rejected,) = repairs_of(CrawlStates(reach), crawl).learned
+    assert rejected.decided.startswith("rejected by Ada on ")
+    assert rejected.decided.endswith(": too common")
 
 
 def test_a_crawl_that_runs_is_shown_as_it_is_with_its_rates(tmp_path: Path) -> None:
