@@ -131,7 +131,7 @@ class _Studio:
 
 
 @contextmanager
-def _shown(browser: Browser, folder: Path, html: str, *marks: Mark, **options: object) -> Iterator[_Studio]:
+def _shown(browser: Browser, folder: Path, html: str, *marks: Mark) -> Iterator[_Studio]:
     with serving(replay_app(FixedFolders({}), ("localhost",))) as taken:
         free = taken.port
     origin = f"http://127.0.0.1:{free}"
@@ -139,7 +139,7 @@ def _shown(browser: Browser, folder: Path, html: str, *marks: Mark, **options: o
     path = pages.issue(lambda: MarkedPage("test", MOMENT, page_of(html), marks))
     app = replay_app(FixedFolders({"test": folder}), ("localhost",), door=door, marked=pages)
     with serving(app) as replay, serving(_Cockpit(door, f"http://localhost:{replay.port}", path), free):
-        context: BrowserContext = browser.new_context(**options)  # type: ignore[arg-type]
+        context: BrowserContext = browser.new_context()
         asked: list[str] = []
         context.on("request", lambda request: asked.append(request.url))
         tab = context.new_page()
@@ -200,9 +200,11 @@ def test_a_hostile_page_says_nothing_and_reaches_nothing(chromium: Browser, tmp_
 
 
 @pytest.mark.slow
-def test_without_scripts_the_marks_are_there_and_links_lead_nowhere(chromium: Browser, tmp_path: Path) -> None:
+def test_marks_are_part_of_the_page_and_links_lead_nowhere(chromium: Browser, tmp_path: Path) -> None:
     mark = Mark(number(FORUM, "link"), MarkKind.LINK, "leads to: thread")
-    with _shown(chromium, tmp_path, FORUM, mark, java_script_enabled=True) as studio:
+    with _shown(chromium, tmp_path, FORUM, mark) as studio:
+        page = marked_markup(MarkedPage("test", MOMENT, page_of(FORUM), (mark,)), "", "").decode()
+        assert "leads to: thread" in page.partition("</script>")[2]
         expect(studio.frame.get_by_text("leads to: thread")).to_be_visible()
         assert studio.frame.locator("#link").get_attribute("href") == "#aah-nowhere"
 

@@ -46,7 +46,7 @@ def test_a_forum_is_added_by_pointing_at_its_pages(chromium: Browser, cockpit: C
         page = next(each for each in forum.discussions if each.number == edited.thread).page_path(1)
         archivist.look_at("hearthstead", page)
         archivist.point_at("Last edited by")
-        archivist.say("Not a part of", "body")
+        archivist.say("Of posts, not a part of", "body")
         archivist.keep()
         archivist.point_at("Kept warm by")
         archivist.say("A sign", "of Hearthstead")

@@ -66,6 +66,7 @@ class Progress:
         self.done = 0
         self.total: int | None = None
         self._cancelled = threading.Event()
+        self._ends: Callable[[], None] | None = None
 
     def advance(self, number: int = 1) -> None:
         """Count what has been gone through. Raise ``CancelledError`` where the job is given up."""
@@ -74,8 +75,21 @@ class Progress:
             raise CancelledError
 
     def cancel(self) -> None:
-        """Give the job up, the next time that it tells how far it is."""
+        """Give the job up, the next time that it tells how far it is, and end what it waits for."""
         self._cancelled.set()
+        ends = self._ends
+        if ends is not None:
+            ends()
+
+    def waits_for(self, ends: Callable[[], None]) -> None:
+        """Name what ends that which the job waits for, for the case that it is given up meanwhile.
+
+        Raise ``CancelledError`` where it is given up already.
+        """
+        self._ends = ends
+        if self._cancelled.is_set():
+            ends()
+            raise CancelledError
 
     @property
     def is_cancelled(self) -> bool:

@@ -1,10 +1,6 @@
 """Dry runs of definitions that nobody has saved yet: the first page of each seed, tried in a process of its own."""
 
-import json
-import os
 import secrets
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -12,12 +8,13 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from aahcrawler.service.catalog.knowledge_folders import KnowledgeFolders
 from aahcrawler.service.steering.machine_fields import refuse_machine_fields
+from aahcrawler.service.steering.told_process import ToldProcess
 from aahcrawler.service.web.problems import NO_JOB, TOO_MANY, ProblemError
 from online_analysis.icd import Icd
 from online_analysis.icd.editing import edited
@@ -25,11 +22,7 @@ from online_analysis.icd.editing import edited
 AT_ONCE: Final = 2
 """Dry runs at once: each imports the crawler, and loads the knowledge base."""
 KEPT_SECONDS: Final = 900.0
-LONGEST_SECONDS: Final = 900.0
 _KEPT: Final = 20
-_COMMAND: Final = (sys.executable, "-m", "aahcrawler.cli", "icd", "try", "--json")
-_MOST_LINES: Final = 5_000
-_LONGEST_ERROR: Final = 4_000
 
 
 class LinkTried(BaseModel):
@@ -80,7 +73,7 @@ class TrialShown(BaseModel):
 @dataclass(slots=True)
 class _Trial:
     of: int
-    process: subprocess.Popen[bytes]
+    process: ToldProcess
     begun_at: float
     seeds: list[SeedTried] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -109,7 +102,7 @@ class SeedTrials:
             file = Path(folder.name) / f"{icd.id}.yaml"
             # Where the crawl would write is looked at for takedowns; a draft leads to no folder of this machine.
             file.write_text(edited(text, {"output": None}), "utf-8")
-            trial = _Trial(len(icd.seeds), _started(file, self._knowledge()), self._clock())
+            trial = _Trial(len(icd.seeds), self._begun(file), self._clock())
             name = secrets.token_urlsafe(12)
             self._trials[name] = trial
         threading.Thread(target=self._follow, args=(trial, folder), name="seed trial", daemon=True).start()
@@ -136,51 +129,34 @@ class SeedTrials:
             for trial in self._trials.values():
                 trial.process.kill()
 
+    def _begun(self, file: Path) -> ToldProcess:
+        return ToldProcess(["icd", "try", "--json", str(file)], file.parent, self._knowledge().environment)
+
     def _follow(self, trial: _Trial, folder: "tempfile.TemporaryDirectory[str]") -> None:
-        guard = threading.Timer(LONGEST_SECONDS, trial.process.kill)
-        guard.daemon = True
-        guard.start()
-        assert trial.process.stdout is not None  # noqa: S101 (it was asked for)
         try:
-            with folder, trial.process:
-                for _ in range(_MOST_LINES):
-                    line = trial.process.stdout.readline()
-                    if not line:
-                        break
-                    self._take(trial, line)
+            with folder:
+                for told in trial.process.told():
+                    self._take(trial, told)
         finally:
-            guard.cancel()
             with self._lock:
                 trial.is_over = True
+                trial.problem = trial.problem or trial.process.problem
                 if len(trial.seeds) < trial.of and not trial.problem:
-                    trial.problem = f"it ended early, with the exit code {trial.process.returncode}"
+                    trial.problem = f"it ended early, with the exit code {trial.process.exit_code}"
 
-    def _take(self, trial: _Trial, line: bytes) -> None:
-        """Take a line of the command over; what is no JSON is what it says of an error."""
-        try:
-            told = json.loads(line)
-            with self._lock:
+    def _take(self, trial: _Trial, told: Mapping[str, Any]) -> None:
+        """Take over what the command tells of a seed."""
+        with self._lock:
+            try:
                 if told.get("kind") == "seed":
                     trial.seeds.append(SeedTried.model_validate(told))
                 elif told.get("kind") == "note":
                     trial.notes.append(str(told.get("text", "")))
-        except (ValueError, AttributeError, ValidationError):
-            with self._lock:
-                trial.problem = f"{trial.problem} {line.decode('utf-8', 'replace').strip()}"[:_LONGEST_ERROR].strip()
+            except ValidationError as error:
+                trial.problem = f"what it tells of a seed cannot be read: {error.errors()[0]['msg']}"
 
     def _forget_old(self) -> None:
         for name, trial in list(self._trials.items()):
             is_old = self._clock() - trial.begun_at > KEPT_SECONDS or len(self._trials) > _KEPT
             if trial.is_over and is_old:
                 del self._trials[name]
-
-
-def _started(file: Path, knowledge: KnowledgeFolders) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [*_COMMAND, str(file)],
-        cwd=file.parent,
-        env={**os.environ, **knowledge.environment},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )

@@ -2,7 +2,6 @@
 
 import multiprocessing
 import resource
-import shutil
 import signal
 import tempfile
 import time
@@ -16,12 +15,10 @@ from typing import Final
 from aahcrawler.authoring.check_findings import Finding, Severity
 from aahcrawler.authoring.editing.entry_text import EntryText
 from aahcrawler.authoring.examination import Busy, Task, reports
-from aahcrawler.authoring.file_lines import read_files
 from aahcrawler.authoring.own_entries.entry_files import Entry
-from aahcrawler.authoring.own_entries.staging import Staged, staged
+from aahcrawler.authoring.own_entries.staging import Staged, staged, write_alone
 from aahcrawler.authoring.saved_pages import SavedPageError
 from aahcrawler.authoring.trial import Trial
-from knowledge_base.file_selection import chosen_files
 from knowledge_base.loader import LoadError
 
 SECONDS: Final = 90.0
@@ -203,38 +200,18 @@ def _outcomes(stage: Staged, busy: Callable[[str], None]) -> Iterator[PageOutcom
 
 def _checked(stage: Staged, wanted: Wanted, text: EntryText, busy: Callable[[str], None]) -> Iterator[PlacedFinding]:
     """Check the entry alone, with the files that it extends: the others were checked when they were saved."""
-    own = f"{wanted.entry.name}.xml"
+    root = text.element("")
+    extends = (root.get("extends") or "").strip() if root is not None else ""
     with tempfile.TemporaryDirectory() as temporary:
-        alone = Path(temporary) / "own"
-        _copy_chain(stage, own, alone)
+        own = write_alone(wanted.entry, extends, stage.folders, Path(temporary))
 
         def begin(step: Busy) -> None:
             busy(step.doing)
 
-        for report in reports(Task((alone,), STEP_SECONDS), begin):
-            if isinstance(report, Finding) and Path(report.place.file).name == own:
+        for report in reports(Task((Path(temporary),), STEP_SECONDS), begin):
+            if isinstance(report, Finding) and report.place.file == str(own):
                 place = text.place(report.element) or text.place_at(report.place.line)
                 yield PlacedFinding(place, report.place.line, report.severity, report.message)
-
-
-def _copy_chain(stage: Staged, own: str, alone: Path) -> None:
-    """Copy the file of an entry with its pages, those that it extends, and the kinds."""
-    chosen = chosen_files(stage.folders)
-    files = {file.name: file for file in read_files(chosen.applications)}
-    wanted = next((file for file in files.values() if file.path.name == own), None)
-    for sort in ("kinds", "applications"):
-        (alone / sort).mkdir(parents=True)
-    for kind in chosen.kinds:
-        shutil.copyfile(kind, alone / "kinds" / kind.name)
-    while wanted is not None:
-        target = alone / "applications" / wanted.path.name
-        if target.exists():
-            break
-        shutil.copyfile(wanted.path, target)
-        wanted = files.get(wanted.extends)
-    pages = stage.folders[-1] / "applications" / "pages"
-    if pages.is_dir():
-        shutil.copytree(pages, alone / "applications" / "pages")
 
 
 def _bound_memory() -> None:

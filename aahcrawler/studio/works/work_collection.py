@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from aahcrawler.authoring.drafting.doubts import Doubt
-from aahcrawler.authoring.own_entries.change_log import plain_line
 from aahcrawler.authoring.own_entries.entry_files import Entry, PageParts, digest, is_name
 from aahcrawler.authoring.own_entries.own_folder import OwnFolder, OwnFolderError
+from aahcrawler.authoring.printable_text import plain_line
 from aahcrawler.authoring.saved_pages import (
     Expectation,
     SavedPageError,

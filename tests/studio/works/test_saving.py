@@ -16,7 +16,6 @@ from aahcrawler.studio.works.work import Work
 from aahcrawler.studio.works.work_collection import Works
 from aahcrawler.studio.works.work_errors import NotSavedError, StaleError, WorkError
 from aahcrawler.studio.works.work_progress import Progress
-from aahcrawler.studio.works.work_steps import Mark
 from tests.authoring.tinyforum import BOARD, FORM, TOPIC
 from tests.studio.works.sailing import DATE, DOUBTS, DRAFT, EXTRACT
 
@@ -87,17 +86,6 @@ def test_what_is_wrong_is_told_by_place_and_cannot_be_forced(work: Work, tmp_pat
         work.save("Ada", force=True)
     assert not refused.value.can_force
     assert not (tmp_path / "own/applications/tinyforum.xml").exists()
-
-
-@pytest.mark.slow
-def test_a_value_marked_as_wrong_is_no_test_until_somebody_says_what_is_right(work: Work, tmp_path: Path) -> None:
-    iri = f"{TOPIC.url}#entry-4"
-    work.mark("topic", Mark(iri=iri, field="author", right=False, value="Ada", who="Bo"))
-    with pytest.raises(NotSavedError, match=r"Bo marked author of .* as wrong"):
-        work.save("Ada")
-    work.save("Ada", force=True)
-    pages = tmp_path / "own/applications/pages/tinyforum"
-    assert sorted(file.stem for file in pages.glob("*.html")) == ["board", "login"]
 
 
 @pytest.mark.slow

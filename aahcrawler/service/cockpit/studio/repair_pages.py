@@ -99,7 +99,7 @@ def routes(site: Site, desk: StudioDesk, jobs: StudioJobs) -> APIRouter:
             part = f", in its variant {made.variant}" if made.variant else ""
             return Done(to=to, text=f"Accepted: it is part of {made.file.name} now{part}")
 
-        return jobs.led(session, found, jobs.begin(session, found, "a repair is proved and accepted", accepted))
+        return jobs.led(session, found, jobs.begin(session, found, "proving and accepting a repair", accepted))
 
     @router.post("/{key}/reject")
     def reject_repair(session: Editing, crawl: str, key: Key, form: Sent) -> Response:

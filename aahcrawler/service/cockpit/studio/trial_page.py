@@ -1,22 +1,24 @@
 """Try an entry on the archive before anything is fetched: what would change, object by object."""
 
+import os
+from collections.abc import Iterator
 from pathlib import Path as Folder
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Path, Response
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from aahcrawler.authoring.archive_trial import ArchiveTrialError, Question, Summary, tried
 from aahcrawler.authoring.archive_trial import Progress as Read
+from aahcrawler.authoring.archive_trial import Summary
 from aahcrawler.authoring.archive_trial_lines import HeaviestPages
 from aahcrawler.authoring.own_entries.entry_files import Entry
-from aahcrawler.authoring.own_entries.staging import staged
+from aahcrawler.authoring.own_entries.staging import Staged, staged
 from aahcrawler.authoring.page_readings import PageChanged
-from aahcrawler.segments import DamageError
 from aahcrawler.service.cockpit.site import Editing, Sent, Site, address
 from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk
 from aahcrawler.service.cockpit.studio.studio_jobs import Done, StudioJobs
 from aahcrawler.service.steering.jobs import Progress
+from aahcrawler.service.steering.told_process import ToldProcess
 from aahcrawler.service.views.page_indexes import NO_FOLDER
 from aahcrawler.service.web.problems import ProblemError
 from aahcrawler.studio.works.work import Work
@@ -27,6 +29,9 @@ MOST_PAGES: Final = 300
 """Archived pages that an entry is tried on, some of each sort."""
 MOST_SHOWN: Final = 40
 """Pages that would change and are shown, those with the weightiest changes."""
+_TOLD: Final[TypeAdapter[Read | PageChanged | Summary]] = TypeAdapter(
+    Annotated[Read | PageChanged | Summary, Field(discriminator="kind")]
+)
 
 
 class TrialDone(BaseModel):
@@ -55,7 +60,7 @@ def routes(site: Site, desk: StudioDesk, jobs: StudioJobs) -> APIRouter:
         def trial(progress: Progress) -> BaseModel:
             return _trial(held, folder, host, to, progress)
 
-        return jobs.led(session, found, jobs.begin(session, found, f"{work} is tried on the archive", trial))
+        return jobs.led(session, found, jobs.begin(session, found, f"trying {work} on the archive", trial))
 
     return router
 
@@ -63,20 +68,39 @@ def routes(site: Site, desk: StudioDesk, jobs: StudioJobs) -> APIRouter:
 def _trial(work: Work, crawl: Folder, host: str, to: str, progress: Progress) -> BaseModel:
     heaviest = HeaviestPages(MOST_SHOWN)
     summary: Summary | None = None
+    # What it reads of itself is asked for; in a crawl, reading without a draft makes up for what that misses.
+    confirmed = work.now().text.set("", "draft", None)
     try:
-        with staged(Entry(work.name, work.now().text.data), work.folders) as stage:
-            question = Question(crawl, stage.knowledge_base.confirmed, host=host, most=MOST_PAGES)
-            for result in tried(question):
-                match result:
-                    case Read():
-                        progress.total = result.of
-                        progress.advance(result.done - progress.done)
+        with staged(Entry(work.name, confirmed.data), work.folders) as stage:
+            process = _begun(crawl, host, stage)
+            progress.waits_for(process.kill)
+            for told in _told(process, progress):
+                match told:
                     case Summary():
-                        summary = result
+                        summary = told
                     case PageChanged():
-                        heaviest.add(result)
-    except (ArchiveTrialError, LoadError, DamageError, OSError) as error:
+                        heaviest.add(told)
+    except (LoadError, OSError, ValidationError) as error:
         return Done(to=to, text=f"It could not be tried: {error}", kind="bad")
     if summary is None:
-        return Done(to=to, text="It could not be tried: nothing was said of it", kind="bad")
+        why = process.problem or f"the process ended early, with the exit code {process.exit_code}"
+        return Done(to=to, text=f"It could not be tried: {why}", kind="bad")
     return TrialDone(to=to, host=host, summary=summary, pages=heaviest.pages())
+
+
+def _begun(crawl: Folder, host: str, stage: Staged) -> ToldProcess:
+    folders = os.pathsep.join(map(str, stage.folders))
+    options = ["--json", "--pages", str(MOST_PAGES), "--kb", folders, *(["--host", host] if host else [])]
+    return ToldProcess(["kb", "try", *options, "--", str(crawl.absolute())], stage.folders[-1], {})
+
+
+def _told(process: ToldProcess, progress: Progress) -> Iterator[PageChanged | Summary]:
+    """Yield what a trial tells, and say how far it is."""
+    for told in process.told():
+        result = _TOLD.validate_python(told)
+        if isinstance(result, Read):
+            progress.total = result.of
+            progress.advance(result.done - progress.done)
+        else:
+            yield result
+    progress.advance(0)

@@ -28,17 +28,13 @@ def routes(site: Site, desk: StudioDesk, checks: WorkDesk, jobs: StudioJobs) -> 
 
     @router.post("/undo")
     def undo(session: Editing, crawl: str, work: WorkName, form: Sent) -> Response:
-        said = acts.stepped(
-            work, lambda each: each.undo(session.caller.name), f"Taken back: {_plainly(form.get('said'))}"
-        )
-        return then(session, _back(crawl, work), said)
+        del form
+        return then(session, _back(crawl, work), acts.stepped(work, lambda each: each.undo(session.caller.name)))
 
     @router.post("/redo")
     def redo(session: Editing, crawl: str, work: WorkName, form: Sent) -> Response:
-        said = acts.stepped(
-            work, lambda each: each.redo(session.caller.name), f"Made again: {_plainly(form.get('said'))}"
-        )
-        return then(session, _back(crawl, work), said)
+        del form
+        return then(session, _back(crawl, work), acts.stepped(work, lambda each: each.redo(session.caller.name)))
 
     @router.post("/confirm")
     def confirm(session: Editing, crawl: str, work: WorkName, form: Sent) -> Response:
@@ -74,14 +70,9 @@ def routes(site: Site, desk: StudioDesk, checks: WorkDesk, jobs: StudioJobs) -> 
         def saved(_: Progress) -> Done:
             return _saved(held, who, to, force=force)
 
-        return jobs.led(session, found, jobs.begin(session, found, f"{work} is checked and saved", saved))
+        return jobs.led(session, found, jobs.begin(session, found, f"checking and saving {work}", saved))
 
     return router
-
-
-def _plainly(said: str) -> str:
-    """Return what a step did, without how often it was taken back and made again."""
-    return said.removeprefix("took back: ").removeprefix("made again: ")
 
 
 def _confirmed(acts: WorkChanges, work: str, who: str, form: Form) -> Said:
