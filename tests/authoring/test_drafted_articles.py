@@ -96,3 +96,24 @@ def test_what_all_pages_have_is_no_text_of_any(tmp_path: Path) -> None:
         number = int(page.url.rpartition("/")[2])
         legend = f"{SENTENCES[number % 4]} Number {number} of many. {SENTENCES[(number + 1) % 4]}"
         assert (item.first("title"), item.first("body")) == (f"Wheel {number}", legend)
+
+
+def diary(number: int, days: tuple[int, ...]) -> Page:
+    """Return an article with notes whose writers stand in one line with dates that begin alike."""
+    notes = "".join(
+        f"<div class='note' id='n{number}{day}'><div class='head'>{WRITERS[day % 3]} (2{day % 9}.03.2024 10:00)</div>"
+        f"<div class='note-text'>{text(number + day, 2)}</div></div>"
+        for day in days
+    )
+    return html_page(
+        f"{SITE}/diary/{number}",
+        f"<html><head><title>Day {number}</title></head><body><article><h1>Day {number}</h1>"
+        f"<div class='told'>{text(number)}{text(number + 20)}</div></article><div>{notes}</div></body></html>",
+    )
+
+
+def test_no_part_of_a_date_separates_a_name_from_it(tmp_path: Path) -> None:
+    begun = drafted([diary(1, (1, 2, 3, 4)), diary(2, (2, 3, 5))], tmp_path)
+    first = diary(9, (1, 3, 5)).body.replace(b" (2", b" (1")
+    answers = read(begun, replace(diary(9, (1, 3, 5)), body=first))[1:]
+    assert [getattr(each.first("author"), "name", None) for each in answers] == ["Ole Brandt", "Ines Falk", "Mira Sand"]

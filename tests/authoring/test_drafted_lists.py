@@ -3,7 +3,10 @@
 import pytest
 
 from aahcrawler.authoring.drafting.begin import Begun, Wish, begin
+from aahcrawler.authoring.drafting.draft_proof import loaded
 from aahcrawler.authoring.drafting.level_plans import Given
+from aahcrawler.authoring.editing.edits import Remove, apply
+from aahcrawler.authoring.editing.entry_text import EntryText
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Page
 from knowledge_base.url_rules import ParsedUrl
@@ -61,3 +64,12 @@ def test_a_page_that_nothing_is_like_keeps_its_own_address(begun: Begun) -> None
     application = begun.knowledge_base.application("Coastline")
     levels = [application.level_of(ParsedUrl.parse(f"{SITE}{path}")) for path in ("/overview", "/enter")]
     assert [level is not None for level in levels] == [True, False]
+
+
+def test_all_rules_can_be_taken_out_one_after_the_other(begun: Begun) -> None:
+    entry = EntryText(begun.draft.file)
+    shape = '<url reason="action" path="**/{}" cite="unproven: read off a page"/>'
+    entry = entry.add("", f"<avoid>{shape.format('a')}{shape.format('b')}</avoid>", before="level[1]")
+    first, second = (place for place in entry.places() if "/url" in place)
+    entry = apply(entry, [Remove(place=second), Remove(place=first)])
+    assert loaded(entry.data).application("Coastline").levels
