@@ -2,14 +2,17 @@
 
 import pytest
 
+from aahcrawler.authoring.drafting.address_groups import AddressGroup
 from aahcrawler.authoring.drafting.begin import Begun, Wish, begin
 from aahcrawler.authoring.drafting.draft_proof import loaded
-from aahcrawler.authoring.drafting.level_plans import Given
+from aahcrawler.authoring.drafting.group_doubts import avoidable
+from aahcrawler.authoring.drafting.level_plans import Given, LevelPlan
+from aahcrawler.authoring.drafting.url_shape import Shape
 from aahcrawler.authoring.editing.edits import Remove, apply
 from aahcrawler.authoring.editing.entry_text import EntryText
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Page
-from knowledge_base.url_rules import ParsedUrl
+from knowledge_base.url_rules import Paging, ParsedUrl
 from tests.helper.saved_pages import html_page
 
 SITE = "http://coast.example"
@@ -73,3 +76,14 @@ def test_all_rules_can_be_taken_out_one_after_the_other(begun: Begun) -> None:
     first, second = (place for place in entry.places() if "/url" in place)
     entry = apply(entry, [Remove(place=second), Remove(place=first)])
     assert loaded(entry.data).application("Coastline").levels
+
+
+def test_avoiding_acts_leaves_further_pages_alone() -> None:
+    level = LevelPlan("photo", True, Shape("**/view/#"), paging=(Paging(part="/seite-#"),))
+    acts = AddressGroup(
+        Shape("**/view/#/*"), tuple(f"{SITE}/view/{n}/{act}" for n in (1, 2) for act in ("hug", "tell"))
+    )
+    assert [shape.path for shape in avoidable(acts, [level])] == ["**/view/#/hug", "**/view/#/tell"]
+    numbered = AddressGroup(Shape("**/view/#/*"), (f"{SITE}/view/1/x1", f"{SITE}/view/1/y2"))
+    assert avoidable(numbered, [level]) == ()
+    assert avoidable(numbered, []) == (numbered.shape,)
