@@ -11,6 +11,8 @@ times over one connection, 40 times a second at most, which is what the service 
 - ``p50_ms`` and ``p99_ms`` are of a request, ``bytes`` of an answer's body.
 - Views that begin with ``cockpit`` are its pages, asked of ``aah cockpit`` as a browser does that is signed in, and the
   replay of a capture with its objects and links marked.
+- Views that begin with ``studio`` are its pages. Of a draft and of a trial on the archive, which are jobs, ``p50_ms``
+  is the cockpit's processor time, and ``p99_ms`` the time until it is done; each is made once.
 - ``share``, of the row ``live``, is the processor time of the cockpit while its live page is open, by that of the crawl
   that it shows: made-up forums of ``--live`` pages (0 for none), as fast as they can be had.
 - Of ``index``, the row of the first build, ``p50_ms`` is the processor time for a page, and ``bytes`` the index's size.
@@ -38,6 +40,7 @@ from aahcrawler.urls import queue_of
 from benchmarks.cockpit_browsing import PAGES, Cockpit, cockpit
 from benchmarks.cockpit_crawl import CRAWL, crawl_folder, running
 from benchmarks.cockpit_pages import EDITED, Shape, invented
+from benchmarks.cockpit_studio import studied, studio_pages
 from benchmarks.results import Row, report
 from benchmarks.service import cpu_seconds, served
 from benchmarks.throughput_load import forums
@@ -113,6 +116,9 @@ def measure(folder: Path, shape: Shape, times: int) -> list[Row]:
         ask = browser.fetched
         rows += [asked(connection, name, path.format(**told), times, ask) for name, path in PAGES.items()]
         rows.append(replayed(browser, told["record"], times))
+        found, jobs = studied(browser)
+        connection.close()  # It rested meanwhile, and is opened anew with the next request.
+        rows += [*jobs, *(asked(connection, *each, times, ask) for each in studio_pages(found))]
     return rows
 
 

@@ -15,7 +15,9 @@ from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlencode
 
+from aahcrawler.service.catalog.knowledge_folders import OWN_NAME, VARIABLE
 from benchmarks.cockpit_crawl import CRAWL
+from knowledge_base.file_selection import SHIPPED_WORD
 
 _TOKEN = "the token of a benchmark"  # noqa: S105 (nobody else can reach it)
 _BASE = f"/crawls/{CRAWL}"
@@ -67,6 +69,12 @@ class Cockpit:
         assert status == 303, status
         return headers["location"], headers["set-cookie"].partition(";")[0]
 
+    def sent(self, path: str, fields: Mapping[str, str]) -> str:
+        """Send a form, and return where that leads to."""
+        status, headers = _posted(self.port, "127.0.0.1", path, fields, self.cookie)
+        assert status == 303, (path, status)
+        return headers["location"]
+
     def _posted(self, host: str, path: str, fields: Mapping[str, str]) -> tuple[int, Mapping[str, str]]:
         return _posted(self.port, host, path, fields)
 
@@ -99,6 +107,9 @@ def cockpit(*folders: Path) -> Iterator[Cockpit]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("AAH_")}
     environment["AAH_SERVICE_TOKEN"] = _TOKEN
     with tempfile.TemporaryDirectory() as place:
+        own = Path(place) / OWN_NAME
+        (own / "applications").mkdir(parents=True)
+        environment[VARIABLE] = os.pathsep.join((SHIPPED_WORD, str(own)))
         log = Path(place) / "cockpit.log"
         with log.open("w+") as file:
             process = subprocess.Popen(command, stdout=file, stderr=file, env=environment)
@@ -116,12 +127,15 @@ def cockpit(*folders: Path) -> Iterator[Cockpit]:
             process.wait(30)
 
 
-def _posted(port: int, host: str, path: str, fields: Mapping[str, str]) -> tuple[int, Mapping[str, str]]:
+def _posted(
+    port: int, host: str, path: str, fields: Mapping[str, str], cookie: str = ""
+) -> tuple[int, Mapping[str, str]]:
     connection = HTTPConnection("127.0.0.1", port, timeout=60)
     headers = {
         "Host": f"{host}:{port}",
         "Origin": f"http://127.0.0.1:{port}",
         "Content-Type": "application/x-www-form-urlencoded",
+        "Cookie": cookie,
     }
     connection.request("POST", path, urlencode(fields), headers)
     answer = connection.getresponse()

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from aahcrawler.authoring.archive_trial import Summary
 from aahcrawler.authoring.page_readings import FieldChanged, ObjectChanged, PageChanged, Recognised
+from aahcrawler.authoring.printable_text import printable
 
 MOST_PAGES = 20
 MOST_OBJECTS = 3
@@ -56,7 +57,7 @@ def summary_lines(summary: Summary) -> Iterator[str]:
 
 def page_lines(pages: Iterable[PageChanged]) -> Iterator[str]:
     """Yield lines on pages that would change, some of each; what terminals obey is left out."""
-    return (_printable(line) for line in _page_lines(pages))
+    return (printable(line) for line in _page_lines(pages))
 
 
 def _page_lines(pages: Iterable[PageChanged]) -> Iterator[str]:
@@ -111,9 +112,5 @@ def _quoted(value: str | None) -> str:
 
 
 def _short(text: str) -> str:
-    line = _printable(text)
+    line = printable(text)
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."
-
-
-def _printable(text: str) -> str:
-    return "".join(sign if sign.isprintable() else " " for sign in text)

@@ -60,7 +60,7 @@ class Entry:
     @property
     def is_proven(self) -> bool:
         """Return whether a person has read the documentation of this entry."""
-        return bool(self.cite) and not self.cite.lower().startswith("unproven")
+        return not is_doubtful(self.cite)
 
 
 @dataclass(frozen=True)
@@ -202,6 +202,12 @@ def read_files(paths: Iterable[Path]) -> Iterator[ApplicationFile]:
             yield ApplicationFile(path, root)
 
 
+def is_doubtful(cite: str) -> bool:
+    """Return whether a citation says that nobody has seen where something is documented."""
+    cite = cite.strip().lower()
+    return not cite or cite.startswith("unproven")
+
+
 def element_place(element: etree._Element) -> str:
     """Return the place of an element in its file, as `EntryText` has it; empty for the root.
 
@@ -232,6 +238,3 @@ def _words(element: etree._Element) -> str:
 
 def _text(element: etree._Element, attribute: str) -> str:
     return (element.get(attribute) or "").strip()
-
-
-__all__ = ["ApplicationFile", "Entry", "FileLines", "Place", "element_place", "read_files"]

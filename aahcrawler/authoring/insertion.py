@@ -96,7 +96,7 @@ def with_variant(
     for sign in signs:
         etree.SubElement(written, "when", sign.attributes() | {"cite": learned.pages[0]})
     written.append(etree.Comment(f" {evidence_of(learned)} "))
-    written.append(written_action(learned, replaced))
+    written.append(_written_action(learned, replaced))
     return text.add(level, _xml(written), _first_variant(text, learned.level))
 
 
@@ -105,11 +105,11 @@ def joined(
 ) -> EntryText:
     """Add the learned action to a variant that is there, and signs of its pages."""
     place = f"{level_place(learned.level)}/variant[{name}]"
-    text = _with_action(text, place, written_action(learned, replaced), learned)
+    text = _with_action(text, place, _written_action(learned, replaced), learned)
     return with_signs(text, place, signs, learned)
 
 
-def written_action(learned: InPlace, replaced: Extract | None) -> etree._Element:
+def _written_action(learned: InPlace, replaced: Extract | None) -> etree._Element:
     """Return an action as a variant writes it, without what the level's action has beyond it."""
     written = learned.xml()
     for part in written.iter("*"):
@@ -119,7 +119,7 @@ def written_action(learned: InPlace, replaced: Extract | None) -> etree._Element
         return written
     written.set("name", learned.action)
     if replaced is not None:
-        dropped = dropped_by(learned, replaced)
+        dropped = _dropped_by(learned, replaced)
         if dropped:
             written.set("drop", " ".join(dropped))
         for name in ("many", "always"):
@@ -128,7 +128,7 @@ def written_action(learned: InPlace, replaced: Extract | None) -> etree._Element
     return written
 
 
-def dropped_by(learned: LearnedAction, replaced: Extract) -> tuple[str, ...]:
+def _dropped_by(learned: LearnedAction, replaced: Extract) -> tuple[str, ...]:
     """Return the fields and parts of an action that the learned one in its place has not."""
     kept = {field.name for field in learned.wrapper.action.fields}
     fields = (field.name for field in replaced.fields if field.name not in kept)

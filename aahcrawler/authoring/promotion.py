@@ -177,6 +177,10 @@ class _Planning:
         """Return the first way that all pages prove. Raises `PromotionError` with the reasons against each."""
         former = self.source.read_bytes()
         there = OwnFolder(self.folders[-1]).entry(self.source.stem)
+        if there is not None and self.source != self.file:
+            raise PromotionError(
+                f"{self.file} describes another application, and would be lost; call it otherwise, then try again"
+            )
         target = Target(self.source, self.file, former, there.digest if there is not None else "")
         entry = there or Entry(self.source.stem, former)
         around = self._surroundings(former)

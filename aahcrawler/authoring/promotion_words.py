@@ -49,7 +49,7 @@ def described(learned: Learned) -> Iterator[str]:
     yield f"  {sure}"
 
 
-def replaced_by(learned: LearnedAction, application: Application) -> Extract | None:
+def _replaced_by(learned: LearnedAction, application: Application) -> Extract | None:
     """Return the action of the level that a learned one is in the place of, None if the level has none."""
     level = next((each for each in application.levels if each.name == learned.level), None)
     named = (action for action in level.actions if action.name == learned.action) if level is not None else ()
@@ -60,7 +60,7 @@ def _replaced_parts(learned: Learned, application: Application) -> Iterator[tupl
     level = next((each for each in application.levels if each.name == learned.level), None)
     match learned:
         case LearnedAction():
-            replaced = replaced_by(learned, application)
+            replaced = _replaced_by(learned, application)
             yield from _parts(replaced) if replaced is not None else ()
         case LearnedLinks() if level is not None:
             named = (each for each in level.actions if isinstance(each, Navigate) and each.name == learned.action)

@@ -1,6 +1,7 @@
 """What a service shows crawls with and steers them by: one of each, which pages and the JSON interface share."""
 
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 
 from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.steering.helm import Helm
@@ -23,6 +24,8 @@ class Instruments:
     answers: SparqlAnswers
     helm: Helm
     live: LiveFeed
+    endings: ExitStack = field(default_factory=ExitStack)
+    """What else is to be ended with them, such as what pages of the studio have begun."""
 
     @classmethod
     def of(cls, reach: Reach) -> "Instruments":
@@ -35,6 +38,7 @@ class Instruments:
     def close(self) -> None:
         """End what is under way, and let go of every connection."""
         self.live.close()
+        self.endings.close()
         self.helm.close()
         self.indexes.close()
         self.answers.close()

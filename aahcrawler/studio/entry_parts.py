@@ -3,27 +3,15 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
 
 from lxml import etree
 
+from aahcrawler.authoring.editing.entry_text import EntryText
 from aahcrawler.authoring.editing.places import parent_of
 from knowledge_base.parsing.attributes import has_expression
 from knowledge_base.selectors import BadExpressionError, Selector, compile_selector
 
 _NOT_SHOWN = frozenset({"cite", "literal", "strength"})
-
-
-class EntryPlaces(Protocol):
-    """The text of an entry, as far as its parts are looked at."""
-
-    def places(self) -> Iterator[str]:
-        """Yield the places of all elements, in document order."""
-        ...
-
-    def element(self, place: str) -> etree._Element | None:
-        """Return a copy of the element at a place, None where there is none."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +48,7 @@ class Part:
 class EntryParts:
     """All parts of an entry, in document order."""
 
-    def __init__(self, text: EntryPlaces) -> None:
+    def __init__(self, text: EntryText) -> None:
         self.all = tuple(_parts(text))
         self._by_place = {part.place: part for part in self.all}
         self._children: dict[str, list[Part]] = {}
@@ -87,11 +75,11 @@ class EntryParts:
         return None
 
 
-def _parts(text: EntryPlaces) -> Iterator[Part]:
+def _parts(text: EntryText) -> Iterator[Part]:
     counted: Counter[tuple[str, str]] = Counter()
     for place in text.places():
         element = text.element(place)
-        if element is None or not isinstance(element.tag, str):
+        if element is None:
             continue
         parent, tag = parent_of(place), str(element.tag)
         yield Part(place, parent, tag, counted[parent, tag], element)

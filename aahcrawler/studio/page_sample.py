@@ -1,10 +1,12 @@
 """The captured pages of a host that rules are judged by: some of each group of alike addresses, read when needed."""
 
+import hashlib
 import sqlite3
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from threading import RLock
 from typing import Final
@@ -29,6 +31,8 @@ MOST_PAGES: Final = 200
 MOST_CAPTURES: Final = 20_000
 """Captures of a host that the sample is drawn from, the newest."""
 MOST_HOSTS: Final = 500
+MOST_ADDED: Final = 60
+"""Pages besides those of the crawl that are kept at once, those taken in last."""
 MOST_BYTES: Final = 256 << 20
 """Bytes that the pages kept in memory may take, as far as they can be told."""
 LARGEST: Final = 1_500_000
@@ -41,6 +45,10 @@ _NEWEST: Final = """
 SELECT id, url FROM capture INDEXED BY capture_at
 WHERE site = ? AND status = 200 AND NOT is_requisite AND unchanged IS NULL ORDER BY at DESC, id DESC LIMIT ?
 """
+_AT_ONCE: Final = 500
+_COLUMNS: Final = (
+    "segment, place, record, url, fetched_at, application, level, role, objects, media_type, is_page, unchanged"
+)
 _HOSTS: Final = """
 SELECT substr(url, instr(url, '://') + 3, instr(substr(url, instr(url, '://') + 3), '/') - 1) AS host, count(*) AS n
 FROM capture INDEXED BY capture_at WHERE status = 200 AND NOT is_requisite GROUP BY host ORDER BY n DESC, host LIMIT ?
@@ -53,7 +61,8 @@ class CapturedPage:
 
     ``level`` is what the crawl took it for. ``objects`` is the number of objects that the crawl recorded;
     ``statements`` is where: folder, segment and place.
-    ``application``, ``level`` and ``role`` are empty where the crawl knew none.
+    ``application``, ``level`` and ``role`` are empty where the crawl knew none. ``content`` tells pages apart that
+    were taken in besides under one name, such as by two works; it is empty for what the crawl captured.
     """
 
     record: str
@@ -64,6 +73,12 @@ class CapturedPage:
     role: str = ""
     objects: int = 0
     statements: tuple[str, str, int] = ("", "", 0)
+    content: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What a page is known by among all that were captured or taken in."""
+        return self.record, self.content
 
 
 @dataclass(frozen=True)
@@ -103,7 +118,8 @@ Recorded = Callable[[CapturedPage], Reading]
 class PageSample:
     """Pages of one host, at most 20 of each group of addresses and 200 in all; parsed when they are first asked for.
 
-    Several threads may use it at once. What is kept in memory is bounded; ``close`` lets go of it.
+    Several threads may use it at once. What is kept in memory is bounded; ``close`` lets go of it, and whoever still
+    uses it then has pages parsed that are not kept.
     """
 
     host: str
@@ -111,11 +127,12 @@ class PageSample:
     load: Load
     recorded: Recorded
     most_bytes: int = MOST_BYTES
-    _kept: OrderedDict[str, tuple[int, SampledPage | None]] = field(default_factory=OrderedDict, repr=False)
-    _added: dict[str, Page] = field(default_factory=dict, repr=False)
+    _kept: OrderedDict[tuple[str, str], tuple[int, SampledPage | None]] = field(default_factory=OrderedDict, repr=False)
+    _added: OrderedDict[tuple[str, str], Page] = field(default_factory=OrderedDict, repr=False)
     _lock: RLock = field(default_factory=RLock, repr=False)
     _weight: int = 0
     _sites: Sites = field(default_factory=Sites, repr=False)
+    _is_closed: bool = False
 
     @cached_property
     def pages(self) -> tuple[CapturedPage, ...]:
@@ -141,21 +158,26 @@ class PageSample:
     def add(self, record: str, page: Page) -> CapturedPage:
         """Take in a page that the crawl does not have, such as one fetched just now; it is of no group."""
         with self._lock:
-            self._added[record] = page
-            known = CapturedPage(record, page.url, page.fetched_at.isoformat())
+            known = CapturedPage(record, page.url, page.fetched_at.isoformat(), content=_content(page))
+            self._added[known.key] = page
+            self._added.move_to_end(known.key)
+            if len(self._added) > MOST_ADDED:
+                self._added.popitem(last=False)
             self._by_record[record] = known
             return known
 
     def sampled(self, captured: CapturedPage) -> SampledPage | None:
         """Return a page, parsed; None where the archive cannot show it, or it is no HTML or too large."""
         with self._lock:
-            known = self._kept.get(captured.record)
+            known = self._kept.get(captured.key)
             if known is not None:
-                self._kept.move_to_end(captured.record)
+                self._kept.move_to_end(captured.key)
                 return known[1]
             found = self._read(captured)
+            if self._is_closed:
+                return found
             weight = _LEAST_WEIGHT if found is None else _LEAST_WEIGHT + _WEIGHT * len(found.page.body)
-            self._kept[captured.record] = weight, found
+            self._kept[captured.key] = weight, found
             self._weight += weight
             while self._weight > self.most_bytes and len(self._kept) > 1:
                 self._weight -= self._kept.popitem(last=False)[1][0]
@@ -164,28 +186,33 @@ class PageSample:
     def reading(self, captured: CapturedPage) -> Reading:
         """Return what the crawl recorded of a page, without parsing it; what was read since where it is parsed."""
         with self._lock:
-            known = self._kept.get(captured.record)
+            known = self._kept.get(captured.key)
         return known[1].reading if known is not None and known[1] is not None else self.recorded(captured)
 
     def close(self) -> None:
-        """Let go of all pages."""
+        """Let go of all pages, and keep none from now on."""
         with self._lock:
+            self._is_closed = True
             self._kept.clear()
             self._added.clear()
             self._weight = 0
 
     def _read(self, captured: CapturedPage) -> SampledPage | None:
-        page = self._added.get(captured.record) or self.load(captured)
+        page = self._added.get(captured.key) if captured.content else self.load(captured)
         if page is None or not page.is_html or len(page.body) > LARGEST:
             return None
         # Threads share the tree: two that parse at once would each have another one.
         page.tree.getroottree()
         dates = NumericDates(page)
         page = page.of_site(self._sites.date_order(page.url, dates.shown_order(), dates.implied_order()))
-        reading = Reading((), ReadBy.NOBODY) if captured.record in self._added else self.recorded(captured)
+        reading = Reading((), ReadBy.NOBODY) if captured.content else self.recorded(captured)
         if reading.by is ReadBy.NOBODY and captured.role != "intermediate":
             reading = read_generically(page)
         return SampledPage(captured, page, reading)
+
+
+def _content(page: Page) -> str:
+    return hashlib.sha256(page.url.encode() + b"\n" + page.body).hexdigest()
 
 
 def hosts(base: sqlite3.Connection) -> tuple[tuple[str, int], ...]:
@@ -248,16 +275,16 @@ def _captured(base: sqlite3.Connection, host: str) -> tuple[CapturedPage, ...]:
 
 
 def _rows(base: sqlite3.Connection, numbers: Collection[int]) -> Iterable[CapturedPage | None]:
-    for number in numbers:
-        row = base.execute(
-            "SELECT capture.*, segment.folder AS of_folder, segment.name AS of_segment FROM capture"
-            " JOIN segment ON segment.id = capture.segment WHERE capture.id = ?",
-            (number,),
-        ).fetchone()
-        yield _page(row) if row is not None else None
+    segments = {each["id"]: (each["folder"], each["name"]) for each in base.execute("SELECT * FROM segment")}
+    rest = iter(numbers)
+    while several := tuple(islice(rest, _AT_ONCE)):
+        places = ",".join("?" * len(several))
+        for row in base.execute(f"SELECT {_COLUMNS} FROM capture WHERE id IN ({places})", several):  # noqa: S608
+            if row["segment"] in segments:
+                yield _page(row, *segments[row["segment"]])
 
 
-def _page(row: sqlite3.Row) -> CapturedPage | None:
+def _page(row: sqlite3.Row, folder: str, segment: str) -> CapturedPage | None:
     if row["media_type"] not in _HTML or not row["is_page"] or row["unchanged"] is not None:
         return None
     return CapturedPage(
@@ -268,7 +295,7 @@ def _page(row: sqlite3.Row) -> CapturedPage | None:
         level=row["level"] or "",
         role=row["role"] or "",
         objects=row["objects"],
-        statements=(row["of_folder"], row["of_segment"], row["place"]),
+        statements=(folder, segment, row["place"]),
     )
 
 

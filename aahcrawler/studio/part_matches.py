@@ -7,13 +7,14 @@ from functools import cached_property
 from lxml.etree import XPathError
 from lxml.html import HtmlElement
 
+from aahcrawler.authoring.editing.entry_text import EntryText
 from aahcrawler.authoring.explain import explain
 from aahcrawler.authoring.explanation_model import Explanation
 from aahcrawler.authoring.file_lines import FileLines
 from aahcrawler.authoring.partial_matches import narrowed
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Page
-from aahcrawler.studio.entry_parts import EntryParts, EntryPlaces, Part
+from aahcrawler.studio.entry_parts import EntryParts, Part
 from aahcrawler.studio.extract_matches import MOST_ITEMS, ExtractMatches, Finding, finding_of
 from aahcrawler.studio.link_fates import LinkFate, LinkFates
 from aahcrawler.studio.page_links import page_links
@@ -68,7 +69,7 @@ class PageMatches:
 
 
 def matches(
-    application: Application, text: EntryPlaces, page: Page, knowledge_base: KnowledgeBase | None = None
+    application: Application, text: EntryText, page: Page, knowledge_base: KnowledgeBase | None = None
 ) -> PageMatches:
     """Return what each part of an entry matches on a page.
 

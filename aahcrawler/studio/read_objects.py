@@ -1,7 +1,7 @@
 """The objects of a page as they were read before: by the crawl, or else as pages of unknown software are."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
@@ -28,7 +28,10 @@ class ReadBy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReadObject:
-    """An object of a page; ``number`` counts from 0 in the order of the page. Values that are not known are empty."""
+    """An object of a page; ``number`` counts from 0 in the order of the page. Values that are not known are empty.
+
+    ``inferred`` names the fields that no rule found, with where their values come from instead.
+    """
 
     number: int
     iri: str
@@ -37,15 +40,16 @@ class ReadObject:
     author: str = ""
     date: str = ""
     body: str = ""
+    inferred: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def shown(self) -> ShownObject:
         """The form in which objects are looked for on a page."""
         return ShownObject(self.number, self.type, self.title, self.author, self.date, self.body)
 
-    def value(self, field: str) -> str:
+    def value(self, name: str) -> str:
         """Return the value of one of the four fields that mean the same everywhere, else an empty text."""
-        return str(getattr(self, field)) if field in FIELDS else ""
+        return str(getattr(self, name)) if name in FIELDS else ""
 
 
 FIELDS = ("title", "author", "date", "body")
@@ -72,7 +76,16 @@ def of_crawl(rows: Iterable[ObjectRow]) -> Reading:
 def of_web_objects(objects: Iterable[WebObject], by: ReadBy) -> Reading:
     """Return objects that have just been read."""
     found = tuple(
-        ReadObject(number, each.iri, each.type, *(written(each.first(name)) for name in FIELDS))
+        ReadObject(
+            number,
+            each.iri,
+            each.type,
+            written(each.first("title")),
+            written(each.first("author")),
+            written(each.first("date")),
+            written(each.first("body")),
+            each.inferred,
+        )
         for number, each in enumerate(objects)
         if number < MOST_READ
     )

@@ -125,7 +125,7 @@ def looked_at(wanted: Wanted, sample: PageSample, own: frozenset[int]) -> Iterat
     groups = [group.drawn for number, group in enumerate(sample.groups) if number in own]
     others = [group.drawn for number, group in enumerate(sample.groups) if number not in own]
     order = (page for page in (*_in_turn(groups), *_in_turn(others)) if page.record not in marked)
-    for captured in islice(order, MOST_LOOKED_AT - len(marked)):
+    for captured in islice(order, max(0, MOST_LOOKED_AT - len(marked))):
         page = sample.sampled(captured)
         if page is not None and page.page.elements.size(page.tree) <= MOST_ELEMENTS:
             yield page

@@ -1,7 +1,5 @@
 """Says in plain words what an expression looks for."""
 
-from collections.abc import Sequence
-
 from aahcrawler.wrapper_induction.element_features import Feature, Match
 from aahcrawler.wrapper_induction.robust_paths import Path, Step
 
@@ -74,12 +72,3 @@ def _further_words(further: str) -> str:
 
 def _article(noun: str) -> str:
     return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"
-
-
-def joined_words(parts: Sequence[str]) -> str:
-    """Return several things as one enumeration.
-
-    >>> joined_words(["a", "b", "c"])
-    'a, b and c'
-    """
-    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))

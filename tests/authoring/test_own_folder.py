@@ -10,11 +10,12 @@ from threading import Thread
 import pytest
 from typer.testing import CliRunner
 
+from aahcrawler.authoring.file_lines import read_files
 from aahcrawler.authoring.own_entries import change_log, whole_replacement
 from aahcrawler.authoring.own_entries.change_log import ChangeLog
 from aahcrawler.authoring.own_entries.entry_files import Entry
 from aahcrawler.authoring.own_entries.own_folder import BY_HAND, ChangedMeanwhileError, OwnFolder, OwnFolderError
-from aahcrawler.authoring.own_entries.staging import staged
+from aahcrawler.authoring.own_entries.staging import staged, write_alone
 from aahcrawler.cli import app
 from knowledge_base.file_selection import SHIPPED
 from knowledge_base.loader import LoadError
@@ -100,7 +101,10 @@ def test_what_was_changed_by_hand_is_noted_and_kept(own: OwnFolder) -> None:
     own.save("tiny", FIRST, [PAGE], "Ada", "begun")
     hand = FIRST + b"<!-- by hand -->"
     (own.path / "applications" / "tiny.xml").write_bytes(hand)
+    alone = own.path / "applications" / "pages" / "tiny" / "no-expectation-yet.html"
+    alone.write_bytes(b"<html>board</html>")
     own.save("tiny", SECOND, None, "Bo", "mended")
+    assert alone.read_bytes() == b"<html>board</html>"
     assert [each.what for each in own.history("tiny")] == ["begun", BY_HAND, "mended"]
     assert own.at("tiny", 2).xml == hand
     assert own.at("tiny", 2).pages[0].html == PAGE[1]
@@ -188,6 +192,15 @@ def test_an_entry_is_staged_in_its_temporary_folder_alone(tmp_path: Path, monkey
     with pytest.raises(LoadError), staged(Entry("tiny", FIRST), (SHIPPED, Path(".."))):
         pass
     assert list((tmp_path / "temporary").iterdir()) == []
+
+
+def test_an_entry_is_checked_with_what_it_extends_also_where_both_files_are_called_alike(tmp_path: Path) -> None:
+    (tmp_path / "base" / "applications").mkdir(parents=True)
+    (tmp_path / "base" / "applications" / "tiny.xml").write_bytes(FIRST)
+    mine = FIRST.replace(b"'Tiny'", b"'Mine' extends='Tiny'")
+    own = write_alone(Entry("tiny", mine), "Tiny", (tmp_path / "base",), tmp_path / "alone")
+    assert own.read_bytes() == mine
+    assert {file.name for file in read_files(own.parent.glob("*.xml"))} == {"Mine", "Tiny"}
 
 
 def test_commands_note_who_did_what(tmp_path: Path) -> None:

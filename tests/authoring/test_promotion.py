@@ -222,6 +222,15 @@ def test_a_variant_that_any_page_would_show_gets_a_sign_of_its_theme(folders: tu
     assert "//link[contains(@href, '/themes/moonlight/')]" in when
 
 
+def test_a_file_of_the_same_name_that_describes_something_else_is_not_written_over(folders: tuple[Path, ...]) -> None:
+    there = folders[-1] / "applications" / "tinyforum.xml"
+    there.parent.mkdir(parents=True)
+    text = (folders[0] / "applications" / "tinyforum.xml").read_text("utf-8")
+    there.write_text(text.replace("TinyForum", "Another").replace("tinyforum", "another"), "utf-8")
+    with pytest.raises(PromotionError, match="describes another application"):
+        planned(learned("knots.test", KNOTS), KNOTS, folders)
+
+
 def test_a_site_with_many_hyphens_in_its_name_makes_no_broken_comment() -> None:
     told = evidence_of(replace(learned("knots.test", KNOTS), site="a---b--c.test"))
     assert "a-b-c.test" in told

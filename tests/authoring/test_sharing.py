@@ -174,18 +174,6 @@ def test_the_place_of_another_application_is_not_taken_in_silence(tmp_path: Path
         take(proposal, tmp_path / "bo", "Bo")
 
 
-@pytest.mark.starts
-@pytest.mark.slow
-def test_a_file_of_the_same_name_is_not_covered_in_silence(tmp_path: Path, others: Path) -> None:
-    data = packed(saved(tmp_path / "ada", others), others)
-    there = others / "applications" / "tinyforum.xml"
-    there.write_text(TINY.replace('name="TinyForum"', 'name="Another"'), "utf-8")
-    proposal = proposed(data, others, tmp_path / "bo")
-    assert proposal.covers == there
-    with pytest.raises(ImportRefusedError, match=r"tinyforum\.xml"):
-        take(proposal, tmp_path / "bo", "Bo")
-
-
 def test_packing_asks_for_what_only_the_packer_knows(tmp_path: Path, others: Path) -> None:
     own = saved(tmp_path / "ada", others)
     with pytest.raises(PackError, match="--licence CC0"):

@@ -140,7 +140,7 @@ def test_what_is_chosen_is_kept_and_taken_back(editing: Visit) -> None:
     assert told(page).startswith("The date of reply is")
     page = editing.goto(WORK)
     page.get_by_role("button", name="Undo").click()
-    assert told(page).startswith("Taken back: the date of reply")
+    assert told(page).startswith("Took back: the date of reply")
     expect(page.get_by_role("button", name="Redo")).to_be_visible()
 
 

@@ -58,6 +58,13 @@ class Archivist:
         self.page.get_by_role("button", name=re.compile("draft")).click()
         self.arrive(name)
 
+    def mend(self, name: str) -> None:
+        """Begin to change the entry by which the site is read."""
+        button = self.page.get_by_role("button", name="Change its entry")
+        until(lambda: self.visit.goto(self.studio) is not None and button.count() > 0)
+        button.click()
+        self.arrive(name)
+
     def arrive(self, name: str) -> None:
         """Wait for the page of a work, going on where the studio says that it has taken its time."""
         words = re.compile(f"^{re.escape(name)}$", re.IGNORECASE)
@@ -66,6 +73,7 @@ class Archivist:
         if onward.is_visible():
             onward.click()
         expect(heading).to_be_visible()
+        self.page.wait_for_load_state()
 
     def open(self, name: str) -> None:
         """Go to a work."""
@@ -119,11 +127,22 @@ class Archivist:
         buttons.get_by_role("link", name=re.compile(f"^{what}")).first.click()
         expect(self.chosen.get_by_role("heading", level=2)).to_be_visible()
 
-    def keep(self) -> str:
-        """Take the first rule that is suggested; return what the studio says of it."""
+    def look_at_the_first_rule(self) -> None:
+        """Look at the rule that is suggested first."""
         self.chosen.get_by_role("link", name=re.compile("^Look at it")).first.click()
+        expect(self.chosen.get_by_text(re.compile("^It finds something on"))).to_be_visible()
+
+    def keep_it(self) -> str:
+        """Keep the rule that is looked at; return what the studio says of it."""
         self.chosen.get_by_role("button", name="Keep it").click()
         return told(self.page)
+
+    def keep(self) -> str:
+        """Take the first rule that is suggested; return what the studio says of it, which is that it was kept."""
+        self.look_at_the_first_rule()
+        said = self.keep_it()
+        assert self.page.locator(".note.bad[role=status]").count() == 0, said
+        return said
 
     def take_out(self, part: str) -> str:
         """Remove a part of the entry that reads so; return what came of it."""

@@ -46,7 +46,7 @@ def test_a_forum_is_added_by_pointing_at_its_pages(chromium: Browser, cockpit: C
         page = next(each for each in forum.discussions if each.number == edited.thread).page_path(1)
         archivist.look_at("hearthstead", page)
         archivist.point_at("Last edited by")
-        archivist.say("Not a part of", "body")
+        archivist.say("Of posts, not a part of", "body")
         archivist.keep()
         archivist.point_at("Kept warm by")
         archivist.say("A sign", "of Hearthstead")
@@ -56,6 +56,7 @@ def test_a_forum_is_added_by_pointing_at_its_pages(chromium: Browser, cockpit: C
         archivist.confirm_the_rest()
         assert "Saved" in archivist.save("hearthstead")
 
+        assert not visit.strange()
         after = crawled(cockpit.place, "forum-again", forum, site)
         assert after.is_whole, after.mistakes()
 
@@ -96,6 +97,7 @@ def test_a_gallery_is_added_by_pointing_at_what_is_read_wrongly(chromium: Browse
         archivist.confirm_the_rest()
         assert "Saved" in archivist.save("lumen")
 
+        assert not visit.strange()
         after = crawled(cockpit.place, "gallery-again", gallery, site)
         assert after.is_whole, after.mistakes()
 
@@ -127,5 +129,6 @@ def test_a_blog_is_added_by_the_keys_alone(chromium: Browser, cockpit: Cockpit) 
         typist.act("inkwell", "Save")
         assert "Saved" in typist.arrived()
 
+        assert not visit.strange()
         after = crawled(cockpit.place, "blog-again", blog, site)
         assert after.is_whole, after.mistakes()

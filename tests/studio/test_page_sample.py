@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from aahcrawler.page_index import IndexBuilder, IndexFile
-from aahcrawler.studio.page_sample import LARGEST, MOST_OF_GROUP, MOST_PAGES, drawn, hosts, page_sample
+from aahcrawler.studio.page_sample import LARGEST, MOST_ADDED, MOST_OF_GROUP, MOST_PAGES, drawn, hosts, page_sample
 from aahcrawler.studio.read_objects import ReadBy
 from aahcrawler.studio.site_groups import Suggested, site_groups
 from tests.crawl.crawling import aah
@@ -40,7 +40,9 @@ def test_pages_kept_in_memory_are_bounded() -> None:
     assert again is not first[0]
     assert sample.sampled(sample.pages[0]) is again
     sample.close()
-    assert sample.sampled(sample.pages[0]) is not again
+    late = sample.sampled(sample.pages[0])
+    assert late is not again
+    assert sample.sampled(sample.pages[0]) is not late
 
 
 def test_what_is_no_page_for_people_is_passed_over() -> None:
@@ -57,6 +59,16 @@ def test_a_page_that_was_not_crawled_is_read_generically() -> None:
     assert len(page.places) == 4
     assert sample.captured("fetched") is added
     assert sample.group_of("fetched") is None
+    # Another work has another page of that name.
+    other = sample.sampled(sample.add("fetched", parsed("/thread/2")))
+    assert other is not None
+    assert other.page.url.endswith("/thread/2")
+    assert sample.sampled(added) is page
+    for number in range(MOST_ADDED):
+        sample.add(f"page {number}", parsed("/thread/1"))
+    sample.most_bytes = 1
+    sample.sampled(sample.pages[0])
+    assert sample.sampled(added) is None
 
 
 def test_groups_say_what_their_pages_are_for() -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from aahcrawler.replay.element_numbers import numbered_elements
 from aahcrawler.studio.field_guesses import field_guesses
 from aahcrawler.studio.marked_elements import element_at, numbers_of
 from aahcrawler.studio.marked_pages import Role
@@ -104,6 +105,7 @@ def test_elements_are_found_by_the_text_that_one_sees() -> None:
 def test_elements_keep_their_numbers() -> None:
     tree = parsed("/thread/2").tree
     elements = list(tree.iter("*"))
+    assert numbered_elements(tree) == elements
     assert element_at(tree, 0) is tree
     assert [element_at(tree, number) for number in range(len(elements))] == elements
     assert element_at(tree, len(elements)) is element_at(tree, -1) is None

@@ -219,9 +219,9 @@ class LinkRepair:
             confidence=round((len(examples) + 1) / (len(examples) + 2), 4),
             date=max(example.fetched_at for example in examples),
         )
+        self._examples.pop((site, leading.level, leading.target.name), None)
         if self._rejected.covers(learned):
             return
-        self._examples.pop((site, leading.level, leading.target.name), None)
         target.ways = [(learned, learned.navigate().sources[0]), *target.ways][:MOST_WAYS]
         if self._told is not None:
             self._told(learned)

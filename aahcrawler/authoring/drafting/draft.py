@@ -24,6 +24,7 @@ from aahcrawler.authoring.drafting.level_plans import (
 from aahcrawler.authoring.drafting.level_signs import LevelSigns
 from aahcrawler.authoring.drafting.level_writing import LIKELY, OPEN, SURE, LevelWriting
 from aahcrawler.authoring.drafting.pattern_drafting import Known, Sign, of_host, signs
+from aahcrawler.authoring.drafting.sub_lists import with_open_names
 from aahcrawler.authoring.drafting.url_generalisation import first_numbers, session_parameters, tracking_parameters
 from aahcrawler.authoring.drafting.url_shape import INDEX
 from aahcrawler.page.generic import PageLink
@@ -87,9 +88,10 @@ class _Drafting:
         self._rules: tuple[Avoided, ...] = ()
         self._told: tuple[str, ...] = ()
         finder = LevelSigns(given.pages, self._signs, self._of_site)
-        self._writing = LevelWriting(self._terms, finder, self._plan.levels, self._guesses)
-        # A list that nothing distinguishes from other pages is left out: it would take these away.
-        self._levels = tuple(level for level in self._plan.levels if level.terminal or self._is_distinct(level))
+        planned = with_open_names(self._plan.levels)
+        self._writing = LevelWriting(self._terms, finder, planned, self._guesses)
+        # A list that nothing distinguishes from content is left out: it would take that away.
+        self._levels = tuple(level for level in planned if level.terminal or self._is_apart(level))
         self._writing.levels = self._levels
 
     def draft(self) -> Draft:
@@ -175,8 +177,10 @@ class _Drafting:
                 choices = [removal("these URLs lead to content; do not avoid them", element)]
                 self._guesses.note(element, said, OPEN if is_open_to_doubt(rule) else SURE, choices)
 
-    def _is_distinct(self, level: LevelPlan) -> bool:
-        return any(sign.distinct for sign in self._writing.sign_of(level, None))
+    def _is_apart(self, level: LevelPlan) -> bool:
+        """Return whether a list has a sign of its own, or a person named it and no content has such a URL."""
+        is_named = level.pages and not any(level.has(page.url) for page in self._given.contents)
+        return bool(is_named) or any(sign.distinct for sign in self._writing.sign_of(level, None))
 
 
 def _attributes(rule: Avoided) -> dict[str, str]:

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from aahcrawler.authoring.drafting.extract_action import Objects, Proposal, proposed
 from aahcrawler.authoring.drafting.generic_comparison import GenericReadings
-from aahcrawler.authoring.drafting.labelling import with_wider_bodies
+from aahcrawler.authoring.drafting.labelling import with_wider_bodies, without_template
+from aahcrawler.authoring.drafting.template_parts import TemplateParts
 from aahcrawler.page import Page
 from aahcrawler.wrapper_induction.examples import LabelledExample
 
@@ -35,9 +36,10 @@ def choose(
     Elements that are objects of ``taken`` are no objects of this action.
     """
     tried: list[tuple[Proposal, float]] = []
+    template = TemplateParts.of(pages)
     for examples in _by_way(pages, ways, taken):
         for each in _widening(examples):
-            proposal = proposed(objects, each)
+            proposal = proposed(objects, [without_template(example, template) for example in each])
             if proposal is None:
                 continue
             worth = generic.worth(proposal.wrapper.action, pages, beside=objects.beside)

@@ -5,13 +5,15 @@ The one note of each labelled page describes how the objects were found.
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import cast
 
 from lxml.etree import _Element as Element
 from lxml.html import HtmlElement
 
+from aahcrawler.authoring.drafting.bylines import author_in, date_in
+from aahcrawler.authoring.drafting.template_parts import TemplateParts
 from aahcrawler.helper.extraction.field_values import as_date
 from aahcrawler.induction import (
     MainPart,
@@ -45,10 +47,6 @@ _PROPERTIES: Mapping[str, tuple[str, ...]] = {
 }
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _LINES = frozenset({"p", "blockquote", "pre", "ul", "ol", "table", "br", "figure", "dl", *_HEADINGS})
-_AUTHOR = re.compile(r"author|byline|username|user-name|poster|vcard|creator|\bby\b", re.IGNORECASE)
-_DATE = re.compile(r"date|time|posted|published", re.IGNORECASE)
-_LONGEST_NAME = 60
-_LONGEST_DATE = 120
 _SHARE = 0.7
 _DATE_ATTRIBUTES = ("datetime", "content", "title", "data-time", "data-timestamp")
 _BESIDE = re.compile(r"signature|edited|quote-?author|share|social|related|tags|byline|breadcrumb", re.IGNORECASE)
@@ -73,11 +71,31 @@ def ways_of_answers(page: Page) -> Iterator[LabelledExample]:
         yield induced
 
 
-def ways_of_single(page: Page) -> Iterator[LabelledExample]:
-    """Yield the one thing a page is about, such as an article, as found in one way and another; none without text."""
-    for found in (_declared(page, _WORKS, only=True), _only_article(page), _main(page), _longest(page)):
+def ways_of_single(page: Page, template: TemplateParts | None = None) -> Iterator[LabelledExample]:
+    """Yield the one thing a page is about, such as an article, as found in one way and another; none without text.
+
+    ``template`` is what the page has in common with others of its level.
+    """
+    differing = _differing(page, template) if template is not None else None
+    for found in (_declared(page, _WORKS, only=True), _only_article(page), _main(page), differing, _longest(page)):
         if found is not None:
             yield found
+
+
+def without_template(example: LabelledExample, template: TemplateParts) -> LabelledExample:
+    """Return an example of a single object without the parts of its body that are the same on all pages."""
+    label = example.objects[0].labels.get("body") if len(example.objects) == 1 else None
+    common = template.within(label.elements[0], example.page) if label is not None else ()
+    if label is None or not common:
+        return example
+    without = tuple(dict.fromkeys((*label.without, *(each for each in common if not _is_held(each, label.without)))))
+    body = replace(label, value=plain_text(label.elements[0], without), without=without)
+    only = example.objects[0]
+    return replace(example, objects=(replace(only, labels={**only.labels, "body": body}),)) if body.value else example
+
+
+def _is_held(element: HtmlElement, holders: Sequence[Element]) -> bool:
+    return element in holders or not set(element.iterancestors()).isdisjoint(holders)
 
 
 def with_wider_bodies(example: LabelledExample) -> LabelledExample | None:
@@ -97,15 +115,17 @@ def _widened(labelled: LabelledObject) -> LabelledObject:
     return replace(labelled, labels={**labelled.labels, "body": _body_label({**own, "body": _one(above)})})
 
 
-def deepest_with_text(holder: HtmlElement, besides: Sequence[HtmlElement] = ()) -> HtmlElement:
-    """Return the innermost element that still holds most of an element's text and is not a single paragraph."""
+def deepest_with_text(
+    holder: HtmlElement, besides: Sequence[HtmlElement] = (), lines: Set[str] = _LINES
+) -> HtmlElement:
+    """Return the innermost element that still holds most of an element's text and is none of the ``lines`` of one."""
     skipped = set(besides)
     current = holder
     while True:
         total = len(plain_text(current, besides))
         children = [child for child in current if isinstance(child.tag, str) and child not in skipped]
         best = max(children, key=lambda child: len(plain_text(child, besides)), default=None)
-        if best is None or best.tag in _LINES or len(plain_text(best, besides)) < _SHARE * total:
+        if best is None or best.tag in lines or len(plain_text(best, besides)) < _SHARE * total:
             return current
         current = best
 
@@ -136,7 +156,7 @@ def _scope(element: HtmlElement) -> Element | None:
 
 def _articles(page: Page) -> LabelledExample | None:
     """Take the ``article`` elements that have a date and hold text and no other article."""
-    items = [item for item in _innermost_articles(page) if _date_in(item, page) is not None]
+    items = [item for item in _innermost_articles(page) if date_in(item, page) is not None]
     return _with_parts(page, items, "article elements with dates") if len(items) > 1 else None
 
 
@@ -171,7 +191,7 @@ def _author_of(record: Record, item: HtmlElement) -> HtmlElement | None:
     """Return the element of a record's author, the one with the most specific name if there are several."""
     if record.author is None:
         return None
-    named = _author_in(item)
+    named = author_in(item)
     shown = fold(plain_text(named)) if named is not None else ""
     return named if shown and shown in record.author.name else _one(record.author.element)
 
@@ -228,7 +248,7 @@ def _main(page: Page) -> LabelledExample | None:
     if found is None or body is None or len(plain_text(body)) < LEAST_TEXT:
         return None
     byline = found.author if found.author is not None and is_byline(found.author) else None
-    named = _author_in(body) if byline else None
+    named = author_in(body) if byline else None
     author = named if named is not None else _one(byline.element) if byline else None
     date = _one(found.date.element) if found.date else None
     item = next(
@@ -238,6 +258,25 @@ def _main(page: Page) -> LabelledExample | None:
     )
     parts = {"author": (author,), "date": (date,), "body": (body,)}
     return _labelled(page, [item], parts, "the element that holds most of the running text", [found])
+
+
+def _differing(page: Page, template: TemplateParts) -> LabelledExample | None:
+    """Return the innermost element with most of the text that is neither of the template nor of answers."""
+    body = next(_html(page.tree.iter("body")), None)
+    common = template.on(page)
+    if body is None or not common:
+        return None
+    answers = [_one(each.elements[0]) for example in ways_of_answers(page) for each in example.objects]
+    headings = [each for each in _html(body.iter("h1", "h2", "h3")) if body is not each]
+    holder = deepest_with_text(body, (*common, *answers, *headings), _LINES - {"table"})
+    if holder is body or len(plain_text(holder, (*common, *answers))) < LEAST_TEXT:
+        return None
+    above = [each for each in _html(holder.iterancestors()) if body in each.iterancestors()]
+    item = next((each for each in above if any(each in heading.iterancestors() for heading in headings)), holder)
+    own = {"date": date_in(item, page), "author": author_in(item)}
+    found = {name: None if part is not None and _is_held(part, answers) else part for name, part in own.items()}
+    parts = {**{name: (part,) for name, part in found.items()}, "body": (holder,)}
+    return _labelled(page, [item], parts, "the element that holds most of what differs from page to page")
 
 
 def _longest(page: Page) -> LabelledExample | None:
@@ -255,8 +294,8 @@ def _one(element: Element) -> HtmlElement:
 
 
 def _with_parts(page: Page, items: Sequence[HtmlElement], evidence: str) -> LabelledExample:
-    dated = tuple(_date_in(item, page) for item in items)
-    authors = tuple(_author_in(item) for item in items)
+    dated = tuple(date_in(item, page) for item in items)
+    authors = tuple(author_in(item) for item in items)
     titles = tuple(next(_html(item.iter(*_HEADINGS)), None) for item in items)
     besides = [tuple(part for part in three if part is not None) for three in zip(dated, authors, titles, strict=True)]
     bodies = tuple(deepest_with_text(item, known) for item, known in zip(items, besides, strict=True))
@@ -338,27 +377,6 @@ def _line_of(part: HtmlElement, body: HtmlElement) -> HtmlElement | None:
             break
         holder = element
     return holder
-
-
-def _date_in(item: HtmlElement, page: Page) -> HtmlElement | None:
-    times = list(_html(item.iter("time")))
-    for element in (*times, *(each for each in _html(item.iter()) if _DATE.search(_names(each)) and not len(each))):
-        shown = element.get("datetime") or element.get("title") or plain_text(element)
-        if shown and len(shown) <= _LONGEST_DATE and dates.parse(shown, now=page.fetched_at, coarse=True) is not None:
-            return element
-    return None
-
-
-def _author_in(item: HtmlElement) -> HtmlElement | None:
-    named = [element for element in _html(item.iter()) if _AUTHOR.search(_names(element))]
-    short = [element for element in named if 0 < len(plain_text(element)) <= _LONGEST_NAME]
-    if not short:
-        return None
-    return next(_html(short[0].iter("a")), short[0])
-
-
-def _names(element: HtmlElement) -> str:
-    return " ".join(element.get(name) or "" for name in ("class", "rel", "itemprop"))
 
 
 def _html(elements: Iterator[Element]) -> Iterator[HtmlElement]:

@@ -121,6 +121,14 @@ class LevelPlan:
         """Whether the shape says more than any URL would."""
         return any(part.strip("*#") for part in self.shape.path.split("/")) or bool(self.shape.parameters)
 
+    @property
+    def beyond(self) -> tuple[Shape, ...]:
+        """The shapes of the URLs of pages after the first that do not fit that of the first."""
+        parts = (rule.part for rule in (*self.paging, *self.borrowed) if rule.part)
+        paths = (f"{self.shape.path.rstrip('/')}{part}" for part in parts if not re.search(r"\.\w+$", self.shape.path))
+        paged = (replace(self.shape, path=path) for path in paths)
+        return tuple(dict.fromkeys((*paged, *self.further)))
+
     def has(self, url: str) -> bool:
         """Return whether a URL has the shape of this level, on any of its pages."""
         address = ParsedUrl.parse(url)

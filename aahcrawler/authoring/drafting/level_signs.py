@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lxml.etree import XPathError
 from lxml.html import HtmlElement
@@ -55,7 +55,8 @@ class LevelSigns:
         own = [Sight(page) for page in level.pages]
         found: list[LevelSign] = []
         for attributes, condition in self._conditions(level, item, bare_item=bare_item):
-            if all(sight.meets(condition) for sight in own) and not any(sight.meets(condition) for sight in others):
+            all_of = (condition, *_beyond(condition, level))
+            if all(_meets(sight, all_of) for sight in own) and not any(_meets(sight, all_of) for sight in others):
                 found.append(LevelSign(attributes))
         if found or not level.pages:
             return tuple({tuple(sorted(each.attributes.items())): each for each in found}.values())
@@ -88,6 +89,16 @@ class LevelSigns:
         shared = {name for name in names if not any(_is_about(name, page) for page in level.pages)}
         foreign = set[str]().union(*(_names_of(page) for page in self.pages if page not in level.pages))
         yield from sorted(shared - foreign, key=lambda each: (cost_of_word(each[1:]), each))[:MOST_NAMES]
+
+
+def _beyond(condition: Condition, level: LevelPlan) -> Iterator[Condition]:
+    """Yield a condition for each further shape of a level's URLs."""
+    if condition.rule is not None:
+        yield from (replace(condition, rule=shape.rule) for shape in level.beyond)
+
+
+def _meets(sight: Sight, conditions: Iterable[Condition]) -> bool:
+    return any(map(sight.meets, conditions))
 
 
 def _both(

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from lxml import etree
 
@@ -15,6 +16,7 @@ from aahcrawler.authoring.drafting.generic_comparison import GenericReadings
 from aahcrawler.authoring.drafting.labelling import ways_of_answers, ways_of_repeated, ways_of_single
 from aahcrawler.authoring.drafting.level_plans import LevelPlan, Terms, crumbs, elements
 from aahcrawler.authoring.drafting.level_signs import LevelSign, LevelSigns
+from aahcrawler.authoring.drafting.template_parts import TemplateParts
 from aahcrawler.authoring.drafting.url_shape import Shape, literal
 from aahcrawler.page import Page
 from aahcrawler.wrapper_induction.link_selectors import find_links
@@ -65,7 +67,8 @@ class LevelWriting:
             posts = choose(level.pages, ways_of_repeated, objects, self.generic)
             posts = posts or choose(level.pages, ways_of_single, objects, self.generic)
             return self._extract(actions, posts) if posts is not None else None
-        things = choose(level.pages, ways_of_single, Objects(terms.terminal, terms.thing), self.generic)
+        ways = partial(ways_of_single, template=TemplateParts.of(level.pages))
+        things = choose(level.pages, ways, Objects(terms.terminal, terms.thing), self.generic)
         found = self._extract(actions, things) if things is not None else None
         taken = things.proposal.examples if things is not None else ()
         beside = Objects(f"{terms.repeated}s", terms.repeated, beside=found is not None)
@@ -102,6 +105,10 @@ class LevelWriting:
             xml = etree.Element("when", dict(other.attributes) | {"cite": annotated_xml.UNPROVEN})
             words = " ".join(f'{name}="{value}"' for name, value in other.attributes.items())
             choices.append(Choice(f"another sign of these pages is meant: {words}", (Change("put", when, xml=xml),)))
+        for shape in level.beyond if "path" in best.attributes else ():
+            expression = {name: value for name, value in best.attributes.items() if name in ("css", "xpath")}
+            attributes = {**expression, **shape.attributes(), "cite": annotated_xml.UNPROVEN}
+            annotated_xml.add(written, "when", attributes)
         if not best.distinct:
             self.guesses.mark(when, "nothing tells these pages from others that were given", WEAK, choices)
         else:

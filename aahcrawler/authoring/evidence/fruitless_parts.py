@@ -18,8 +18,8 @@ from aahcrawler.authoring.evidence.expressions_tried import (
     whole,
     written,
 )
-from aahcrawler.authoring.evidence.level_pages import LevelPages, cite_of, is_doubtful, is_read_off
-from aahcrawler.authoring.file_lines import ApplicationFile
+from aahcrawler.authoring.evidence.level_pages import LevelPages, cite_of, is_read_off
+from aahcrawler.authoring.file_lines import ApplicationFile, is_doubtful
 from aahcrawler.authoring.saved_pages import SavedPage
 from aahcrawler.helper import Failure
 from aahcrawler.helper.extraction.extraction import BODY

@@ -47,12 +47,6 @@ class LevelPages:
         return found
 
 
-def is_doubtful(cite: str) -> bool:
-    """Return whether a citation says that nobody has seen where something is documented."""
-    cite = cite.strip().lower()
-    return not cite or cite.startswith("unproven")
-
-
 def is_read_off(cite: str) -> bool:
     """Return whether a program read something off a page, of which one should show it therefore."""
     return cite.strip().lower().startswith(READ_OFF)

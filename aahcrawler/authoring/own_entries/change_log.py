@@ -17,7 +17,6 @@ LARGEST_LOG = 32 << 20
 """Bytes of a history beyond which the contents of the oldest changes are no longer kept."""
 LARGEST_CONTENT = 16 << 20
 """Bytes of a file beyond which its earlier states are not kept."""
-_LONGEST = 1_000
 
 
 class Change(BaseModel):
@@ -118,16 +117,6 @@ def contents_of(parts: Mapping[str, bytes], known: Sequence[Change]) -> dict[str
     there = {name for change in known for name in change.contents}
     new = {digest(data): data for data in parts.values() if len(data) <= LARGEST_CONTENT}
     return {name: b64encode(zlib.compress(data, 9)).decode() for name, data in new.items() if name not in there}
-
-
-def plain_line(text: str) -> str:
-    r"""Return a text as one line without control characters, and not too long.
-
-    >>> plain_line("Ada\n\x1b[31m  Lovelace")
-    'Ada [31m Lovelace'
-    """
-    printable = "".join(sign if sign.isprintable() else " " for sign in text[: 4 * _LONGEST])
-    return " ".join(printable.split())[:_LONGEST]
 
 
 def _unpacked(packed: str) -> bytes | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from aahcrawler.authoring.own_entries.change_log import Change, ChangeLog, contents_of, kept_parts, plain_line
+from aahcrawler.authoring.own_entries.change_log import Change, ChangeLog, contents_of, kept_parts
 from aahcrawler.authoring.own_entries.entry_files import (
     LONGEST_NAME,
     Entry,
@@ -19,6 +19,7 @@ from aahcrawler.authoring.own_entries.entry_files import (
     licence_part,
 )
 from aahcrawler.authoring.own_entries.whole_replacement import Replacement
+from aahcrawler.authoring.printable_text import plain_line
 from knowledge_base.file_selection import SHIPPED
 
 BY_HAND = "found changed by hand, or by a program that notes nothing"
@@ -94,10 +95,11 @@ class OwnFolder:
         with self._locked(name):
             present = self._present(name)
             self._check_digest(name, present, expected)
-            former = Entry.of(name, present)
-            kept = tuple(PageParts(*page) for page in pages) if pages is not None else former.pages
-            wanted = Entry(name, xml, kept, former.licence if licence is None else licence)
-            return self._replaced(name, present, wanted.parts(), who, what)
+            text = present.get(licence_part(name), b"") if licence is None else licence
+            wanted = Entry(name, xml, tuple(PageParts(*page) for page in pages or ()), text).parts()
+            if pages is None:
+                wanted |= {part: data for part, data in present.items() if part.startswith("pages/")}
+            return self._replaced(name, present, wanted, who, what)
 
     def note(self, name: str, who: str, what: str, touched: Collection[Path] = ()) -> Change | None:
         """Note a change that was made already; ``touched`` are the files that it wrote, all files if there are none.

@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from aahcrawler.authoring.file_lines import read_files
+from aahcrawler.authoring.file_lines import FileLines, read_files
 from aahcrawler.authoring.own_entries.change_log import Change
-from aahcrawler.authoring.own_entries.entry_files import Entry
+from aahcrawler.authoring.own_entries.entry_files import Entry, file_part
 from aahcrawler.authoring.own_entries.own_folder import OwnFolder
 from aahcrawler.authoring.saved_pages import SavedPage, pages_folder, saved_pages
+from knowledge_base.file_selection import chosen_files, filled
 from knowledge_base.loader import LoadError, load
 from knowledge_base.model import KnowledgeBase
 
@@ -93,6 +94,23 @@ def brought_back(name: str, number: int, folders: Sequence[Path], who: str) -> C
         return own.restore(name, number, who)
 
 
+def write_alone(entry: Entry, extends: str, folders: Sequence[Path], target: Path) -> Path:
+    """Write an entry into an empty folder, with all kinds and the files that it extends; return its own file.
+
+    So it is checked without the others. ``extends`` names the application that it extends, empty if there is none. The
+    files of these are called otherwise, since one of them may have the name of the entry's.
+    """
+    chosen = chosen_files(filled(folders))
+    for sort in ("kinds", "applications"):
+        (target / sort).mkdir(parents=True)
+    for kind in chosen.kinds:
+        shutil.copyfile(kind, target / "kinds" / kind.name)
+    for number, file in enumerate(FileLines(read_files(chosen.applications)).chain(extends)):
+        shutil.copyfile(file.path, target / "applications" / f"_{number}.xml")
+    _write(entry, target)
+    return target / "applications" / file_part(entry.name)
+
+
 def _fill(folder: Path, real: Path, entry: Entry) -> None:
     applications = folder / "applications"
     applications.mkdir(parents=True)
@@ -100,7 +118,11 @@ def _fill(folder: Path, real: Path, entry: Entry) -> None:
         shutil.copytree(real / "kinds", folder / "kinds")
     for file in (real / "applications").glob("*.xml"):
         shutil.copyfile(file, applications / file.name)
+    _write(entry, folder)
+
+
+def _write(entry: Entry, folder: Path) -> None:
     for part, data in entry.parts().items():
-        target = applications / part
+        target = folder / "applications" / part
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(data)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from aahcrawler.adaptation.store.decisions import Decision, Decisions, State
 from aahcrawler.authoring.editing.edits import Edit
-from aahcrawler.authoring.own_entries.change_log import plain_line
+from aahcrawler.authoring.printable_text import plain_line
 from aahcrawler.authoring.promotion import Plan, Promoted, carried_out, planned
 from aahcrawler.authoring.repairs.edited_repair import edited
 from aahcrawler.authoring.repairs.repair_list import Repair, RepairError, pages_of

@@ -9,10 +9,12 @@ from time import monotonic
 
 from aahcrawler.authoring.check import check
 from aahcrawler.authoring.check_findings import Finding, Severity
-from aahcrawler.authoring.file_lines import FileLines, read_files
-from aahcrawler.authoring.own_entries.change_log import Change, plain_line
+from aahcrawler.authoring.file_lines import read_files
+from aahcrawler.authoring.own_entries.change_log import Change
 from aahcrawler.authoring.own_entries.entry_files import Entry, file_part
 from aahcrawler.authoring.own_entries.own_folder import OwnFolder
+from aahcrawler.authoring.own_entries.staging import write_alone
+from aahcrawler.authoring.printable_text import plain_line, printable
 from aahcrawler.authoring.sharing import import_proof
 from aahcrawler.authoring.sharing.entry_pack import Pack, PackError, root_attributes
 from aahcrawler.authoring.sharing.page_contents import Contents
@@ -23,6 +25,8 @@ STEP = 10.0
 MOST_NOTES = 20
 MOST_DIFFERENCE = 400
 """Lines of a difference that are shown."""
+LONGEST_LINE = 300
+"""Characters of each that are shown."""
 
 
 class ImportRefusedError(PackError):
@@ -88,7 +92,7 @@ def take(proposal: Proposal, folder: Path, who: str, *, replace: bool = False) -
     if proposal.replaces and not replace:
         there = proposal.covers or file_part(entry.name)
         raise ImportRefusedError(
-            [f"it would take the place of {there}; see what changes with --show, then add --replace"]
+            [f"it would take the place of {there}; look at what would change, then allow it (--replace)"]
         )
     what = f"taken in from an entry packed by {manifest.by or 'somebody'}, changed last on {manifest.made:%Y-%m-%d}"
     return OwnFolder(folder).save(
@@ -103,27 +107,22 @@ def take(proposal: Proposal, folder: Path, who: str, *, replace: bool = False) -
 
 
 def _examined(entry: Entry, folders: Sequence[Path], seconds: float) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the errors and the warnings that a check finds in an entry's file and those that it extends."""
+    """Return the errors and the warnings that a check finds in an entry, read with the files that it extends."""
     end = monotonic() + seconds
 
     def goes_on(_: str) -> None:
         if monotonic() > end:
             raise TimeoutError
 
-    extended = _extended(entry, folders)
     with tempfile.TemporaryDirectory(prefix="aah-") as temporary:
-        applications = Path(temporary) / "applications"
-        for part, data in {**{file.name: file.read_bytes() for file in extended}, **entry.parts()}.items():
-            target = applications / part
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(data)
+        write_alone(entry, root_attributes(entry.xml).get("extends", "").strip(), folders, Path(temporary))
         try:
             findings = sorted(check((Path(temporary),), STEP, goes_on).findings, key=lambda finding: finding.key)
         except TimeoutError:
             return (f"measuring its expressions did not end within {seconds:g} s; it may be made to hang",), ()
-        told = [(finding, _in_words(finding, temporary, entry.name)) for finding in findings]
-    names = tuple(f"{applications / file.name}" for file in extended)
-    own = [(finding, line) for finding, line in told if not finding.place.file.startswith(names)] if names else told
+    others = (f"{temporary}/kinds/", f"{temporary}/applications/_")
+    told = [(finding, _in_words(finding, temporary, entry.name)) for finding in findings]
+    own = [(finding, line) for finding, line in told if not finding.place.file.startswith(others)]
     wrong = tuple(line for finding, line in own if finding.severity is Severity.ERROR)
     return wrong, tuple(line for finding, line in own if finding.severity is Severity.WARNING)[:MOST_NOTES]
 
@@ -133,19 +132,10 @@ def _in_words(finding: Finding, folder: str, name: str) -> str:
     return plain_line(str(finding).replace(f"{folder}/applications/", "").replace(f"{folder}:0", f"{name}.xml"))
 
 
-def _extended(entry: Entry, folders: Sequence[Path]) -> tuple[Path, ...]:
-    """Return the files that an entry extends, one after the other; those that are not there are left out."""
-    files = read_files(chosen_files(filled(folders)).applications)
-    chain = FileLines(file for file in files if file.path.name != file_part(entry.name))
-    return tuple(file.path for file in chain.chain(root_attributes(entry.xml).get("extends", "").strip()))
-
-
 def _covered(pack: Pack, folders: Sequence[Path]) -> Path | None:
-    """Return the file of an earlier folder that has its name or describes its application, None if there is none."""
-    earlier = chosen_files(filled(folders[:-1])).applications
-    called = (file for file in earlier if file.name == file_part(pack.entry.name))
-    described = (file for file in read_files(earlier) if file.name.lower() == pack.manifest.application.lower())
-    return next(called, None) or next((file.path for file in described), None)
+    """Return the file of an earlier folder that describes the application too, None if there is none."""
+    earlier = read_files(chosen_files(filled(folders[:-1])).applications)
+    return next((file.path for file in earlier if file.name.lower() == pack.manifest.application.lower()), None)
 
 
 def _said(pack: Pack) -> Iterator[str]:
@@ -174,7 +164,7 @@ def _difference(entry: Entry, former: Entry | None, covered: Path | None) -> Ite
     before = former.xml if former is not None else covered.read_bytes() if covered is not None else b""
     old, new = (plain.decode("utf-8", "replace").splitlines() for plain in (before, entry.xml))
     lines = list(unified_diff(old, new, "before", "after", lineterm="", n=1))
-    yield from map(_shown, lines[:MOST_DIFFERENCE])
+    yield from (printable(line)[:LONGEST_LINE] for line in lines[:MOST_DIFFERENCE])
     if len(lines) > MOST_DIFFERENCE:
         yield f"and {len(lines) - MOST_DIFFERENCE} more lines"
     was = {page.stem: page for page in former.pages} if former is not None else {}
@@ -182,7 +172,3 @@ def _difference(entry: Entry, former: Entry | None, covered: Path | None) -> Ite
     yield from (f"- saved page {stem}" for stem in sorted(was.keys() - now.keys()))
     yield from (f"+ saved page {stem}" for stem in sorted(now.keys() - was.keys()))
     yield from (f"! saved page {stem} differs" for stem in sorted(was.keys() & now.keys()) if was[stem] != now[stem])
-
-
-def _shown(line: str) -> str:
-    return "".join(sign if sign.isprintable() else " " for sign in line)[:300]

@@ -13,8 +13,8 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 from lxml import etree
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from aahcrawler.authoring.own_entries.change_log import plain_line
 from aahcrawler.authoring.own_entries.entry_files import Entry, digest, file_part, is_name, licence_part
+from aahcrawler.authoring.printable_text import plain_line
 from aahcrawler.authoring.sharing.page_contents import Contents
 from knowledge_base.loader import LARGEST_FILE
 

@@ -8,9 +8,9 @@ from importlib.resources import files
 from pathlib import Path
 
 from aahcrawler import __version__
-from aahcrawler.authoring.own_entries.change_log import plain_line
 from aahcrawler.authoring.own_entries.entry_files import Entry
 from aahcrawler.authoring.own_entries.own_folder import OwnFolder, own_folder
+from aahcrawler.authoring.printable_text import plain_line
 from aahcrawler.authoring.saved_pages import pages_folder
 from aahcrawler.authoring.sharing.entry_pack import LICENCE, NO_LICENCE, Label, PackError, packed
 from aahcrawler.authoring.sharing.page_contents import Contents
@@ -78,7 +78,7 @@ def _check_pages(name: str, folders: Sequence[Path], knowledge_base: KnowledgeBa
 
 def _licence(entry: Entry, said: Said) -> tuple[str, bytes]:
     """Return the SPDX identifier of the licence, and its text under a line that names it."""
-    former = licence_of(entry)
+    former = _licence_of(entry)
     identifier = said.licence or former
     if not identifier:
         raise PackError(
@@ -122,7 +122,7 @@ def _changed(folder: Path, name: str) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
-def licence_of(entry: Entry) -> str:
+def _licence_of(entry: Entry) -> str:
     """Return the SPDX identifier that the licence of an entry begins with, empty if there is none."""
     first = entry.licence.partition(b"\n")[0].decode("utf-8", "replace")
     return first.removeprefix(_TAG).strip() if first.startswith(_TAG) else ""

@@ -1,6 +1,11 @@
 """Shows the hosts of a crawl with the software that their pages were recognised as."""
 
-from collections import defaultdict
+import time
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
 from typing import Final
 
 from pydantic import BaseModel, ConfigDict
@@ -10,6 +15,10 @@ from aahcrawler.service.views.page_indexes import Asked, Progress
 MOST: Final = 500
 """Hosts that are shown, those with most pages."""
 _ROWS: Final = 5_000
+_MOST_FOLDERS: Final = 20
+_RESTS: Final = 50
+"""How many times as long as a count takes it holds while its crawl goes on."""
+_OLDEST: Final = 900.0
 _COUNTED: Final = """
 SELECT substr(url, instr(url, '://') + 3, instr(substr(url, instr(url, '://') + 3), '/') - 1) AS host,
   coalesce(application, '') AS application, count(DISTINCT url) AS n
@@ -51,6 +60,43 @@ def recognised_hosts(asked: Asked) -> HostsShown:
         key=lambda each: (-each.unknown, -each.pages, each.host),
     )
     return HostsShown(hosts=tuple(hosts[:MOST]), more=len(hosts) > MOST or len(rows) == _ROWS, progress=asked.progress)
+
+
+@dataclass(frozen=True, slots=True)
+class _Count:
+    indexed: int
+    at: float
+    cost: float
+    shown: HostsShown
+
+
+class HostCounts:
+    """Keeps the hosts of folders, which are counted anew once their indexes have grown, but not all the time.
+
+    A count takes as long as there are captures. It may be used by several threads at once.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._lock = clock, Lock()
+        self._kept: OrderedDict[Path, _Count] = OrderedDict()
+
+    def of(self, asked: Asked) -> HostsShown:
+        """Return the hosts of a folder; while its crawl goes on, as they were up to fifty counts' time ago."""
+        with self._lock:
+            found, now = self._kept.get(asked.folder), self._clock()
+        if found is not None and _still_holds(found, asked.progress.indexed, now):
+            return found.shown.model_copy(update={"progress": asked.progress})
+        shown = recognised_hosts(asked)
+        with self._lock:
+            self._kept[asked.folder] = _Count(asked.progress.indexed, now, self._clock() - now, shown)
+            self._kept.move_to_end(asked.folder)
+            if len(self._kept) > _MOST_FOLDERS:
+                self._kept.popitem(last=False)
+        return shown
+
+
+def _still_holds(count: _Count, indexed: int, now: float) -> bool:
+    return now - count.at < (_OLDEST if indexed == count.indexed else _RESTS * count.cost)
 
 
 def _shown(host: str, known: dict[str, int]) -> HostShown:

@@ -1,10 +1,12 @@
 """Examine an entry as a work has it, in a process that can be ended: whether it is valid, what it reads."""
 
 import multiprocessing
+import os
 import resource
 import shutil
 import signal
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -16,12 +18,10 @@ from typing import Final
 from aahcrawler.authoring.check_findings import Finding, Severity
 from aahcrawler.authoring.editing.entry_text import EntryText
 from aahcrawler.authoring.examination import Busy, Task, reports
-from aahcrawler.authoring.file_lines import read_files
 from aahcrawler.authoring.own_entries.entry_files import Entry
-from aahcrawler.authoring.own_entries.staging import Staged, staged
+from aahcrawler.authoring.own_entries.staging import Staged, staged, write_alone
 from aahcrawler.authoring.saved_pages import SavedPageError
 from aahcrawler.authoring.trial import Trial
-from knowledge_base.file_selection import chosen_files
 from knowledge_base.loader import LoadError
 
 SECONDS: Final = 90.0
@@ -117,11 +117,12 @@ class _Found:
                 self.busy = report
 
 
-def _never() -> bool:
+def never() -> bool:
+    """Return False: nobody gives up what goes on."""
     return False
 
 
-def examined(wanted: Wanted, seconds: float = SECONDS, is_outdated: Callable[[], bool] = _never) -> Examined | None:
+def examined(wanted: Wanted, seconds: float = SECONDS, is_outdated: Callable[[], bool] = never) -> Examined | None:
     """Examine an entry in a process of its own, which is ended after ``seconds``; None if it is outdated before.
 
     Raises `EditError` for an entry that is no XML.
@@ -167,13 +168,37 @@ def _taken(ours: Connection, found: _Found, end: float, is_outdated: Callable[[]
 def _examine(connection: Connection, wanted: Wanted, scratch: str, seconds: float) -> None:
     """Send reports over a connection, and None after the last."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # The parent hears it too, and ends this process.
-    signal.setitimer(signal.ITIMER_REAL, seconds + _GRACE)  # The parent may be gone.
+    signal.setitimer(signal.ITIMER_REAL, seconds + _GRACE)  # In case an expression holds up the thread below.
+    watcher = threading.Thread(target=_end_with_parent, args=(scratch,), daemon=True)
+    watcher.start()
     _bound_memory()
     tempfile.tempdir = scratch
-    with suppress(BrokenPipeError):
+    try:
         for report in _reports(wanted, connection.send):
             connection.send(report)
         connection.send(None)
+    except OSError:
+        if not _is_orphaned():
+            raise
+    finally:
+        if _is_orphaned():
+            watcher.join()
+
+
+def _is_orphaned() -> bool:
+    parent = multiprocessing.parent_process()
+    return parent is not None and not parent.is_alive()
+
+
+def _end_with_parent(scratch: str) -> None:
+    """Wait until the parent is gone, which cannot clean up if it was killed; then do so, and end this process."""
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+    parent.join()
+    while Path(scratch).exists():  # Until then more may be written to it.
+        shutil.rmtree(scratch, ignore_errors=True)
+    os._exit(1)
 
 
 def _reports(wanted: Wanted, busy: Callable[[str], None]) -> Iterator[_Report]:
@@ -203,38 +228,18 @@ def _outcomes(stage: Staged, busy: Callable[[str], None]) -> Iterator[PageOutcom
 
 def _checked(stage: Staged, wanted: Wanted, text: EntryText, busy: Callable[[str], None]) -> Iterator[PlacedFinding]:
     """Check the entry alone, with the files that it extends: the others were checked when they were saved."""
-    own = f"{wanted.entry.name}.xml"
+    root = text.element("")
+    extends = (root.get("extends") or "").strip() if root is not None else ""
     with tempfile.TemporaryDirectory() as temporary:
-        alone = Path(temporary) / "own"
-        _copy_chain(stage, own, alone)
+        own = write_alone(wanted.entry, extends, stage.folders, Path(temporary))
 
         def begin(step: Busy) -> None:
             busy(step.doing)
 
-        for report in reports(Task((alone,), STEP_SECONDS), begin):
-            if isinstance(report, Finding) and Path(report.place.file).name == own:
+        for report in reports(Task((Path(temporary),), STEP_SECONDS), begin):
+            if isinstance(report, Finding) and report.place.file == str(own):
                 place = text.place(report.element) or text.place_at(report.place.line)
                 yield PlacedFinding(place, report.place.line, report.severity, report.message)
-
-
-def _copy_chain(stage: Staged, own: str, alone: Path) -> None:
-    """Copy the file of an entry with its pages, those that it extends, and the kinds."""
-    chosen = chosen_files(stage.folders)
-    files = {file.name: file for file in read_files(chosen.applications)}
-    wanted = next((file for file in files.values() if file.path.name == own), None)
-    for sort in ("kinds", "applications"):
-        (alone / sort).mkdir(parents=True)
-    for kind in chosen.kinds:
-        shutil.copyfile(kind, alone / "kinds" / kind.name)
-    while wanted is not None:
-        target = alone / "applications" / wanted.path.name
-        if target.exists():
-            break
-        shutil.copyfile(wanted.path, target)
-        wanted = files.get(wanted.extends)
-    pages = stage.folders[-1] / "applications" / "pages"
-    if pages.is_dir():
-        shutil.copytree(pages, alone / "applications" / "pages")
 
 
 def _bound_memory() -> None:

@@ -1,14 +1,12 @@
 """Save the entry of a work to the own folder, once it is valid and its pages are read as expected."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from aahcrawler.authoring.own_entries.change_log import Change
 from aahcrawler.authoring.own_entries.entry_files import Entry, PageParts
 from aahcrawler.authoring.own_entries.own_folder import ChangedMeanwhileError, OwnFolder, OwnFolderError
 from aahcrawler.studio.works.entry_examination import SECONDS, Examined, Wanted, examined
-from aahcrawler.studio.works.value_marks import open_marks
 from aahcrawler.studio.works.work_errors import NotSavedError, StaleError, WorkError
 from aahcrawler.studio.works.work_state import WorkState
 from aahcrawler.studio.works.work_steps import StepKind
@@ -17,37 +15,38 @@ MOST_SAID: Final = 900
 """Characters of what is told of the steps in the history of the entry."""
 
 
-def prove(state: WorkState, entry: Entry, folders: Sequence[Path], *, force: bool, seconds: float = SECONDS) -> None:
+def prove(
+    state: WorkState, entry: Entry, folders: Sequence[Path], *, force: bool, is_given_up: Callable[[], bool]
+) -> None:
     """Examine an entry as a work has it. Raises `NotSavedError` with the reasons against saving it, and `WorkError`.
 
     With ``force`` warnings are none.
     """
-    found = examined(Wanted(state.revision, entry, tuple(folders)), seconds)
+    found = examined(Wanted(state.revision, entry, tuple(folders)), SECONDS, is_given_up)
     if found is None:
         raise WorkError("the entry was not examined to the end; save again")
-    errors = tuple(errors_of(found))
+    errors = tuple(_errors(found))
     if errors:
         raise NotSavedError(errors, can_force=False)
-    warnings = tuple(warnings_of(state, found))
+    warnings = tuple(_warnings(found))
     if warnings and not force:
         raise NotSavedError(warnings, can_force=True)
 
 
-def write(state: WorkState, entry: Entry, folders: Sequence[Path], who: str) -> Change:
-    """Write an entry to the last of the folders; return what is noted in its history.
+def write(state: WorkState, entry: Entry, folders: Sequence[Path], who: str) -> None:
+    """Write an entry to the last of the folders.
 
-    Pages with a value marked as wrong of which nobody said what is right are left out, and so are those that an
-    earlier folder has. Raises `StaleError` where somebody else saved the entry since the work began, and `WorkError`.
+    Pages that an earlier folder has are left out. Raises `WorkError`, and `StaleError` where somebody else saved the
+    entry since the work began.
     """
-    doubtful = {mark.page for name, page in state.pages.items() for mark in open_marks(name, page)}
-    left_out = doubtful | _inherited(entry, folders[:-1])
-    kept = [page for page in entry.pages if page.stem not in left_out]
+    inherited = _inherited(entry, folders[:-1])
+    kept = [page for page in entry.pages if page.stem not in inherited]
     own = OwnFolder(folders[-1])
     try:
         present = own.entry(entry.name)
         # A crash may have come between the entry and the note of it in the work.
         expected = entry.digest if present is not None and present.xml == entry.xml else state.base
-        return own.save(entry.name, entry.xml, kept, who, _said(state), expected=expected)
+        own.save(entry.name, entry.xml, kept, who, _said(state), expected=expected)
     except ChangedMeanwhileError as error:
         if error.change is not None:
             raise StaleError(error.change.who, error.change.when, error.change.what) from error
@@ -56,7 +55,7 @@ def write(state: WorkState, entry: Entry, folders: Sequence[Path], who: str) -> 
         raise WorkError(str(error)) from error
 
 
-def errors_of(found: Examined) -> Iterator[str]:
+def _errors(found: Examined) -> Iterator[str]:
     """Yield what forbids saving, in words."""
     if found.unfinished:
         yield f"it was not examined to the end: {found.unfinished}"
@@ -64,15 +63,13 @@ def errors_of(found: Examined) -> Iterator[str]:
         yield f"line {each.line}: {each.message}" if each.line else each.message
 
 
-def warnings_of(state: WorkState, found: Examined) -> Iterator[str]:
+def _warnings(found: Examined) -> Iterator[str]:
     """Yield what a person may overrule, in words."""
     for each in found.warnings:
         yield f"line {each.line}: {each.message}" if each.line else each.message
     for page in found.failed:
         more = f", and {len(page.differences) - 1} more" if len(page.differences) > 1 else ""
         yield f"the page {page.page} is read otherwise than expected: {page.differences[0]}{more}"
-    for name, kept in state.pages.items():
-        yield from (f"{mark}; mend that, or say what is right" for mark in open_marks(name, kept))
 
 
 def _said(state: WorkState) -> str:

@@ -1,6 +1,6 @@
 """A work: an entry under change, of which every step is kept and can be taken back."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,19 +10,18 @@ from typing import Final
 from aahcrawler.authoring.drafting.doubts import Alternative, Doubt
 from aahcrawler.authoring.editing.edit_error import EditError
 from aahcrawler.authoring.editing.edits import Confirm, Edit, SetAttribute
-from aahcrawler.authoring.own_entries.change_log import plain_line
 from aahcrawler.authoring.own_entries.entry_files import Entry, PageParts, digest, is_name
+from aahcrawler.authoring.printable_text import plain_line
 from aahcrawler.authoring.saved_pages import Expectation, SavedPage, as_json, page_of
 from aahcrawler.page import Page
+from aahcrawler.studio.works.entry_examination import never
 from aahcrawler.studio.works.independence import DependentError, moved
 from aahcrawler.studio.works.joined_edits import joined
 from aahcrawler.studio.works.saving import prove, write
-from aahcrawler.studio.works.value_marks import marked
 from aahcrawler.studio.works.work_errors import StaleError, WorkError
 from aahcrawler.studio.works.work_folder import WorkFolder
 from aahcrawler.studio.works.work_state import WorkState, parsed_text
 from aahcrawler.studio.works.work_steps import (
-    Mark,
     PageChange,
     PageState,
     Step,
@@ -48,11 +47,10 @@ MOST_BYTES: Final = 256 << 20
 
 @dataclass(frozen=True, slots=True)
 class WorkPage:
-    """A page of a work, with its expectation, and what people marked on it."""
+    """A page of a work, with its expectation."""
 
     name: str
     saved: SavedPage
-    marks: tuple[Mark, ...]
 
 
 class Work:
@@ -191,18 +189,6 @@ class Work:
             kept = PageState(body=known.body, expected=expected.model_copy(update=headers))
             return self._with_page(state, name, kept, who, f"said that the page {name} is read rightly now")
 
-    def mark(self, name: str, mark: Mark, instead: str | None = None, revision: int | None = None) -> WorkState:
-        """Mark a value read on a page as right or wrong; ``instead`` is what is right. Raises `WorkError`.
-
-        An empty ``field`` means the object itself: marked as wrong it is none, and is expected no longer.
-        """
-        with self._folder.locked():
-            state = self._present()
-            kept = marked(_known(state, name, revision), mark, instead)
-            what = f"{mark.field} of " if mark.field else ""
-            said = f"marked {what}{mark.iri} on the page {name} as {'right' if mark.right else 'wrong'}"
-            return self._with_page(state, name, kept, mark.who, said)
-
     def page(self, name: str) -> WorkPage:
         """Return a page. Raises `WorkError`."""
         with self._folder.locked():
@@ -219,7 +205,7 @@ class Work:
                 raise WorkError(f"the page {name} cannot be read: {error.strerror}; remove it from the work") from error
             file = Path(self.name) / f"{name}.html"
             saved = SavedPage(f"{self.name}/{name}", file, page_of(body, kept.expected), kept.expected)
-            found.append(WorkPage(name, saved, kept.marks))
+            found.append(WorkPage(name, saved))
         return tuple(found)
 
     def entry(self, state: WorkState) -> Entry:
@@ -230,16 +216,17 @@ class Work:
         )
         return Entry(self.name, state.text.data, tuple(pages))
 
-    def save(self, who: str, *, force: bool = False) -> WorkState:
+    def save(self, who: str, *, force: bool = False, is_given_up: Callable[[], bool] = never) -> WorkState:
         """Save the entry to the own folder, once it is valid and read as expected; the work stays.
 
         Raises `NotSavedError` with the reasons against it, of which warnings do not count with ``force``; `StaleError`
-        where somebody changed the work or saved the entry meanwhile; `WorkError`.
+        where somebody changed the work or saved the entry meanwhile; `WorkError`, also once it ``is_given_up`` before
+        the entry is proved.
         """
         state = self.now()
         entry = self.entry(state)
         with self._examining:
-            prove(state, entry, self.folders, force=force)
+            prove(state, entry, self.folders, force=force, is_given_up=is_given_up)
         with self._folder.locked():
             present = self._present()
             if present.revision != state.revision:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from aahcrawler.authoring.drafting.doubts import Doubt
-from aahcrawler.authoring.own_entries.change_log import plain_line
 from aahcrawler.authoring.own_entries.entry_files import Entry, PageParts, digest, is_name
 from aahcrawler.authoring.own_entries.own_folder import OwnFolder, OwnFolderError
+from aahcrawler.authoring.printable_text import plain_line
 from aahcrawler.authoring.saved_pages import (
     Expectation,
     SavedPageError,
@@ -47,11 +47,12 @@ class Works:
     A folder among ``folders`` that is the own one does not count twice.
     """
 
-    def __init__(self, own: Path, folders: Sequence[Path]) -> None:
+    def __init__(self, own: Path, folders: Sequence[Path], examining: threading.BoundedSemaphore | None = None) -> None:
+        """Take in the folders. ``examining`` is shared by all collections whose works are examined within one bound."""
         self._own = own
         self.folders = (*(folder for folder in folders if folder.resolve() != own.resolve()), own)
         """The folders of the knowledge base, the own one last."""
-        self.examining = threading.BoundedSemaphore(MOST_EXAMINED)
+        self.examining = examining or threading.BoundedSemaphore(MOST_EXAMINED)
         """Held while a work is examined."""
 
     def names(self) -> tuple[str, ...]:

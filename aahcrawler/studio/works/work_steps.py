@@ -55,26 +55,13 @@ class Patch(BaseModel):
         return self.model_copy(update={"begin": self.begin + len(other.after) - len(other.before)})
 
 
-class Mark(BaseModel):
-    """What a person said of a value read on a page: ``right``, or wrong, with the ``value`` that was read then."""
-
-    model_config = ConfigDict(frozen=True)
-
-    iri: str
-    field: str
-    right: bool
-    value: str | None
-    who: str
-
-
 class PageState(BaseModel):
-    """A page of a work: the digest of its body, what is expected of it, and marks of its values."""
+    """A page of a work: the digest of its body, and what is expected of it."""
 
     model_config = ConfigDict(frozen=True)
 
     body: str
     expected: Expectation
-    marks: tuple[Mark, ...] = ()
 
 
 class PageChange(BaseModel):

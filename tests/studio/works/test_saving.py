@@ -1,6 +1,10 @@
 """A work is examined in the background and saved once it is right; reasons against it are told."""
 
+import os
+import subprocess
+import sys
 import time
+from multiprocessing import active_children
 from pathlib import Path
 
 import pytest
@@ -10,17 +14,28 @@ from aahcrawler.authoring.editing.edits import Put, SetAttribute
 from aahcrawler.authoring.own_entries.own_folder import OwnFolder
 from aahcrawler.authoring.own_entries.staging import staged
 from aahcrawler.authoring.saved_pages import read_expectation
+from aahcrawler.service.catalog.knowledge_folders import KnowledgeFolders
+from aahcrawler.service.cockpit.studio.open_works import OpenWorks
+from aahcrawler.service.cockpit.studio.work_desk import WorkDesk
 from aahcrawler.studio.works.entry_examination import Wanted, examined
 from aahcrawler.studio.works.expected_readings import reading
 from aahcrawler.studio.works.work import Work
-from aahcrawler.studio.works.work_collection import Works
+from aahcrawler.studio.works.work_collection import MOST_EXAMINED, Works
 from aahcrawler.studio.works.work_errors import NotSavedError, StaleError, WorkError
 from aahcrawler.studio.works.work_progress import Progress
-from aahcrawler.studio.works.work_steps import Mark
 from tests.authoring.tinyforum import BOARD, FORM, TOPIC
 from tests.studio.works.sailing import DATE, DOUBTS, DRAFT, EXTRACT
 
 pytestmark = pytest.mark.starts
+EXAMINING = """
+import sys
+from pathlib import Path
+from aahcrawler.studio.works.entry_examination import Wanted, examined
+from aahcrawler.studio.works.work_collection import Works
+
+work = Works(Path(sys.argv[1]), ()).existing("tinyforum")
+examined(Wanted(1, work.entry(work.now()), work.folders))
+"""
 
 
 @pytest.fixture
@@ -90,17 +105,6 @@ def test_what_is_wrong_is_told_by_place_and_cannot_be_forced(work: Work, tmp_pat
 
 
 @pytest.mark.slow
-def test_a_value_marked_as_wrong_is_no_test_until_somebody_says_what_is_right(work: Work, tmp_path: Path) -> None:
-    iri = f"{TOPIC.url}#entry-4"
-    work.mark("topic", Mark(iri=iri, field="author", right=False, value="Ada", who="Bo"))
-    with pytest.raises(NotSavedError, match=r"Bo marked author of .* as wrong"):
-        work.save("Ada")
-    work.save("Ada", force=True)
-    pages = tmp_path / "own/applications/pages/tinyforum"
-    assert sorted(file.stem for file in pages.glob("*.html")) == ["board", "login"]
-
-
-@pytest.mark.slow
 def test_a_shipped_entry_is_copied_with_its_pages_and_overridden(work: Work, tmp_path: Path) -> None:
     work.save("Ada", force=True)
     other = Works(tmp_path / "other", (tmp_path / "own",))
@@ -148,3 +152,47 @@ def test_an_examination_that_takes_too_long_is_ended_and_says_so(work: Work) -> 
     assert found is not None
     assert found.unfinished.startswith("it took too long, busy with ")
     assert time.monotonic() - begun < 5
+
+
+@pytest.mark.usefixtures("work")
+def test_an_examination_whose_process_is_killed_leaves_nothing_behind(tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    command = [sys.executable, "-c", EXAMINING, str(tmp_path / "own")]
+    with subprocess.Popen(command, env={**os.environ, "TMPDIR": str(scratch)}) as process:
+        end = time.monotonic() + 60
+        while not list(scratch.glob("aah-*/*")) and process.poll() is None and time.monotonic() < end:
+            time.sleep(0.01)
+        assert list(scratch.glob("aah-*/*"))
+        process.kill()
+    while list(scratch.iterdir()) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert list(scratch.iterdir()) == []
+
+
+def test_all_works_of_a_cockpit_share_a_bound_and_their_examinations_end_with_it(work: Work, tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    opened = OpenWorks(lambda: KnowledgeFolders((own,), own))
+    desk = WorkDesk(opened)
+    held = [opened.works.examining.acquire(blocking=False) for _ in range(MOST_EXAMINED + 1)]
+    assert held == [*[True] * MOST_EXAMINED, False]
+    waiting = desk.checked(work.name)
+    assert waiting.wait(0.5) is None
+    assert not active_children()
+    for _ in range(MOST_EXAMINED):
+        opened.works.examining.release()
+    end = time.monotonic() + 30
+    while not active_children() and waiting.is_running and time.monotonic() < end:
+        time.sleep(0.01)
+    assert active_children()
+    desk.close()
+    assert not active_children()
+    assert not waiting.is_running
+
+
+def test_saving_is_given_up_where_nobody_waits_for_it(work: Work, tmp_path: Path) -> None:
+    begun = time.monotonic()
+    with pytest.raises(WorkError, match="save again"):
+        work.save("Ada", force=True, is_given_up=lambda: True)
+    assert time.monotonic() - begun < 5
+    assert OwnFolder(tmp_path / "own").entry("tinyforum") is None

@@ -16,7 +16,7 @@ from aahcrawler.studio.works import work_folder
 from aahcrawler.studio.works.work import Work
 from aahcrawler.studio.works.work_collection import Works
 from aahcrawler.studio.works.work_errors import StaleError, WorkError
-from aahcrawler.studio.works.work_steps import Mark, StepKind
+from aahcrawler.studio.works.work_steps import StepKind
 from knowledge_base.file_selection import SHIPPED
 from tests.authoring.tinyforum import TOPIC
 from tests.studio.works.sailing import DATE, DOUBTS, DRAFT, EXTRACT, ITEM
@@ -244,7 +244,7 @@ def test_doubts_may_share_an_element_or_have_no_mark(works: Works) -> None:
     assert [doubt.said for doubt in work.undo("Bo").doubts] == [item]
 
 
-def test_pages_are_added_removed_and_marked(work: Work) -> None:
+def test_pages_are_added_removed_and_expected_otherwise(work: Work) -> None:
     assert work.add_page(TOPIC, EXPECTED, "Ada") == "thread-2"
     with pytest.raises(WorkError, match="there is a page thread already"):
         work.add_page(TOPIC, EXPECTED, "Ada", "thread")
@@ -256,23 +256,12 @@ def test_pages_are_added_removed_and_marked(work: Work) -> None:
     work.undo("Bo")
     assert work.page("thread-2").saved.page.body == TOPIC.body
     seen = work.now().revision
-    wrong = Mark(iri=IRI, field="author", right=False, value="Ada", who="Ada")
-    work.mark("thread", wrong)
-    assert work.page("thread").marks == (wrong,)
-    work.mark("thread", wrong, instead="Bo")
-    page = work.page("thread")
-    assert page.saved.expected.objects[0].author == "Bo"
-    assert page.marks == (wrong.model_copy(update={"right": True, "value": "Bo"}),)
-    work.mark("thread", Mark(iri=IRI, field="number", right=True, value="4", who="Bo"))
-    work.mark("thread", Mark(iri=EXPECTED.objects[1].iri, field="", right=False, value=None, who="Bo"))
-    (row,) = work.page("thread").saved.expected.objects
-    assert (row.iri, row.more) == (IRI, {"number": ("4",)})
-    with pytest.raises(StaleError, match="as wrong"):
+    work.set_expectation("thread", EXPECTED.model_copy(update={"objects": ()}), "Bo", seen)
+    assert work.page("thread").saved.expected.objects == ()
+    with pytest.raises(StaleError, match="said that the page thread is read rightly now"):
         work.set_expectation("thread", EXPECTED, "Ada", seen)
-    with pytest.raises(WorkError, match="cannot be nothing"):
-        work.mark("thread", Mark(iri=IRI, field="type", right=True, value=None, who="Bo"))
-    with pytest.raises(WorkError, match="not expected on this page"):
-        work.mark("thread", Mark(iri="http://x.test/", field="title", right=True, value="x", who="Bo"))
+    with pytest.raises(WorkError, match="add the other one as a page of its own"):
+        work.set_expectation("thread", EXPECTED.model_copy(update={"url": f"{TOPIC.url}&page=2"}), "Bo")
 
 
 def test_a_crash_between_any_two_writings_loses_no_step(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -143,7 +143,7 @@ class ChosenElement:
             names = [each.text("name") for each in self.page.work.parts.children(extract, "field")]
             if names:
                 out = [Button(self._asked(Purpose.LEFT_OUT, action=action, field=name), name) for name in names]
-                found["Not a part of"] = [*found.get("Not a part of", []), *out]
+                found[f"Of {action}, not a part of"] = out
         if not extracts:
             types = self._types()
             found["One whole"] = [
@@ -226,7 +226,9 @@ class ChosenElement:
     def suggestions(self) -> tuple[Suggestion, ...]:
         """Return rules that find what is right and nothing that is wrong, from robust to brittle."""
         wanted = self.wanted()
-        found = suggest(wanted, self.page.sample, self.software) if wanted is not None else ()
+        if wanted is None:
+            return ()
+        found = suggest(wanted, self.page.sample, self.software, self.page.work.name)
         # What is left out is an element, whatever else it says.
         is_element = self.choice.purpose is Purpose.LEFT_OUT
         return tuple(each for each in found if not (is_element and each.expression.attribute))

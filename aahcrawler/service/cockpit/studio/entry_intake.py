@@ -83,7 +83,7 @@ def routes(site: Site, desk: StudioDesk, jobs: StudioJobs) -> APIRouter:
             except (PackError, OwnFolderError, LoadError, OSError) as error:
                 return Done(to=to, text=str(error), kind="bad")
 
-        return jobs.led(session, found, jobs.begin(session, found, "an entry is looked at and tried", tried))
+        return jobs.led(session, found, jobs.begin(session, found, "looking at an entry and trying it", tried))
 
     @router.post("/take")
     def take_in(session: Editing, crawl: str, form: Sent) -> Response:

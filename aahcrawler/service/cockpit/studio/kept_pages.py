@@ -40,7 +40,7 @@ def routes(site: Site, desk: StudioDesk, jobs: StudioJobs) -> APIRouter:
                 return Done(to=to, text=f"{url}: {error}", kind="bad")
             return Done(to=f"{to}/pages/{OF_WORK}{name}", text="The page is fetched, and is a test of the entry now")
 
-        return jobs.led(session, found, jobs.begin(session, found, "a page is fetched", fetched))
+        return jobs.led(session, found, jobs.begin(session, found, "fetching a page", fetched))
 
     @router.post("/pages/{record}/test")
     def keep_as_test(session: Editing, crawl: str, work: WorkName, record: Record, form: Sent) -> Response:

@@ -82,7 +82,7 @@ def routes(site: Site, desk: StudioDesk, jobs: StudioJobs) -> APIRouter:
                 )
             return Done(to=f"{to}/works/{name}", text="A draft is there. Look at its guesses, the most doubtful first")
 
-        return jobs.led(session, found, jobs.begin(session, found, f"a draft of {order.name} is made", drafted))
+        return jobs.led(session, found, jobs.begin(session, found, f"drafting {order.name}", drafted))
 
     return router
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from threading import Lock
+from threading import BoundedSemaphore, Lock
 from typing import Final
 
 from aahcrawler.authoring.own_entries.entry_files import digest
@@ -14,7 +14,7 @@ from aahcrawler.service.catalog.knowledge_folders import KnowledgeFolders
 from aahcrawler.service.web.problems import CONFLICT, NO_WORK, ProblemError
 from aahcrawler.studio.entry_parts import EntryParts
 from aahcrawler.studio.works.work import Work
-from aahcrawler.studio.works.work_collection import Begun, Works
+from aahcrawler.studio.works.work_collection import MOST_EXAMINED, Begun, Works
 from aahcrawler.studio.works.work_errors import WorkError
 from aahcrawler.studio.works.work_state import WorkState
 from knowledge_base.file_selection import chosen_files, filled
@@ -65,6 +65,7 @@ class OpenWorks:
         """``knowledge`` returns the folders of the knowledge base; works are in that of one's own entries."""
         self._knowledge, self._lock = knowledge, Lock()
         self._loaded: OrderedDict[str, Application | tuple[Mistake, ...]] = OrderedDict()
+        self._examining = BoundedSemaphore(MOST_EXAMINED)
 
     @property
     def knowledge(self) -> KnowledgeFolders:
@@ -77,7 +78,7 @@ class OpenWorks:
         known = self._knowledge()
         if known.own is None:
             raise ProblemError(CONFLICT, "there is no folder for entries of your own; name one in AAH_KNOWLEDGE_BASE")
-        return Works(known.own, known.folders)
+        return Works(known.own, known.folders, self._examining)
 
     def begun(self) -> tuple[Begun, ...]:
         """Return who began which work when; none where there is no place for works."""
@@ -103,6 +104,8 @@ class OpenWorks:
         key = digest(data)
         with self._lock:
             found = self._loaded.get(key)
+            if found is not None:
+                self._loaded.move_to_end(key)
         if found is None:
             found = _loaded(data, name, self._knowledge().folders)
             with self._lock:

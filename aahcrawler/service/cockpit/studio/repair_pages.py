@@ -23,6 +23,7 @@ from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.sign_in import Said
 from aahcrawler.service.cockpit.site import Editing, Form, Reading, Sent, Site, address, then
 from aahcrawler.service.cockpit.studio.entry_words import said_of
+from aahcrawler.service.cockpit.studio.loaded_knowledge import LoadedKnowledge
 from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk
 from aahcrawler.service.cockpit.studio.studio_jobs import Done, StudioJobs
 from aahcrawler.service.steering.jobs import Progress
@@ -30,8 +31,7 @@ from aahcrawler.service.views.page_indexes import NO_FOLDER
 from aahcrawler.service.web.problems import CONFLICT, NO_WORK, ProblemError
 from aahcrawler.studio.entry_parts import EntryParts
 from aahcrawler.studio.marked_elements import numbers_of
-from knowledge_base.file_selection import filled
-from knowledge_base.loader import LoadError, load
+from knowledge_base.loader import LoadError
 
 Key = Annotated[str, Path(max_length=64, pattern=r"^[0-9a-f]+$")]
 Number = Annotated[int, Query(ge=0, le=10_000)]
@@ -99,7 +99,7 @@ def routes(site: Site, desk: StudioDesk, jobs: StudioJobs) -> APIRouter:
             part = f", in its variant {made.variant}" if made.variant else ""
             return Done(to=to, text=f"Accepted: it is part of {made.file.name} now{part}")
 
-        return jobs.led(session, found, jobs.begin(session, found, "a repair is proved and accepted", accepted))
+        return jobs.led(session, found, jobs.begin(session, found, "proving and accepting a repair", accepted))
 
     @router.post("/{key}/reject")
     def reject_repair(session: Editing, crawl: str, key: Key, form: Sent) -> Response:
@@ -118,14 +118,14 @@ class RepairViews:
     """Makes the values that templates of repairs show."""
 
     def __init__(self, site: Site, desk: StudioDesk) -> None:
-        self._site, self._desk = site, desk
+        self._site, self._desk, self._knowledge = site, desk, LoadedKnowledge()
 
     def all(self, crawl: Crawl) -> tuple[tuple[Repair, ...], tuple[str, ...]]:
         """Return the repairs of a crawl, those that wait first, and what cannot be read of them."""
         if crawl.folder is None:
             raise ProblemError(NO_FOLDER, "this machine has none of the crawl's folder")
         try:
-            return repairs_in(crawl.folder, load(*filled(self._desk.works.knowledge.folders)))
+            return repairs_in(crawl.folder, self._knowledge.of(self._desk.works.knowledge.folders))
         except LoadError as error:
             raise ProblemError(CONFLICT, f"the knowledge base has mistakes: {error}") from error
 

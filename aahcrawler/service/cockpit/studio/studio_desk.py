@@ -13,10 +13,12 @@ from aahcrawler.replay.mark_outlines import Mark, MarkKind
 from aahcrawler.replay.numbered_pages import MarkedPage
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.site import Site
+from aahcrawler.service.cockpit.studio.match_shelf import MatchShelf
 from aahcrawler.service.cockpit.studio.open_works import OpenWork, OpenWorks
 from aahcrawler.service.cockpit.studio.outlined_parts import marks_of
 from aahcrawler.service.cockpit.studio.sample_shelf import SampleShelf
 from aahcrawler.service.views.capture_view import NO_CAPTURE, capture_row
+from aahcrawler.service.views.recognised_hosts import HostCounts, HostsShown
 from aahcrawler.service.web.problems import CONFLICT, ProblemError
 from aahcrawler.studio.other_software import OtherSoftware
 from aahcrawler.studio.page_sample import CapturedPage, PageSample, SampledPage
@@ -39,6 +41,7 @@ class OpenPage:
     """The record of the page as addresses have it."""
     sample: PageSample
     sampled: SampledPage
+    shelf: MatchShelf
 
     @property
     def captured(self) -> CapturedPage:
@@ -56,7 +59,8 @@ class OpenPage:
         application = self.work.application
         if application is None:
             return None
-        return matches(application, self.work.state.text, self.sampled.page)
+        text = self.work.state.text
+        return self.shelf.of(self.sampled, digest(text.data), lambda: matches(application, text, self.sampled.page))
 
     def marks(self, chosen: int | None) -> tuple[Mark, ...]:
         """Return what is marked on the page."""
@@ -71,8 +75,14 @@ class StudioDesk:
     def __init__(self, site: Site) -> None:
         self.site = site
         self.shelf = SampleShelf(site.instruments.indexes)
+        self.counts, self.matched = HostCounts(), MatchShelf()
         self.works = OpenWorks(lambda: site.instruments.reach.knowledge)
         self.software = OtherSoftware(pages_folder(folder) for folder in self.works.knowledge.named)
+
+    def hosts(self, crawl: Crawl) -> HostsShown:
+        """Return the hosts of a crawl with the software that their pages were recognised as."""
+        with self.site.instruments.indexes.asked(crawl) as index:
+            return self.counts.of(index)
 
     def host(self, crawl: Crawl, record: str) -> str:
         """Return the host of a captured page. Raise ``ProblemError`` where there is none of that record."""
@@ -87,7 +97,7 @@ class StudioDesk:
             raise ProblemError(
                 CONFLICT, "this capture cannot be looked at here: it is no HTML, too large, or not the newest one"
             )
-        return OpenPage(crawl, work, record.removeprefix(RECORD), sample, sampled)
+        return OpenPage(crawl, work, record.removeprefix(RECORD), sample, sampled, self.matched)
 
     def _of(self, crawl: Crawl, record: str) -> tuple[PageSample, CapturedPage | None]:
         sample = self.shelf.sample(crawl, self.host(crawl, long_record(record)))
@@ -108,15 +118,15 @@ class StudioDesk:
     def frame(self, page: OpenPage, marks: tuple[Mark, ...]) -> str:
         """Return a ticket by which a frame may show a page with marks."""
         moment = "".join(sign for sign in page.captured.fetched_at[:19] if sign.isdigit())
-        crawl, work, record = page.crawl, page.work, page.record
+        crawl, work, record, key = page.crawl, page.work, page.record, page.captured.key
 
         def made() -> MarkedPage | None:
             # Nothing of the page is kept: there may be hundreds of addresses.
             try:
-                shown = self.page(crawl, work, record).sampled.page
+                sampled = self.page(crawl, work, record).sampled
             except ProblemError:
                 return None
-            return MarkedPage(crawl.id, moment, replace(shown), marks)
+            return MarkedPage(crawl.id, moment, replace(sampled.page), marks) if sampled.captured.key == key else None
 
         framed = self.site.framed
         return framed.ticket(framed.marked.issue(made))

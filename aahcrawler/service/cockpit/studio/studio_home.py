@@ -7,7 +7,6 @@ from aahcrawler.authoring.own_entries.own_folder import OwnFolder
 from aahcrawler.layout import LEARNED
 from aahcrawler.service.cockpit.site import Reading, Site
 from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk
-from aahcrawler.service.views.recognised_hosts import recognised_hosts
 from knowledge_base.file_selection import chosen_files, filled
 
 
@@ -18,8 +17,7 @@ def routes(site: Site, desk: StudioDesk) -> APIRouter:
     @router.get("")
     def show(session: Reading, crawl: str) -> Response:
         found = site.crawl(crawl)
-        with site.instruments.indexes.asked(found) as index:
-            hosts = recognised_hosts(index)
+        hosts = desk.hosts(found)
         knowledge = desk.works.knowledge
         files = read_files(chosen_files(filled(knowledge.folders)).applications)
         learned = found.folder is not None and any((found.folder / LEARNED).glob("*.xml"))

@@ -28,6 +28,8 @@ def routes(site: Site) -> APIRouter:
     """Return the routes of the studio."""
     desk, jobs = StudioDesk(site), StudioJobs(site)
     checks = WorkDesk(desk.works)
+    for end in (desk.shelf.close, desk.matched.clear, checks.close):
+        site.instruments.endings.callback(end)
     topics = (
         studio_home.routes(site, desk),
         page_views.routes(site, desk),

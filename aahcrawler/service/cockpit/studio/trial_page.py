@@ -60,7 +60,7 @@ def routes(site: Site, desk: StudioDesk, jobs: StudioJobs) -> APIRouter:
         def trial(progress: Progress) -> BaseModel:
             return _trial(held, folder, host, to, progress)
 
-        return jobs.led(session, found, jobs.begin(session, found, f"{work} is tried on the archive", trial))
+        return jobs.led(session, found, jobs.begin(session, found, f"trying {work} on the archive", trial))
 
     return router
 

@@ -28,17 +28,13 @@ def routes(site: Site, desk: StudioDesk, checks: WorkDesk, jobs: StudioJobs) -> 
 
     @router.post("/undo")
     def undo(session: Editing, crawl: str, work: WorkName, form: Sent) -> Response:
-        said = acts.stepped(
-            work, lambda each: each.undo(session.caller.name), f"Taken back: {_plainly(form.get('said'))}"
-        )
-        return then(session, _back(crawl, work), said)
+        del form
+        return then(session, _back(crawl, work), acts.stepped(work, lambda each: each.undo(session.caller.name)))
 
     @router.post("/redo")
     def redo(session: Editing, crawl: str, work: WorkName, form: Sent) -> Response:
-        said = acts.stepped(
-            work, lambda each: each.redo(session.caller.name), f"Made again: {_plainly(form.get('said'))}"
-        )
-        return then(session, _back(crawl, work), said)
+        del form
+        return then(session, _back(crawl, work), acts.stepped(work, lambda each: each.redo(session.caller.name)))
 
     @router.post("/confirm")
     def confirm(session: Editing, crawl: str, work: WorkName, form: Sent) -> Response:
@@ -71,17 +67,12 @@ def routes(site: Site, desk: StudioDesk, checks: WorkDesk, jobs: StudioJobs) -> 
         found, to = site.crawl(crawl), _back(crawl, work)
         held, who, force = desk.works.work(work), session.caller.name, form.get("force") == "yes"
 
-        def saved(_: Progress) -> Done:
-            return _saved(held, who, to, force=force)
+        def saved(progress: Progress) -> Done:
+            return _saved(held, who, to, progress, force=force)
 
-        return jobs.led(session, found, jobs.begin(session, found, f"{work} is checked and saved", saved))
+        return jobs.led(session, found, jobs.begin(session, found, f"checking and saving {work}", saved))
 
     return router
-
-
-def _plainly(said: str) -> str:
-    """Return what a step did, without how often it was taken back and made again."""
-    return said.removeprefix("took back: ").removeprefix("made again: ")
 
 
 def _confirmed(acts: WorkChanges, work: str, who: str, form: Form) -> Said:
@@ -96,9 +87,9 @@ def _back(crawl: str, work: str) -> str:
     return address("crawls", crawl, "studio", "works", work)
 
 
-def _saved(work: Work, who: str, to: str, *, force: bool) -> Done:
+def _saved(work: Work, who: str, to: str, progress: Progress, *, force: bool) -> Done:
     try:
-        work.save(who, force=force)
+        work.save(who, force=force, is_given_up=lambda: progress.is_cancelled)
     except NotSavedError as error:
         hint = ("It can be saved all the same.",) if error.can_force else ()
         return Done(

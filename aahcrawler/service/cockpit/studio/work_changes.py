@@ -12,6 +12,7 @@ from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
 from aahcrawler.studio.works.made_edits import Made
 from aahcrawler.studio.works.work import Work
 from aahcrawler.studio.works.work_errors import StaleError, WorkError
+from aahcrawler.studio.works.work_state import WorkState
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +38,19 @@ class WorkChanges:
             return Said(str(error), "bad", (f"What you wanted, which was not done: {wanted}",))
         except (EditError, WorkError) as error:
             return Said(str(error), "bad")
-        return Said(f"{made.said[:1].upper()}{made.said[1:]}")
+        return Said(_sentence(made.said))
 
-    def stepped(self, work: str, act: Callable[[Work], object], said: str) -> Said:
-        """Do something to a work; return what is told of it."""
+    def stepped(self, work: str, act: Callable[[Work], WorkState | None], said: str = "") -> Said:
+        """Do something to a work; return what is told of it: ``said``, else what its history says."""
         try:
-            act(self.desk.works.work(work))
+            state = act(self.desk.works.work(work))
         except (WorkError, EditError) as error:
             return Said(str(error), "bad")
-        return Said(said)
+        return Said(said or (_sentence(state.steps[-1].said) if state is not None else ""))
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}"
 
 
 def revision_of(form: Form) -> int:

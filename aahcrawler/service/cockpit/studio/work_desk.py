@@ -36,7 +36,7 @@ class WorkDesk:
     """Checks works while they change. It may be used by several threads at once."""
 
     def __init__(self, works: OpenWorks) -> None:
-        self._works, self._lock = works, Lock()
+        self._works, self._lock, self._counting = works, Lock(), Lock()
         self._checks: OrderedDict[str, Progress] = OrderedDict()
         self._counted: OrderedDict[tuple[str, str], Counted] = OrderedDict()
 
@@ -60,6 +60,15 @@ class WorkDesk:
         if found is not None:
             found.close()
 
+    def close(self) -> None:
+        """End all checks that are under way, and let go of what was found."""
+        with self._lock:
+            checks = list(self._checks.values())
+            self._checks.clear()
+            self._counted.clear()
+        for each in checks:
+            each.close()
+
     def counted(self, work: OpenWork, sample: PageSample) -> Counted | None:
         """Return on how many pages of a sample each part matches; None where the entry cannot be used as it is."""
         if work.application is None:
@@ -67,12 +76,17 @@ class WorkDesk:
         key = digest(work.state.text.data), sample.host
         with self._lock:
             found = self._counted.get(key)
-        if found is None:
-            found = _counted(work, sample)
+        if found is not None:
+            return found
+        with self._counting:  # One at a time: it may take long, and whoever asks for the same waits for it.
             with self._lock:
-                self._counted[key] = found
-                while len(self._counted) > _KEPT:
-                    self._counted.popitem(last=False)
+                found = self._counted.get(key)
+            if found is None:
+                found = _counted(work, sample)
+                with self._lock:
+                    self._counted[key] = found
+                    if len(self._counted) > _KEPT:
+                        self._counted.popitem(last=False)
         return found
 
 

@@ -12,7 +12,6 @@ from aahcrawler.service.cockpit.studio.open_works import OpenWork
 from aahcrawler.service.cockpit.studio.outlined_parts import mark_kind
 from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk
 from aahcrawler.service.cockpit.studio.work_desk import Counted, WorkDesk
-from aahcrawler.service.views.recognised_hosts import recognised_hosts
 from aahcrawler.service.web.problems import CONFLICT, ProblemError
 from aahcrawler.studio.entry_parts import Part
 from aahcrawler.studio.works.work_errors import WorkError
@@ -49,7 +48,7 @@ def routes(site: Site, desk: StudioDesk, checks: WorkDesk) -> APIRouter:
         session: Reading, crawl: str, work: WorkName, host: HostName = "", count: Word = "", refused: Word = ""
     ) -> Response:
         found, opened = site.crawl(crawl), desk.works.open(work)
-        chosen = host or likely_host(site, found, opened)
+        chosen = host or likely_host(desk, found, opened)
         who = session.caller.name
         values = {
             "work": opened,
@@ -131,10 +130,9 @@ def counts(site: Site, desk: StudioDesk, checks: WorkDesk, crawl: Crawl, work: O
         return None
 
 
-def likely_host(site: Site, crawl: Crawl, work: OpenWork) -> str:
+def likely_host(desk: StudioDesk, crawl: Crawl, work: OpenWork) -> str:
     """Return the host that a work is probably about: one that was recognised as it, else one that nothing knows."""
-    with site.instruments.indexes.asked(crawl) as index:
-        hosts = recognised_hosts(index).hosts
+    hosts = desk.hosts(crawl).hosts
     named = sorted(hosts, key=lambda each: -each.applications.get(work.title, 0))
     if named and named[0].applications.get(work.title):
         return named[0].host

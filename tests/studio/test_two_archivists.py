@@ -1,0 +1,81 @@
+"""Two people mend one entry at once, and somebody looks on who may not: nothing is lost, and nobody is misled."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from aahcrawler.service.catalog.knowledge_folders import OWN_NAME
+from tests.cockpit.cockpit_browser import COLLEAGUE, EDITOR, READER, Cockpit, serving, told, visiting
+from tests.studio.archivist import Archivist
+from tests.studio.crawled_software import crawled
+from tests.studio.made_up import hearthstead
+from tests.studio.made_up.hearthstead import Hearthstead
+from tests.studio.made_up.published import published
+
+pytestmark = pytest.mark.slow
+
+ENTRY = Path(hearthstead.__file__).with_suffix(".xml")
+FORUM = Hearthstead()
+THREAD = max(FORUM.discussions, key=lambda each: len(each.posts)).path
+
+
+@pytest.fixture(scope="module")
+def cockpit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cockpit]:
+    """Yield a cockpit with an entry of one's own and a crawl that it has read."""
+    place = tmp_path_factory.mktemp("together") / "crawls"
+    own = place / OWN_NAME / "applications"
+    own.mkdir(parents=True)
+    (own / "hearthstead.xml").write_bytes(ENTRY.read_bytes())
+    with published(FORUM) as site:
+        crawled(place, "forum", FORUM, site)
+    with serving(place) as cockpit:
+        yield cockpit
+
+
+def test_who_keeps_a_rule_second_is_told_and_what_others_did_stays(chromium: Browser, cockpit: Cockpit) -> None:
+    with visiting(chromium, cockpit, EDITOR) as one, visiting(chromium, cockpit, COLLEAGUE) as other:
+        first, second = (Archivist(visit, "forum", FORUM.host) for visit in (one, other))
+        first.mend("Hearthstead")
+        for archivist, text in ((first, "Regular"), (second, "Here since")):
+            archivist.look_at("hearthstead", THREAD)
+            archivist.point_at(text)
+            archivist.say("Of posts", "its author")
+            archivist.look_at_the_first_rule()
+        assert "author" in first.keep_it()
+        said = second.keep_it()
+        assert said.startswith("Editor changed this"), said
+        assert second.page.locator(".note.bad[role=status]").is_visible()
+        # What is about something else is no hindrance.
+        second.point_at("Print")
+        second.page.get_by_role("button", name="Avoid them").click()
+        second.open("hearthstead")
+        done = second.page.locator("section", has_text="What was done").inner_text()
+        assert "editor" in done
+        first.open("hearthstead")
+        first.page.get_by_role("button", name="Undo").click()
+        assert "the author of reply is div.rank" in told(first.page)
+        text = (cockpit.place / OWN_NAME / "applications" / "hearthstead.xml").read_text("utf-8")
+        assert text == ENTRY.read_text("utf-8")
+
+
+def test_a_reader_looks_at_all_of_it_and_changes_nothing(chromium: Browser, cockpit: Cockpit) -> None:
+    with visiting(chromium, cockpit, EDITOR) as visit:
+        Archivist(visit, "forum", FORUM.host).mend("Hearthstead")
+    with visiting(chromium, cockpit, READER) as visit:
+        reader = Archivist(visit, "forum", FORUM.host)
+        reader.look_at("hearthstead", THREAD)
+        reader.point_at("Regular")
+        reader.say("Of posts", "its author")
+        reader.look_at_the_first_rule()
+        expect(reader.chosen.get_by_role("button", name="Keep it")).to_have_count(0)
+        reader.open("hearthstead")
+        for act in ("Save", "Undo", "Try it", "Discard it", re.compile("^Remove")):
+            expect(reader.page.get_by_role("button", name=act)).to_have_count(0)
+        cookie = cockpit.entered(READER)
+        for act in ("save", "undo", "confirm", "remove", "discard"):
+            path = f"/crawls/forum/studio/works/hearthstead/{act}"
+            answer = cockpit.post(path, {"secret": cockpit.form_secret(cookie), "revision": "0"}, cookie)
+            assert answer.status == 403, (act, answer)
