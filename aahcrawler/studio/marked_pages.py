@@ -49,8 +49,7 @@ class Wanted:
 
     Every rule that is suggested finds all of ``right`` and none of ``wrong``. ``items`` are the expressions for the
     objects that a field is of, the first that finds anything wins. ``field`` is the name of the field, empty where none
-    is given yet; ``groups`` are the groups of addresses of the level, those of the marked pages where none are given.
-    ``page`` says that a field stands once on its page, and not in each object.
+    is given yet. ``many`` says that a page may have several of the objects.
     """
 
     role: Role
@@ -58,8 +57,6 @@ class Wanted:
     wrong: tuple[Marked, ...] = ()
     items: tuple[Selector, ...] = ()
     field: str = ""
-    groups: frozenset[int] = frozenset()
-    page: bool = False
     many: bool = True
 
     @property

@@ -4,7 +4,7 @@ import hashlib
 import sqlite3
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -33,6 +33,8 @@ MOST_CAPTURES: Final = 20_000
 MOST_HOSTS: Final = 500
 MOST_ADDED: Final = 60
 """Pages besides those of the crawl that are kept at once, those taken in last."""
+MOST_ADDED_BYTES: Final = 32 << 20
+"""Bytes of their bodies, which are kept without what was parsed of them."""
 MOST_BYTES: Final = 256 << 20
 """Bytes that the pages kept in memory may take, as far as they can be told."""
 LARGEST: Final = 1_500_000
@@ -103,7 +105,7 @@ class SampledPage:
 
 @dataclass(frozen=True, slots=True)
 class SampleGroup:
-    """A group of alike addresses: all that are known, those that were captured, and the pages that were drawn."""
+    """A group of alike addresses, the captured pages at them, and those that were drawn."""
 
     addresses: AddressGroup
     captured: tuple[CapturedPage, ...]
@@ -119,7 +121,7 @@ class PageSample:
     """Pages of one host, at most 20 of each group of addresses and 200 in all; parsed when they are first asked for.
 
     Several threads may use it at once. What is kept in memory is bounded; ``close`` lets go of it, and whoever still
-    uses it then has pages parsed that are not kept.
+    uses it then has pages parsed that are not kept, and has to take in anew what the crawl does not have.
     """
 
     host: str
@@ -131,6 +133,7 @@ class PageSample:
     _added: OrderedDict[tuple[str, str], Page] = field(default_factory=OrderedDict, repr=False)
     _lock: RLock = field(default_factory=RLock, repr=False)
     _weight: int = 0
+    _added_bytes: int = 0
     _sites: Sites = field(default_factory=Sites, repr=False)
     _is_closed: bool = False
 
@@ -156,15 +159,28 @@ class PageSample:
         return self._by_record.get(record)
 
     def add(self, record: str, page: Page) -> CapturedPage:
-        """Take in a page that the crawl does not have, such as one fetched just now; it is of no group."""
+        """Take in a page that the crawl does not have, such as one fetched just now; it is of no group.
+
+        Those taken in first are known no more once there are too many.
+        """
         with self._lock:
             known = CapturedPage(record, page.url, page.fetched_at.isoformat(), content=_content(page))
-            self._added[known.key] = page
+            if known.key not in self._added:
+                self._added[known.key] = replace(page)  # A copy has nothing parsed.
+                self._added_bytes += len(page.body)
             self._added.move_to_end(known.key)
-            if len(self._added) > MOST_ADDED:
-                self._added.popitem(last=False)
             self._by_record[record] = known
+            while len(self._added) > MOST_ADDED or (self._added_bytes > MOST_ADDED_BYTES and len(self._added) > 1):
+                self._forget_first()
             return known
+
+    def _forget_first(self) -> None:
+        """Let go of the page that was taken in first."""
+        key, page = self._added.popitem(last=False)
+        self._added_bytes -= len(page.body)
+        known = self._by_record.get(key[0])
+        if known is not None and known.key == key:
+            del self._by_record[key[0]]
 
     def sampled(self, captured: CapturedPage) -> SampledPage | None:
         """Return a page, parsed; None where the archive cannot show it, or it is no HTML or too large."""
@@ -190,15 +206,20 @@ class PageSample:
         return known[1].reading if known is not None and known[1] is not None else self.recorded(captured)
 
     def close(self) -> None:
-        """Let go of all pages, and keep none from now on."""
+        """Let go of all pages, and keep none parsed from now on."""
         with self._lock:
             self._is_closed = True
             self._kept.clear()
-            self._added.clear()
             self._weight = 0
+            while self._added:
+                self._forget_first()
+
+    def _taken_in(self, captured: CapturedPage) -> Page | None:
+        page = self._added.get(captured.key)
+        return replace(page) if page is not None else None
 
     def _read(self, captured: CapturedPage) -> SampledPage | None:
-        page = self._added.get(captured.key) if captured.content else self.load(captured)
+        page = self._taken_in(captured) if captured.content else self.load(captured)
         if page is None or not page.is_html or len(page.body) > LARGEST:
             return None
         # Threads share the tree: two that parse at once would each have another one.
@@ -224,23 +245,21 @@ def hosts(base: sqlite3.Connection) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(found.items(), key=lambda each: (-each[1], each[0])))
 
 
-def page_sample(crawl: Path, base: sqlite3.Connection, host: str, known: Iterable[str] = ()) -> PageSample:
+def page_sample(crawl: Path, base: sqlite3.Connection, host: str) -> PageSample:
     """Draw the sample of a host from the index of a crawl's pages, evenly from each group and always the same.
 
-    ``base`` is asked now and not kept. ``known`` are further URLs, such as those that are queued; they count for the
-    groups of addresses.
+    ``base`` is asked now and not kept.
     """
     captured = _captured(base, host)
     archive = ArchivedPages(crawl)
-    return PageSample(host, drawn(captured, known, host), archive.page, archive.reading)
+    return PageSample(host, drawn(captured), archive.page, archive.reading)
 
 
-def drawn(captured: Sequence[CapturedPage], known: Iterable[str], host: str) -> tuple[SampleGroup, ...]:
-    """Return the groups of addresses with the pages drawn of each, those with the most known addresses first."""
+def drawn(captured: Sequence[CapturedPage]) -> tuple[SampleGroup, ...]:
+    """Return the groups of addresses with the pages drawn of each, those with the most addresses first."""
     by_url = {page.url: page for page in captured}
-    others = {url for url in known if site_of(url) == host and url not in by_url}
-    groups = address_groups([*by_url, *sorted(others)])
-    members = [tuple(by_url[url] for url in sorted(group.urls) if url in by_url) for group in groups]
+    groups = address_groups(by_url)
+    members = [tuple(by_url[url] for url in sorted(group.urls)) for group in groups]
     quotas = _quotas([len(pages) for pages in members])
     return tuple(
         SampleGroup(group, pages, tuple(_evenly(pages, quota)))

@@ -126,7 +126,7 @@ class Candidates:
         """Whether a field stands on the page, beside the objects."""
         if self.wanted.role is not Role.FIELD:
             return True
-        if self.wanted.page or not self.wanted.items:
+        if not self.wanted.items:
             return True
         return any(self._root(mark) is None for mark in self.wanted.right)
 

@@ -47,25 +47,18 @@ class ExamplePage:
 class SiteGroup:
     """A group of alike addresses. ``number`` is its place in the sample.
 
-    ``captured`` and ``known`` count URLs: those with a captured page, and all, queued ones too. ``found`` counts the
-    objects read on the pages of the sample by their types, ``read`` the pages that this is of. ``reason`` says in words
-    why the role is suggested.
+    ``captured`` counts its pages. ``found`` counts the objects read on the pages of the sample by their types, ``read``
+    the pages that this is of. ``reason`` says in words why the role is suggested.
     """
 
     number: int
     shape: Shape
     captured: int
-    known: int
     examples: tuple[ExamplePage, ...]
     found: tuple[tuple[str, int], ...]
     read: int
     role: Suggested
     reason: str
-
-    @property
-    def queued(self) -> int:
-        """The URLs that are known and were not captured."""
-        return self.known - self.captured
 
 
 def site_groups(sample: PageSample) -> tuple[SiteGroup, ...]:
@@ -187,7 +180,6 @@ def _shown(
         group.number,
         addresses.shape,
         len(group.group.captured),
-        len(addresses.urls),
         tuple(map(_example, group.pages)),
         tuple(group.types.most_common()),
         len(group.group.drawn),

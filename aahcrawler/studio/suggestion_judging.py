@@ -44,9 +44,7 @@ class Judging:
 
     @cached_property
     def own_groups(self) -> frozenset[int]:
-        """The groups of addresses of the level: those given, or those of the marked pages."""
-        if self.wanted.groups:
-            return self.wanted.groups
+        """The groups of addresses of the marked pages."""
         numbers = (self.sample.group_of(mark.page.captured.record) for mark in self.wanted.right)
         return frozenset(number for number in numbers if number is not None)
 

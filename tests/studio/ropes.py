@@ -1,6 +1,6 @@
 """A made-up forum, Knots and Ropes, of software that nobody has described: its pages, and a sample of them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
@@ -111,9 +111,7 @@ def recorded(number: int, posts: int) -> Reading:
     return Reading(tuple(objects), ReadBy.CRAWL)
 
 
-def sample_of(
-    pages: Mapping[str, str] = PAGES, known: Iterable[str] = (), readings: Mapping[str, Reading] | None = None
-) -> PageSample:
+def sample_of(pages: Mapping[str, str] = PAGES, readings: Mapping[str, Reading] | None = None) -> PageSample:
     """Return a sample of pages, by their paths, with what was recorded of them: the truth unless it is given."""
     captured = [CapturedPage(record_of(path), f"http://{HOST}{path}", AT.isoformat()) for path in sorted(pages)]
     told = TRUTH if readings is None else readings
@@ -126,7 +124,7 @@ def sample_of(
     def read(wanted: CapturedPage) -> Reading:
         return told.get(wanted.url.removeprefix(f"http://{HOST}"), Reading((), ReadBy.NOBODY))
 
-    return PageSample(HOST, drawn(captured, known, HOST), load, read)
+    return PageSample(HOST, drawn(captured), load, read)
 
 
 TRUTH: Mapping[str, Reading] = {f"/thread/{number}": recorded(number, posts) for number, posts in POSTS.items()}

@@ -7,7 +7,15 @@ from pathlib import Path
 import pytest
 
 from aahcrawler.page_index import IndexBuilder, IndexFile
-from aahcrawler.studio.page_sample import LARGEST, MOST_ADDED, MOST_OF_GROUP, MOST_PAGES, drawn, hosts, page_sample
+from aahcrawler.studio.page_sample import (
+    LARGEST,
+    MOST_ADDED,
+    MOST_ADDED_BYTES,
+    MOST_OF_GROUP,
+    MOST_PAGES,
+    hosts,
+    page_sample,
+)
 from aahcrawler.studio.read_objects import ReadBy
 from aahcrawler.studio.site_groups import Suggested, site_groups
 from tests.crawl.crawling import aah
@@ -69,17 +77,34 @@ def test_a_page_that_was_not_crawled_is_read_generically() -> None:
     sample.most_bytes = 1
     sample.sampled(sample.pages[0])
     assert sample.sampled(added) is None
+    assert sample.captured("page 0") is not None
+    # Whoever still uses a sample that was let go of takes the page in anew.
+    sample.close()
+    assert sample.captured("page 0") is None
+    late = sample.sampled(sample.add("fetched", parsed("/thread/6")))
+    assert late is not None
+    assert late.page.url.endswith("/thread/6")
+
+
+def test_pages_taken_in_are_bounded_by_their_size() -> None:
+    sample = sample_of()
+    large = LARGEST - 100
+    for number in range(MOST_ADDED_BYTES // large + 2):
+        sample.add(f"page {number}", parsed(f"/large/{number}", "x" * large))
+    assert sample.captured("page 0") is None
+    assert sample.captured("page 1") is None
+    assert sample.captured("page 2") is not None
 
 
 def test_groups_say_what_their_pages_are_for() -> None:
-    groups = site_groups(sample_of(known=[f"http://{HOST}/thread/{number}" for number in range(1, 40)]))
-    told = {group.shape.path: (group.role, group.captured, group.queued, group.reason) for group in groups}
+    groups = site_groups(sample_of())
+    told = {group.shape.path: (group.role, group.captured, group.reason) for group in groups}
     assert told == {
-        "**/thread/#": (Suggested.CONTENT, 6, 33, "replies and posts on 6 of 6 pages"),
-        "**/board/#": (Suggested.LIST, 2, 0, "it leads to 3 pages that hold something"),
-        "/": (Suggested.LIST, 1, 0, "it leads to 2 lists"),
+        "**/thread/#": (Suggested.CONTENT, 6, "replies and posts on 6 of 6 pages"),
+        "**/board/#": (Suggested.LIST, 2, "it leads to 3 pages that hold something"),
+        "/": (Suggested.LIST, 1, "it leads to 2 lists"),
         "/login": (
-            *(Suggested.NEITHER, 1, 0),
+            *(Suggested.NEITHER, 1),
             "nothing was read on them, and they hardly lead to pages that hold something",
         ),
     }
@@ -111,7 +136,7 @@ def test_a_sample_is_drawn_of_what_a_crawl_left(tmp_path: Path) -> None:
             pass
     with file.asked() as base:
         assert hosts(base)[0][0] == HOST
-        sample = page_sample(folder, base, HOST, [f"http://{HOST}/thread/77"])
+        sample = page_sample(folder, base, HOST)
         assert page_sample(folder, base, "elsewhere.test").pages == ()
     file.close()
     paths = {page.url.removeprefix(f"http://{HOST}") for page in sample.pages}
@@ -122,10 +147,3 @@ def test_a_sample_is_drawn_of_what_a_crawl_left(tmp_path: Path) -> None:
     assert read.page.body == PAGES["/thread/2"].encode()
     assert [each.body[:19] for each in read.reading.objects][:1] == ["Which knot holds be"]
     assert (read.reading.by, thread.objects) == (ReadBy.CRAWL, len(read.reading.objects))
-    groups = {group.shape.path: group.queued for group in site_groups(sample)}
-    assert groups["**/thread/#"] == 1
-
-
-def test_no_page_is_drawn_twice_and_urls_of_other_hosts_are_left_out() -> None:
-    groups = drawn([], ["http://elsewhere.test/thread/1", f"http://www.{HOST}/thread/1"], HOST)
-    assert [group.addresses.urls for group in groups] == [(f"http://www.{HOST}/thread/1",)]

@@ -274,7 +274,7 @@ def test_what_stands_beside_a_label_is_found_by_it() -> None:
         for number in range(1, 6)
     }
     sample = sample_of(pages, readings={})
-    found = suggest(Wanted(Role.FIELD, (marked(on(sample, "/picture/1"), "td", 2),), field="place", page=True), sample)
+    found = suggest(Wanted(Role.FIELD, (marked(on(sample, "/picture/1"), "td", 2),), field="place"), sample)
     assert written(found[0]) == "descendant::th[normalize-space() = 'Here since']/following-sibling::td[1]"
     assert found[0].said == "what stands beside “Here since”, on the page"
     assert len(found[0].pages) == 5

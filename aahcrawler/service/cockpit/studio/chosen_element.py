@@ -61,11 +61,11 @@ class MarkedShown:
 
 @dataclass(frozen=True, slots=True)
 class AddressShown:
-    """Addresses like that of a link: how many are known, and some of them."""
+    """Addresses like that of a link, and how many pages at such were captured."""
 
     url: str
     group: AddressGroup
-    known: int
+    captured: int
 
 
 @dataclass(frozen=True)
@@ -191,8 +191,9 @@ class ChosenElement:
         if not url:
             return None
         known = next((each.addresses for each in self.page.sample.groups if url in each.addresses.urls), None)
-        group = known if known is not None else address_groups([url])[0]
-        return AddressShown(url, group, len(group.urls))
+        if known is None:
+            return AddressShown(url, address_groups([url])[0], 0)
+        return AddressShown(url, known, len(known.urls))
 
     # What is wanted, and what finds it
 
@@ -220,7 +221,7 @@ class ChosenElement:
         return _told(place, element)
 
     def marked(self, places: Sequence[Chosen]) -> tuple[MarkedShown, ...]:
-        """Return elements that are right or wrong in words; those that are there no more are left out."""
+        """Return elements that are right or wrong in words, those left out that cannot be looked at any more."""
         return tuple(_told(place, mark.element) for place, mark in self._marks(places))
 
     def suggestions(self) -> tuple[Suggestion, ...]:
@@ -246,6 +247,7 @@ class ChosenElement:
             tuple(mark for _, mark in self._marks(self.choice.wrong)),
             self._items() if ROLES[purpose] is Role.FIELD else (),
             name,
+            many=ROLES[purpose] is not Role.ITEM or self._is_of_many,
         )
 
     def values(self, expression: Expression, *, of_page: bool) -> tuple[PageValues, ...]:
@@ -258,13 +260,20 @@ class ChosenElement:
         groups = {self.page.sample.group_of(mark.page.captured.record) for mark in wanted.right}
         return field_values(self.page.sample, items, reading, [each for each in groups if each is not None])
 
+    @property
+    def _extract(self) -> Part | None:
+        extracts = actions_of(self.page.work.parts, self.choice.level, "extract")
+        return next((each for each in extracts if each.text("name") == self.choice.action), None)
+
+    @property
+    def _is_of_many(self) -> bool:
+        """Whether a page may have several of the objects; a new extract reads all that there are."""
+        extract = self._extract
+        return extract is None or extract.text("many") == "yes"
+
     def _items(self) -> tuple[Selector, ...]:
-        parts = self.page.work.parts
-        if self.choice.level not in self.levels:
-            return ()
-        extracts = actions_of(parts, self.choice.level, "extract")
-        extract = next((each for each in extracts if each.text("name") == self.choice.action), None)
-        found = parts.children(extract, "item") if extract is not None else ()
+        extract = self._extract
+        found = self.page.work.parts.children(extract, "item") if extract is not None else ()
         return tuple(each.selector for each in found if each.selector is not None)
 
     def _marks(self, places: Sequence[Chosen]) -> Iterator[tuple[Chosen, Marked]]:
@@ -278,8 +287,7 @@ class ChosenElement:
         if record == self.page.record:
             return self.page.sampled
         if record not in self._pages:
-            captured = self.page.sample.captured(f"urn:uuid:{record}")
-            sampled = self.page.sample.sampled(captured) if captured is not None else None
+            sampled = self.page.other(record)
             if sampled is None:
                 return None
             self._pages[record] = sampled

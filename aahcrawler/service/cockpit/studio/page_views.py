@@ -157,6 +157,7 @@ class _PageViews:
         another = made.another()
         is_asked = settled.purpose is not None and another is None
         suggestions = made.suggestions() if is_asked else ()
+        right, wrong = made.marked(settled.right), made.marked(settled.wrong)
         chosen = next((each for each in suggestions if each.expression == expression), None)
         return {
             "work": page.work,
@@ -170,8 +171,9 @@ class _PageViews:
             "buttons": made.buttons() if settled.purpose is None else {},
             "level": made.level,
             "levels": made.levels,
-            "right": made.marked(settled.right),
-            "wrong": made.marked(settled.wrong),
+            "right": right,
+            "wrong": wrong,
+            "lost": len(settled.right) + len(settled.wrong) - len(right) - len(wrong),
             "suggestions": suggestions,
             "suggestion": chosen,
             "values": made.values(chosen.expression, of_page=chosen.page) if chosen is not None else (),

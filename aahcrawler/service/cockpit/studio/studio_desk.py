@@ -41,7 +41,7 @@ class OpenPage:
     """The record of the page as addresses have it."""
     sample: PageSample
     sampled: SampledPage
-    shelf: MatchShelf
+    desk: "StudioDesk"
 
     @property
     def captured(self) -> CapturedPage:
@@ -60,7 +60,16 @@ class OpenPage:
         if application is None:
             return None
         text = self.work.state.text
-        return self.shelf.of(self.sampled, digest(text.data), lambda: matches(application, text, self.sampled.page))
+        return self.desk.matched.of(
+            self.sampled, digest(text.data), lambda: matches(application, text, self.sampled.page)
+        )
+
+    def other(self, record: str) -> SampledPage | None:
+        """Return another page of the crawl or of the work, by its record; None where it cannot be looked at."""
+        try:
+            return self.desk.page(self.crawl, self.work, record).sampled
+        except ProblemError:
+            return None
 
     def marks(self, chosen: int | None) -> tuple[Mark, ...]:
         """Return what is marked on the page."""
@@ -97,7 +106,7 @@ class StudioDesk:
             raise ProblemError(
                 CONFLICT, "this capture cannot be looked at here: it is no HTML, too large, or not the newest one"
             )
-        return OpenPage(crawl, work, record.removeprefix(RECORD), sample, sampled, self.matched)
+        return OpenPage(crawl, work, record.removeprefix(RECORD), sample, sampled, self)
 
     def _of(self, crawl: Crawl, record: str) -> tuple[PageSample, CapturedPage | None]:
         sample = self.shelf.sample(crawl, self.host(crawl, long_record(record)))
@@ -113,7 +122,7 @@ class StudioDesk:
         sample = self.shelf.sample_around(crawl, site_of(page.url))
         # Several works may have pages of one name, and one work another page of it after a while.
         known = f"{OF_WORK}{digest(page.body)}"
-        return sample, sample.captured(known) or sample.add(known, page)
+        return sample, sample.add(known, page)
 
     def frame(self, page: OpenPage, marks: tuple[Mark, ...]) -> str:
         """Return a ticket by which a frame may show a page with marks."""
