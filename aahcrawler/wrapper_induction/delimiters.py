@@ -22,8 +22,8 @@ def cut(written: Expression, samples: Sequence[Sample], wanted: Field) -> Iterat
     parts = [part for sample in samples[:MOST_LOOKED_AT] if (part := _around(sample, wanted)) is not None]
     if not parts or len(parts) < min(len(samples), MOST_LOOKED_AT) or all(part == ("", "") for part in parts):
         return
-    before = shared([lead[::-1] for lead, _ in parts])[:LONGEST_CUT][::-1]
-    behind = shared([rest for _, rest in parts])[:LONGEST_CUT]
+    before = _constant([lead[::-1] for lead, _ in parts])[:LONGEST_CUT][::-1]
+    behind = _constant([rest for _, rest in parts])[:LONGEST_CUT]
     if (not before and any(lead for lead, _ in parts)) or (not behind and any(rest for _, rest in parts)):
         return
     source = written.selector.source
@@ -55,6 +55,20 @@ def _around(sample: Sample, wanted: Field) -> tuple[str, str] | None:
     whole = text_of(label)
     lead, found, rest = whole.partition(shown) if shown else ("", "", "")
     return (lead, rest) if found else None
+
+
+def _constant(texts: Sequence[str]) -> str:
+    """Return what texts begin with, without numbers, nor a word that only begins alike: these are values themselves.
+
+    >>> _constant([" (03.03.2024)", " (04.03.2024)"]), _constant([" said Monday", " said Marta"])
+    (' (', ' said ')
+    """
+    found = shared(texts)
+    constant = found[: next((place for place, sign in enumerate(found) if sign.isdigit()), len(found))]
+    goes_on = any(text[len(constant) : len(constant) + 1].isalpha() for text in texts)
+    while goes_on and constant[-1:].isalpha():
+        constant = constant[:-1]
+    return constant
 
 
 def _lengths(constant: str, *, from_end: bool) -> Iterator[str]:

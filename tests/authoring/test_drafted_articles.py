@@ -96,3 +96,43 @@ def test_what_all_pages_have_is_no_text_of_any(tmp_path: Path) -> None:
         number = int(page.url.rpartition("/")[2])
         legend = f"{SENTENCES[number % 4]} Number {number} of many. {SENTENCES[(number + 1) % 4]}"
         assert (item.first("title"), item.first("body")) == (f"Wheel {number}", legend)
+
+
+def diary(number: int, days: tuple[int, ...]) -> Page:
+    """Return an article with notes whose writers stand in one line with dates that begin alike."""
+    notes = "".join(
+        f"<div class='note' id='n{number}{day}'><div class='head'>{WRITERS[day % 3]} (2{day % 9}.03.2024 10:00)</div>"
+        f"<div class='note-text'>{text(number + day, 2)}</div></div>"
+        for day in days
+    )
+    return html_page(
+        f"{SITE}/diary/{number}",
+        f"<html><head><title>Day {number}</title></head><body><article><h1>Day {number}</h1>"
+        f"<div class='told'>{text(number)}{text(number + 20)}</div></article><div>{notes}</div></body></html>",
+    )
+
+
+def test_no_part_of_a_date_separates_a_name_from_it(tmp_path: Path) -> None:
+    begun = drafted([diary(1, (1, 2, 3, 4)), diary(2, (2, 3, 5))], tmp_path)
+    first = diary(9, (1, 3, 5)).body.replace(b" (2", b" (1")
+    answers = read(begun, replace(diary(9, (1, 3, 5)), body=first))[1:]
+    assert [getattr(each.first("author"), "name", None) for each in answers] == ["Ole Brandt", "Ines Falk", "Mira Sand"]
+
+
+def debate(number: int, answers: int) -> Page:
+    """Return a page of contributions, each of which has a heading of its own."""
+    posts = "".join(
+        f"<div class='entry' id='e{number}{place}'><h4 class='about'>{'AW: ' if place else ''}Sluice {number}</h4>"
+        f"<p class='from'><a class='username' href='/u/{place}'>{WRITERS[place % 3]}</a> "
+        f"<time datetime='2023-03-0{place + 1}T10:00:00Z'>{place + 1}. March</time></p>"
+        f"<div class='says'>{text(number + place, 2)}</div></div>"
+        for place in range(answers)
+    )
+    head = f"<html><head><title>Sluice {number}</title></head><body><h1>Sluice {number}</h1>"
+    return html_page(f"{SITE}/debate/{number}", f"{head}<div class='all'>{posts}</div></body></html>")
+
+
+def test_answers_keep_the_headings_that_they_have(tmp_path: Path) -> None:
+    begun = drafted([debate(1, 4), debate(2, 5)], tmp_path, "web-forum")
+    titles = [each.first("title") for each in read(begun, debate(7, 3))]
+    assert titles == ["Sluice 7", "AW: Sluice 7", "AW: Sluice 7"]

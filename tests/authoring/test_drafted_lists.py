@@ -2,11 +2,17 @@
 
 import pytest
 
+from aahcrawler.authoring.drafting.address_groups import AddressGroup
 from aahcrawler.authoring.drafting.begin import Begun, Wish, begin
-from aahcrawler.authoring.drafting.level_plans import Given
+from aahcrawler.authoring.drafting.draft_proof import loaded
+from aahcrawler.authoring.drafting.group_doubts import avoidable
+from aahcrawler.authoring.drafting.level_plans import Given, LevelPlan
+from aahcrawler.authoring.drafting.url_shape import Shape
+from aahcrawler.authoring.editing.edits import Remove, apply
+from aahcrawler.authoring.editing.entry_text import EntryText
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Page
-from knowledge_base.url_rules import ParsedUrl
+from knowledge_base.url_rules import Paging, ParsedUrl
 from tests.helper.saved_pages import html_page
 
 SITE = "http://coast.example"
@@ -61,3 +67,23 @@ def test_a_page_that_nothing_is_like_keeps_its_own_address(begun: Begun) -> None
     application = begun.knowledge_base.application("Coastline")
     levels = [application.level_of(ParsedUrl.parse(f"{SITE}{path}")) for path in ("/overview", "/enter")]
     assert [level is not None for level in levels] == [True, False]
+
+
+def test_all_rules_can_be_taken_out_one_after_the_other(begun: Begun) -> None:
+    entry = EntryText(begun.draft.file)
+    shape = '<url reason="action" path="**/{}" cite="unproven: read off a page"/>'
+    entry = entry.add("", f"<avoid>{shape.format('a')}{shape.format('b')}</avoid>", before="level[1]")
+    first, second = (place for place in entry.places() if "/url" in place)
+    entry = apply(entry, [Remove(place=second), Remove(place=first)])
+    assert loaded(entry.data).application("Coastline").levels
+
+
+def test_avoiding_acts_leaves_further_pages_alone() -> None:
+    level = LevelPlan("photo", True, Shape("**/view/#"), paging=(Paging(part="/seite-#"),))
+    acts = AddressGroup(
+        Shape("**/view/#/*"), tuple(f"{SITE}/view/{n}/{act}" for n in (1, 2) for act in ("hug", "tell"))
+    )
+    assert [shape.path for shape in avoidable(acts, [level])] == ["**/view/#/hug", "**/view/#/tell"]
+    numbered = AddressGroup(Shape("**/view/#/*"), (f"{SITE}/view/1/x1", f"{SITE}/view/1/y2"))
+    assert avoidable(numbered, [level]) == ()
+    assert avoidable(numbered, []) == (numbered.shape,)

@@ -73,6 +73,7 @@ class Archivist:
         if onward.is_visible():
             onward.click()
         expect(heading).to_be_visible()
+        self.page.wait_for_load_state()
 
     def open(self, name: str) -> None:
         """Go to a work."""
@@ -137,9 +138,11 @@ class Archivist:
         return told(self.page)
 
     def keep(self) -> str:
-        """Take the first rule that is suggested; return what the studio says of it."""
+        """Take the first rule that is suggested; return what the studio says of it, which is that it was kept."""
         self.look_at_the_first_rule()
-        return self.keep_it()
+        said = self.keep_it()
+        assert self.page.locator(".note.bad[role=status]").count() == 0, said
+        return said
 
     def take_out(self, part: str) -> str:
         """Remove a part of the entry that reads so; return what came of it."""

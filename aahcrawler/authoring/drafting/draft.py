@@ -103,7 +103,7 @@ class _Drafting:
                 f"nothing that looks like content was found on {pages}; give a page with posts or an article"
             )
         ask_about_levels(root, self._levels, self._guesses)
-        ask_about_groups(root, self._left(), self._guesses)
+        ask_about_groups(root, self._left(), self._guesses, self._levels)
         data = annotated_xml.document(root)
         return Draft(data, doubts_of(root, data, self._guesses.found), self._of_site, self._told)
 

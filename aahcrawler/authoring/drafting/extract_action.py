@@ -14,7 +14,7 @@ from aahcrawler.authoring.drafting.doubts import Change, Choice, Guesses, remova
 from aahcrawler.page import Page
 from aahcrawler.page.text import fold, plain_text
 from aahcrawler.wrapper_induction.element_features import words_of_pages
-from aahcrawler.wrapper_induction.examples import Label, LabelledExample
+from aahcrawler.wrapper_induction.examples import Label, LabelledExample, LabelledObject
 from aahcrawler.wrapper_induction.induce import propose
 from aahcrawler.wrapper_induction.robust_paths import Expression
 from aahcrawler.wrapper_induction.samples import text_of
@@ -78,7 +78,8 @@ class FieldDoubt:
 
 def proposed(objects: Objects, examples: Sequence[LabelledExample]) -> Proposal | None:
     """Return the best action for the objects of examples; None if none finds most of them."""
-    examples = examples if objects.beside else [_titled(example) for example in examples]
+    if not objects.beside:
+        examples = _with_own_titles(examples) or [_titled(example) for example in examples]
     schema = _schema(objects, examples)
     found = propose(examples, schema, foreign_words([example.page for example in examples]))
     return Proposal(objects, tuple(examples), _numbered(found[0]), found[1]) if found is not None else None
@@ -93,8 +94,9 @@ def said_of_objects(proposal: Proposal) -> str:
 def _schema(objects: Objects, examples: Sequence[LabelledExample]) -> Extract:
     """Return the action that is wanted, without the expressions that are to be found."""
     several = bool(objects.first_type) or objects.beside or any(len(each.objects) > 1 for each in examples)
-    title = Field("title", FieldKind.TEXT, (), first_only=several)
-    if not _labels("title", examples):
+    titles = len(_labels("title", examples))
+    title = Field("title", FieldKind.TEXT, (), first_only=several and titles <= len(examples))
+    if not titles:
         title = replace(title, selectors=(_WINDOW_TITLE,), page=True)
     dated = _labels("date", examples)
     order = _order(dated)
@@ -138,6 +140,36 @@ def _titled(example: LabelledExample) -> LabelledExample:
     first, *others = example.objects
     title = Label((heading,), fold(plain_text(heading)))
     return replace(example, objects=(replace(first, labels={**first.labels, "title": title}), *others))
+
+
+def _with_own_titles(examples: Sequence[LabelledExample]) -> list[LabelledExample] | None:
+    """Label the heading within each object as its title; None unless all have one, and most name the page's subject."""
+    found: list[LabelledExample] = []
+    named = total = 0
+    for example in examples:
+        subject = _heading(example.page)
+        shown = fold(plain_text(subject)).lower() if subject is not None else ""
+        objects = [(each, _own_heading(each)) for each in example.objects]
+        labelled = []
+        for each, heading in objects:
+            if heading is None or not shown:
+                return None
+            title = fold(plain_text(heading))
+            named += shown in title.lower()
+            labelled.append(replace(each, labels={**each.labels, "title": Label((heading,), title)}))
+        total += len(labelled)
+        found.append(replace(example, objects=tuple(labelled)))
+    return found if total > len(examples) and named > total / 2 else None
+
+
+def _own_heading(labelled: LabelledObject) -> HtmlElement | None:
+    """Return the first heading of an object that is no part of its text, None if it has none."""
+    body = labelled.labels.get("body")
+    for element in labelled.elements[0].iter("h1", "h2", "h3", "h4", "h5", "h6"):
+        is_text = body is not None and any(above is body.elements[0] for above in element.iterancestors())
+        if isinstance(element, HtmlElement) and not is_text and fold(plain_text(element)):
+            return element
+    return None
 
 
 def _heading(page: Page) -> HtmlElement | None:

@@ -1,6 +1,8 @@
 """Asks what groups of URLs lead to: lists, content, or nothing new; each answer is written as edits of the draft."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from lxml import etree
 
@@ -10,10 +12,13 @@ from aahcrawler.authoring.drafting.avoid_rules import reason_of
 from aahcrawler.authoring.drafting.doubts import Change, Choice, Guesses, removal
 from aahcrawler.authoring.drafting.level_plans import LevelPlan
 from aahcrawler.authoring.drafting.url_shape import Shape
-from knowledge_base.url_rules import Reason
+from knowledge_base.url_rules import ParsedUrl, Reason
 
 MOST_LEFT = 8
 """Groups of URLs of no level that a draft asks about."""
+MOST_WORDS = 6
+"""Words at the end of the URLs of a group that have rules of their own."""
+_PLAIN = re.compile(r"[A-Za-z_-]+")
 _OF_GUESSED, _OF_LEFT, _FOR_EACH = 0.5, 0.6, 0.3
 
 
@@ -33,24 +38,50 @@ def ask_about_levels(root: etree._Element, levels: Sequence[LevelPlan], guesses:
         guesses.mark(element, said, _OF_GUESSED - _FOR_EACH / max(len(level.urls), 1) / 2, choices)
 
 
-def ask_about_groups(root: etree._Element, groups: Iterable[AddressGroup], guesses: Guesses) -> None:
+def ask_about_groups(
+    root: etree._Element, groups: Iterable[AddressGroup], guesses: Guesses, levels: Sequence[LevelPlan]
+) -> None:
     """Doubt that URLs which are of no level and not avoided lead to nothing: to lists, content, or nothing new."""
     for number, group in enumerate(groups):
         if number == MOST_LEFT:
             return
         alike = f"{len(group.urls)} URLs like {group.urls[0]} are" if len(group.urls) > 1 else f"{group.urls[0]} is"
         said = f"{alike} of no level and not avoided"
-        guesses.note(root, said, _OF_LEFT - _FOR_EACH / len(group.urls), list(_uses(root, group)))
+        guesses.note(root, said, _OF_LEFT - _FOR_EACH / len(group.urls), list(_uses(root, group, levels)))
 
 
-def _uses(root: etree._Element, group: AddressGroup) -> Iterator[Choice]:
+def _uses(root: etree._Element, group: AddressGroup, levels: Sequence[LevelPlan]) -> Iterator[Choice]:
     content = tuple(_as_content(root, group.shape))
     if content:
         yield Choice("they lead to content", content)
     lists = tuple(_as_lists(root, group.shape))
     if lists:
         yield Choice("they lead to lists", lists)
-    yield Choice("they lead to nothing new; avoid them", tuple(_as_avoided(root, group)))
+    shapes = avoidable(group, levels)
+    if shapes:
+        yield Choice("they lead to nothing new; avoid them", tuple(_as_avoided(root, group, shapes)))
+
+
+def avoidable(group: AddressGroup, levels: Sequence[LevelPlan]) -> tuple[Shape, ...]:
+    """Return the shapes of rules that refuse a group and no further page of a level; none if none can.
+
+    Where the shape of the group fits such pages, each word at the end of its URLs has a rule of its own.
+    """
+    further = [ParsedUrl.parse(url) for level in levels for url in _further_pages(group.urls[0], level)]
+    if not any(group.shape.rule.matches(page) for page in further):
+        return (group.shape,)
+    before, slash, last = group.shape.path.rpartition("/")
+    words = dict.fromkeys(ParsedUrl.parse(url).segments[-1] for url in group.urls)
+    if last != "*" or len(words) > MOST_WORDS or not all(_PLAIN.fullmatch(word) for word in words):
+        return ()
+    return tuple(replace(group.shape, path=f"{before}{slash}{word}") for word in words)
+
+
+def _further_pages(url: str, level: LevelPlan) -> Iterator[str]:
+    """Yield a URL of a second page of a level, for each shape that such URLs have."""
+    host = "/".join(url.split("/")[:3])
+    for shape in level.beyond:
+        yield host + "/" + shape.path.removeprefix("**").lstrip("/").replace("#", "2").replace("*", "x")
 
 
 def _as_content(root: etree._Element, shape: Shape) -> Iterator[Change]:
@@ -87,16 +118,16 @@ def _as_lists(root: etree._Element, shape: Shape) -> Iterator[Change]:
         yield Change("add", source, xml=_navigation(name))
 
 
-def _as_avoided(root: etree._Element, group: AddressGroup) -> Iterator[Change]:
+def _as_avoided(root: etree._Element, group: AddressGroup, shapes: Sequence[Shape]) -> Iterator[Change]:
     reason = reason_of(group) or Reason.ACTION
     cite = f"{annotated_xml.UNPROVEN}, {group.urls[0]}"
-    url = _element("url", {"reason": reason.value, **group.shape.attributes(), "cite": cite})
+    rules = [_element("url", {"reason": reason.value, **shape.attributes(), "cite": cite}) for shape in shapes]
     avoid = root.find("avoid")
     if avoid is not None:
-        yield Change("add", avoid, xml=url)
+        yield from (Change("add", avoid, xml=url) for url in rules)
         return
     new = etree.Element("avoid")
-    new.append(url)
+    new.extend(rules)
     yield Change("add", root, xml=new, before=root.find("level"))
 
 

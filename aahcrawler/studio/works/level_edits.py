@@ -9,7 +9,7 @@ from aahcrawler.authoring.drafting.address_groups import AddressGroup
 from aahcrawler.authoring.drafting.annotated_xml import UNPROVEN
 from aahcrawler.authoring.drafting.url_shape import Shape
 from aahcrawler.authoring.editing.edit_error import EditError
-from aahcrawler.authoring.editing.edits import Add, Edit
+from aahcrawler.authoring.editing.edits import Add, Edit, SetAttribute
 from aahcrawler.authoring.editing.entry_text import EntryText
 from aahcrawler.studio.works.made_edits import Made, added, as_name, found, level_place, selecting, shown, written
 from aahcrawler.studio.works.menu_words import REASONS, ROLES
@@ -43,6 +43,15 @@ def name_level(text: EntryText, chosen: NamedGroup) -> Made:
         raise EditError(f"there is a level {name} already; choose another name")
     said = f"pages such as {chosen.group.urls[0] if chosen.group.urls else chosen.group.shape.path} are of level {name}"
     return Made((added(text, "", _level(name, chosen)),), f"{said}, which {ROLES[chosen.role]}")
+
+
+def set_role(text: EntryText, level: str, role: Role) -> Made:
+    """Say whether a level leads to content or holds it. Raises `EditError` where it has objects and is to hold none."""
+    place = level_place(text, level)
+    _, element = found(text, place)
+    if role == "intermediate" and element.find(".//extract") is not None:
+        raise EditError(f"objects are read on pages of level {level}; remove these first, or let it hold content")
+    return Made((SetAttribute(place=place, attribute="role", value=role),), f"level {level} {ROLES[role]}")
 
 
 def add_link_rule(

@@ -155,3 +155,13 @@ def test_all_that_can_be_chosen_has_words() -> None:
     assert set(REASONS) == set(Reason)
     assert set(ROLES) == {"intermediate", "terminal"}
     assert len(set(REASONS.values())) == len(Reason)
+
+
+def test_what_pages_of_a_level_are_for_is_changed_but_not_where_objects_are_read(tmp_path: Path) -> None:
+    text = EntryText(DRAFT)
+    made = level_edits.set_role(text, "forum", "terminal")
+    assert made.said == "level forum holds content"
+    (application,) = loaded(apply(text, made.edits), tmp_path).applications
+    assert {each.name: each.role for each in application.levels} == {"forum": "terminal", "thread": "terminal"}
+    with pytest.raises(EditError, match="objects are read on pages of level thread"):
+        level_edits.set_role(text, "thread", "intermediate")

@@ -93,7 +93,9 @@ def routes(site: Site, desk: StudioDesk, jobs: StudioJobs) -> APIRouter:
         except (PackError, OwnFolderError) as error:
             return then(session, address("crawls", crawl, "studio"), Said(str(error), "bad"))
         name = proposal.pack.entry.name
-        return then(session, address("crawls", crawl, "studio", "entries", name), Said(f"{name} is taken in."))
+        return then(
+            session, address("crawls", crawl, "studio", "entries", name), Said(f"The entry {name} is taken in.")
+        )
 
     return router
 

@@ -1,4 +1,4 @@
-"""What is done to a work with a whole group of alike addresses: it becomes a level, or is never fetched."""
+"""What is done to a work with all pages of a sort: they become a level, are for something else, or never fetched."""
 
 from typing import Annotated, Final, get_args
 
@@ -10,7 +10,7 @@ from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk
 from aahcrawler.service.cockpit.studio.work_changes import WorkChanges
 from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
 from aahcrawler.studio.site_groups import SiteGroup
-from aahcrawler.studio.works.level_edits import NamedGroup, avoid, name_level
+from aahcrawler.studio.works.level_edits import NamedGroup, avoid, name_level, set_role
 from knowledge_base.model import Role
 from knowledge_base.url_rules import Reason
 
@@ -19,20 +19,24 @@ _ROLES: Final[tuple[Role, ...]] = get_args(Role)
 
 
 def routes(site: Site, desk: StudioDesk) -> APIRouter:
-    """Return the routes of acts on groups."""
+    """Return the routes of acts on groups and levels."""
     router = APIRouter(prefix="/crawls/{crawl}/studio/works/{work}")
     acts = WorkChanges(desk)
 
     @router.post("/levels")
     def add_level(session: Editing, crawl: str, work: WorkName, form: Sent) -> Response:
         group = _group(desk, site.crawl(crawl), form)
-        role = next((each for each in _ROLES if each == form.get("role")), None)
-        if role is None:
-            raise ProblemError(BAD_SEARCH, "say whether the pages hold content or lead to it")
+        role = _role(form)
         addresses = desk.shelf.sample(site.crawl(crawl), form.get("host")).groups[group.number].addresses
         named = NamedGroup(addresses, role, form.get("name"))
         said = acts.changed(session, work, form, lambda text: name_level(text, named))
         return then(session, _back(crawl, work, form), said)
+
+    @router.post("/role")
+    def say_role(session: Editing, crawl: str, work: WorkName, form: Sent) -> Response:
+        role, level = _role(form), form.get("level")
+        said = acts.changed(session, work, form, lambda text: set_role(text, level, role))
+        return then(session, address("crawls", crawl, "studio", "works", work), said)
 
     @router.post("/avoided")
     def avoid_group(session: Editing, crawl: str, work: WorkName, form: Sent) -> Response:
@@ -45,6 +49,14 @@ def routes(site: Site, desk: StudioDesk) -> APIRouter:
         return then(session, _back(crawl, work, form), said)
 
     return router
+
+
+def _role(form: Form) -> Role:
+    """Return the role that a form names. Raise ``ProblemError`` where it names none."""
+    role = next((each for each in _ROLES if each == form.get("role")), None)
+    if role is None:
+        raise ProblemError(BAD_SEARCH, "say whether the pages hold content or lead to it")
+    return role
 
 
 def _group(desk: StudioDesk, crawl: Crawl, form: Form) -> SiteGroup:

@@ -81,7 +81,11 @@ def _field(text: EntryText, choice: Choice, rule: Rule) -> Made:
         return object_edits.add_field(text, extract.place, choice.field, kind, rule.expression, extent)
     if not rule.instead:
         return object_edits.add_select(text, field.place, rule.expression)
-    made = _replaced(text, parts.children(field, "select"), rule.expression)
+    there = parts.children(field, "select")
+    if there:
+        made = _replaced(text, there, rule.expression)
+    else:  # The field is read from what pages declare about themselves alone.
+        made = object_edits.add_select(text, field.place, rule.expression)
     if (field.text("page") == "yes") != rule.page:
         page = SetAttribute(place=field.place, attribute="page", value="yes" if rule.page else None)
         return Made((*made.edits, page, Confirm(place=field.place)), made.said)
