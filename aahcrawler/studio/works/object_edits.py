@@ -19,6 +19,8 @@ from knowledge_base.model import FieldKind, Strength
 WHOLE = Expression(xpath="self::*")
 """The element of an object itself."""
 _HOLDERS = ("navigate", "field", "identity", "parent", "extract", "level", "detect")
+_LISTS = ("avoid", "canonical", "listings")
+"""Elements that may be missing, and hold rules alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,13 +137,19 @@ def remove(text: EntryText, place: str) -> Made:
     said = f"removed {_called(text, known)}"
     order = schema_order()
     gone = known
-    while order.is_needed(text, gone):
+    while order.is_needed(text, gone) or _is_all_of_list(text, gone):
         above, _, last = gone.rpartition("/")
-        if not above or above.partition("[")[0] not in ("avoid", "canonical", "listings"):
+        if above.partition("[")[0] not in _LISTS:
             raise EditError(f"this is the last {last.partition('[')[0]}, and one must be there; add another one first")
         gone = above
     links = _leading_to(text, element.get("name") or "") if element.tag == "level" else ()
     return Made((*(Remove(place=each) for each in links if not is_within(each, gone)), Remove(place=gone)), said)
+
+
+def _is_all_of_list(text: EntryText, place: str) -> bool:
+    """Return whether an element is all that a list of rules holds, which would say nothing without it."""
+    above = place.rpartition("/")[0]
+    return above.partition("[")[0] in _LISTS and len(found(text, above)[1].findall("*")) == 1
 
 
 def _leading_to(text: EntryText, level: str) -> Iterator[str]:
