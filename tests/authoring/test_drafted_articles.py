@@ -6,6 +6,7 @@ from pathlib import Path
 
 from aahcrawler.authoring.drafting.begin import Begun, Wish, begin
 from aahcrawler.authoring.drafting.level_plans import Given
+from aahcrawler.authoring.drafting.template_parts import TemplateParts
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Page
 from aahcrawler.webobject import WebObject
@@ -136,3 +137,23 @@ def test_answers_keep_the_headings_that_they_have(tmp_path: Path) -> None:
     begun = drafted([debate(1, 4), debate(2, 5)], tmp_path, "web-forum")
     titles = [each.first("title") for each in read(begun, debate(7, 3))]
     assert titles == ["Sluice 7", "AW: Sluice 7", "AW: Sluice 7"]
+
+
+def measured(number: int) -> Page:
+    """Return a page whose text ends with a table of measures, and whose facts stand in a table of labels."""
+    rows = "".join(
+        f"<tr><td>{part}</td><td>{number + size} cm</td><td>oak</td></tr>" for size, part in enumerate("abc")
+    )
+    head = "<thead><tr><th>Board</th><th>Width</th><th>Wood</th></tr></thead>"
+    facts = f"<tr><td>Drawn by</td><td>{WRITERS[number % 3]}</td></tr><tr><td>Number</td><td>{number}</td></tr>"
+    return html_page(
+        f"{SITE}/log/{number}/",
+        f"<html><head><title>Sluice {number}</title></head><body><h1>Sluice {number}</h1><div class='log-text'>"
+        f"{text(number)}<table>{head}<tbody>{rows}</tbody></table></div><table class='facts'>{facts}</table></body></html>",
+    )
+
+
+def test_a_table_of_data_is_text_although_all_pages_have_its_head() -> None:
+    pages = (measured(11), measured(27))
+    found = TemplateParts.of(pages).on(pages[0])
+    assert [part.get("class") for part in found] == ["facts"]

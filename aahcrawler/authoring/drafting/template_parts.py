@@ -12,6 +12,7 @@ from aahcrawler.page import Page
 from aahcrawler.page.text import fold
 
 MOST_ELEMENTS = 5000
+DATA_COLUMNS = 3
 LONGEST_VALUE = 60
 """Characters of a text beside a label up to which it is a value and no running text."""
 
@@ -56,7 +57,7 @@ def _unique_places(page: Page) -> dict[_Place, HtmlElement]:
     for number, element in enumerate(page.tree.iter()):
         if number == MOST_ELEMENTS:
             break
-        if not isinstance(element.tag, str) or element.tag in _UNSHOWN:
+        if not isinstance(element.tag, str) or element.tag in _UNSHOWN or _is_of_data(element):
             continue
         parent = element.getparent()
         above = places.get(parent, ()) if parent is not None else ()
@@ -66,6 +67,15 @@ def _unique_places(page: Page) -> dict[_Place, HtmlElement]:
         counted[place] += 1
         found[place] = element
     return {place: element for place, element in found.items() if counted[place] == 1}
+
+
+def _is_of_data(element: HtmlElement) -> bool:
+    """Return whether an element is a table of data or of one: three columns and more are no labels beside values."""
+    table = element if element.tag == "table" else next(element.iterancestors("table"), None)
+    if table is None or next(table.iterdescendants("table"), None) is not None:
+        return False
+    first = next(table.iterdescendants("tr"), None)
+    return first is not None and sum(cell.tag in ("td", "th") for cell in first) >= DATA_COLUMNS
 
 
 def _is_in_all(place: _Place, placed: Sequence[dict[_Place, HtmlElement]]) -> bool:
