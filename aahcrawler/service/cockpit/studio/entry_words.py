@@ -1,5 +1,6 @@
 """The parts of an entry in plain words, for people who know what stands on a page and not how files say it."""
 
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -205,7 +206,7 @@ def _rest(part: Part) -> str:
     held = {"css", "xpath", "cite", "name"}
     given = [f"{name}: {value}" for name, value in part.element.attrib.items() if str(name) not in held]
     text = (part.element.text or "").strip()
-    return "; ".join([*given, *([text[:200]] if text else [])])
+    return "; ".join([*given, *([textwrap.shorten(text, 200, placeholder=" …")] if text else [])])
 
 
 _SAY: Final = {
