@@ -149,7 +149,8 @@ def measured(number: int) -> Page:
     return html_page(
         f"{SITE}/log/{number}/",
         f"<html><head><title>Sluice {number}</title></head><body><h1>Sluice {number}</h1><div class='log-text'>"
-        f"{text(number)}<table>{head}<tbody>{rows}</tbody></table></div><table class='facts'>{facts}</table></body></html>",
+        f"{text(number)}<table>{head}<tbody>{rows}</tbody></table></div>"
+        f"<table class='facts'>{facts}</table></body></html>",
     )
 
 
