@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from aahcrawler.authoring.drafting.address_groups import AddressGroup, address_groups
 from aahcrawler.authoring.drafting.url_shape import NAME, SCRIPT, Shape
+from aahcrawler.helper.links.junk_urls import PAGE_PARAMETERS
 from knowledge_base.url_rules import ParsedUrl, Reason
 
 MOST_AVOIDED = 40
@@ -134,7 +135,12 @@ def _guesses(group: AddressGroup, useful: Collection[Reason]) -> Iterator[Avoide
         if reason in useful:
             continue
         for shape in _shapes_of(address, group.shape, words):
-            yield Avoided(reason, shape, group.urls[0])
+            yield Avoided(reason, _but_pages(shape) if reason is Reason.SORT_ORDER else shape, group.urls[0])
+
+
+def _but_pages(shape: Shape) -> Shape:
+    """Leave further pages out of a rule on orders: where pagers tell the order as well, they are nowhere else."""
+    return replace(shape, absent=tuple(sorted(PAGE_PARAMETERS))) if shape.parameters else shape
 
 
 def _shapes_of(address: ParsedUrl, shape: Shape, words: frozenset[str]) -> Iterator[Shape]:

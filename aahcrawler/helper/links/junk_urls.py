@@ -36,7 +36,8 @@ _PARAMETERS = {
     **dict.fromkeys(("print", "printable"), Reason.PRINT_VIEW),
     **dict.fromkeys(("veaction", "redlink"), Reason.EDIT),
 }
-_PAGES = frozenset({"page", "p", "pg", "paged", "start", "offset"})
+PAGE_PARAMETERS = frozenset({"page", "p", "pg", "paged", "start", "offset"})
+"""Names of parameters that number the pages of a list."""
 _VERBS = frozenset({"action", "do", "mode", "view", "act", "op", "cmd", "task", "sa", "show"})
 _COMMENT_FEED = re.compile(r"/comments?/feed/?$|/feed/?$|[?&]feed=|/(?:rss|atom)(?:\.xml)?/?$", re.IGNORECASE)
 _DEEDS = frozenset({"login", "logout", "signin", "signup", "register", "reply", "edit", "print", "report", "delete"})
@@ -98,7 +99,7 @@ def paged_in_order(own: str, urls: Iterable[str]) -> frozenset[str]:
     for url in urls:
         address = ParsedUrl.parse(url)
         given = _parameters(address)
-        further = any(name in _PAGES and value.isdecimal() and int(value[:9]) > 1 for name, value in given)
+        further = any(name in PAGE_PARAMETERS and value.isdecimal() and int(value[:9]) > 1 for name, value in given)
         if address.path == listed.path and further:
             paged[url] = _order_of(given)
     orders = set(paged.values())
