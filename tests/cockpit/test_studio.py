@@ -197,7 +197,7 @@ def test_a_frame_says_numbers_of_its_page_and_nothing_else_is_heard(editing: Vis
     page = _open(editing, f"{FORUM}{THREAD}")
     frame = page.frame("marked")
     assert frame is not None
-    frame.wait_for_load_state()
+    frame.wait_for_url("**/marked/**")
     before = len(editing.asked)
     for said in ("'3'", "3.5", "-3", "1e9", "{element: 3}", "[3]", "null", "'<b>'"):
         frame.evaluate(f"parent.postMessage({said}, '*')")

@@ -117,7 +117,6 @@ MISTAKES = [
     ('<when css=".second"/>', '<when css=".second">x</when>', "<!-- -->"),
     ('<when css=".second"/>', '<nothing/>', "there is no element <nothing>; at this place comes <when>"),
     ('<variant name="second">', "<variant>", 'write name="..."'),
-    ('<drop parameter="from" value="#"/>', "", "it needs <drop> as well"),
     ('level name="talk"', 'level name="list"', "rename one"),
     ('role="terminal"', 'role="final"', "write intermediate or terminal"),
 ]  # fmt: skip
