@@ -15,11 +15,12 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A mistake and how to correct it."""
+    """A mistake and how to correct it; ``is_guess`` where it is that nobody has confirmed something."""
 
     place: Place
     severity: Severity
     message: str
+    is_guess: bool = False
 
     def __str__(self) -> str:
         return f"{self.place}: {self.severity}: {self.message}"
@@ -40,6 +41,6 @@ def error(place: Place, message: str) -> Finding:
     return Finding(place, Severity.ERROR, message)
 
 
-def warning(place: Place, message: str) -> Finding:
+def warning(place: Place, message: str, *, is_guess: bool = False) -> Finding:
     """Return a warning."""
-    return Finding(place, Severity.WARNING, message)
+    return Finding(place, Severity.WARNING, message, is_guess)

@@ -117,11 +117,6 @@ class LevelPlan:
     counts_within: bool = False
 
     @property
-    def is_whole_path(self) -> bool:
-        """Whether the shape says more than any URL would."""
-        return any(part.strip("*#") for part in self.shape.path.split("/")) or bool(self.shape.parameters)
-
-    @property
     def beyond(self) -> tuple[Shape, ...]:
         """The shapes of the URLs of pages after the first that do not fit that of the first."""
         parts = (rule.part for rule in (*self.paging, *self.borrowed) if rule.part)

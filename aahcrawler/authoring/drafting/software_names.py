@@ -16,8 +16,6 @@ from online_analysis.word_lists import word_groups
 PLAIN_GROUPS = 540
 """Groups of the English word list, the most frequent ones, whose words anybody may name something."""
 SHORTEST_NAME = 4
-SHORTEST_PART = 3
-"""Letters of a word of which two make a compound, such as ``headerbar``."""
 MOST_TITLES = 8
 LONGEST_NAME = 80
 

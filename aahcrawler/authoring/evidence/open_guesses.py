@@ -30,14 +30,14 @@ def open_guesses(file: ApplicationFile) -> Iterator[Finding]:
     """Yield what is left to confirm: once for a draft, for each guess in a file that is no draft any more."""
     guesses = sorted(_guesses(file), key=lambda guess: guess.weight)
     if (file.root.get("draft") or "").strip() == "yes":
-        yield warning(file.place(), _of_draft(guesses))
+        yield warning(file.place(), _of_draft(guesses), is_guess=True)
         return
     for guess in sorted(guesses, key=lambda guess: guess.place.line)[:MOST_TOLD]:
-        yield warning(
-            guess.place, f"this is still marked as a guess ({guess.said}): confirm or correct it, then remove the mark"
-        )
+        told = f"this is still marked as a guess ({guess.said}): confirm or correct it, then remove the mark"
+        yield warning(guess.place, told, is_guess=True)
     if len(guesses) > MOST_TOLD:
-        yield warning(file.place(), f'{len(guesses)} guesses are left; write draft="yes" until they are confirmed')
+        told = f'{len(guesses)} guesses are left; write draft="yes" until they are confirmed'
+        yield warning(file.place(), told, is_guess=True)
 
 
 def _of_draft(guesses: list[_Guess]) -> str:

@@ -37,12 +37,16 @@ _PATIENCE: Final = 0.1
 
 @dataclass(frozen=True, slots=True)
 class PlacedFinding:
-    """A mistake of an entry: the place and line of the element, and in words what to do. Errors forbid its use."""
+    """A mistake of an entry: the place and line of the element, and in words what to do. Errors forbid its use.
+
+    ``is_guess`` says that nobody has confirmed something, which is no mistake.
+    """
 
     place: str
     line: int
     severity: Severity
     message: str
+    is_guess: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +61,13 @@ class PageOutcome:
 class Examined:
     """What was found out about a revision of a work.
 
-    ``guesses`` is the number of places that nobody has confirmed. ``unfinished`` says why not all was looked at, empty
+    ``unfinished`` says why not all was looked at, empty
     if it was.
     """
 
     revision: int
     findings: tuple[PlacedFinding, ...]
     pages: tuple[PageOutcome, ...]
-    guesses: int
     unfinished: str = ""
 
     @property
@@ -127,7 +130,7 @@ def examined(wanted: Wanted, seconds: float = SECONDS, is_outdated: Callable[[],
 
     Raises `EditError` for an entry that is no XML.
     """
-    text = EntryText(wanted.entry.xml)
+    EntryText(wanted.entry.xml)  # It raises where there is nothing that a process could look at.
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
     with tempfile.TemporaryDirectory(prefix="aah-") as scratch:
@@ -145,7 +148,7 @@ def examined(wanted: Wanted, seconds: float = SECONDS, is_outdated: Callable[[],
     if unfinished is None:
         return None
     findings = tuple(sorted(found.findings, key=lambda each: (each.severity, each.line, each.message)))
-    return Examined(wanted.revision, findings, tuple(found.pages), len(text.guesses()), unfinished)
+    return Examined(wanted.revision, findings, tuple(found.pages), unfinished)
 
 
 def _taken(ours: Connection, found: _Found, end: float, is_outdated: Callable[[], bool]) -> str | None:
@@ -202,7 +205,7 @@ def _end_with_parent(scratch: str) -> None:
 
 
 def _reports(wanted: Wanted, busy: Callable[[str], None]) -> Iterator[_Report]:
-    text = EntryText(wanted.entry.xml)
+    EntryText(wanted.entry.xml)  # It raises where there is nothing that a process could look at.
     busy("reading the files")
     try:
         with staged(wanted.entry, wanted.folders) as stage:
@@ -239,7 +242,7 @@ def _checked(stage: Staged, wanted: Wanted, text: EntryText, busy: Callable[[str
         for report in reports(Task((Path(temporary),), STEP_SECONDS), begin):
             if isinstance(report, Finding) and report.place.file == str(own):
                 place = text.place(report.element) or text.place_at(report.place.line)
-                yield PlacedFinding(place, report.place.line, report.severity, report.message)
+                yield PlacedFinding(place, report.place.line, report.severity, report.message, report.is_guess)
 
 
 def _bound_memory() -> None:

@@ -28,7 +28,7 @@ def prove(
     errors = tuple(_errors(found))
     if errors:
         raise NotSavedError(errors, can_force=False)
-    warnings = tuple(_warnings(found))
+    warnings = tuple(_warnings(found, len(state.doubts)))
     if warnings and not force:
         raise NotSavedError(warnings, can_force=True)
 
@@ -63,9 +63,12 @@ def _errors(found: Examined) -> Iterator[str]:
         yield f"line {each.line}: {each.message}" if each.line else each.message
 
 
-def _warnings(found: Examined) -> Iterator[str]:
+def _warnings(found: Examined, guesses: int) -> Iterator[str]:
     """Yield what a person may overrule, in words."""
-    for each in found.warnings:
+    if guesses:
+        left = "1 guess is" if guesses == 1 else f"{guesses} guesses are"
+        yield f"{left} left; until nothing is left to confirm, crawls read each page without the entry as well"
+    for each in (each for each in found.warnings if not each.is_guess):
         yield f"line {each.line}: {each.message}" if each.line else each.message
     for page in found.failed:
         more = f", and {len(page.differences) - 1} more" if len(page.differences) > 1 else ""

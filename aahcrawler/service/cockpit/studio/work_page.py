@@ -22,8 +22,6 @@ HostName = Annotated[str, Query(max_length=255)]
 Word = Annotated[str, Query(max_length=10)]
 _STEPS: Final = 30
 _PATIENCE: Final = 0.3
-_GUESS: Final = "marked as a guess"
-"""What findings say of guesses, which are listed with what else could be right."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +93,7 @@ def checked(checks: WorkDesk, name: str) -> dict[str, object]:
         "examined": found,
         "is_checking": progress.is_running,
         "fault": progress.fault,
-        "warnings": [each for each in warnings if _GUESS not in each.message],
-        "guesses": sum(_GUESS in each.message for each in warnings),
+        "warnings": [each for each in warnings if not each.is_guess],
     }
 
 
