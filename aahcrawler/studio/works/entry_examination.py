@@ -205,7 +205,7 @@ def _end_with_parent(scratch: str) -> None:
 
 
 def _reports(wanted: Wanted, busy: Callable[[str], None]) -> Iterator[_Report]:
-    EntryText(wanted.entry.xml)  # It raises where there is nothing that a process could look at.
+    text = EntryText(wanted.entry.xml)
     busy("reading the files")
     try:
         with staged(wanted.entry, wanted.folders) as stage:
