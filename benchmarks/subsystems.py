@@ -99,6 +99,8 @@ SUBSYSTEMS: Final[Mapping[str, str]] = {
     "aahcrawler.segments": CALLER,
     # Fetching
     "aahcrawler.wire": "wire, downloader",
+    "aahcrawler.browser": "browser",
+    "aahcrawler.crawl.browsing": "browser",
     "aahcrawler.crawl.fetch": "wire, downloader",
     "aahcrawler.credentials": "wire, downloader",
     "aahcrawler.sessions": "wire, downloader",

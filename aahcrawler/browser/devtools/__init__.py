@@ -1,0 +1,1 @@
+"""The DevTools protocol of Chromium, over a pipe."""

@@ -1,0 +1,1 @@
+"""The processes of Chromium: found, shut off from the network, bounded, and ended with all that they began."""

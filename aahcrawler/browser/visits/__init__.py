@@ -1,0 +1,1 @@
+"""One page, looked at as a person would: loaded, acted on, and kept as it is then."""
