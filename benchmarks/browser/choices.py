@@ -3,7 +3,19 @@
 from typing import Final
 
 from benchmarks.browser.site import Choice
-from benchmarks.browser.sites import forum, mixed, pictures, player, shell, timeline, worker
+from benchmarks.browser.sites import (
+    docsify,
+    forum,
+    isso,
+    mixed,
+    pictures,
+    player,
+    shell,
+    timeline,
+    verdaccio,
+    wiki,
+    worker,
+)
 
 CHOICES: Final = (
     Choice("forum", forum.opened),
@@ -16,4 +28,9 @@ CHOICES: Final = (
     Choice("worker", worker.reading),
     Choice("search", worker.searching),
     Choice("mixed", mixed.opened, mixed=True),
+    Choice("docsify", docsify.history),
+    Choice("docsify-hash", docsify.hashed),
+    Choice("verdaccio", verdaccio.opened),
+    Choice("isso", isso.opened),
+    Choice("wiki", wiki.opened, held_out=True),
 )

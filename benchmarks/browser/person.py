@@ -37,12 +37,17 @@ parts => {
     const found = selector ? item.querySelector(selector) : item;
     return found && shown(found) ? found.innerText.trim() : '';
   };
+  const body = item => {
+    let said = text(item, parts.body);
+    if (parts.without) for (const each of item.querySelectorAll(parts.without)) said = said.replace(each.innerText, '');
+    return said.trim();
+  };
   const dated = item => {
     const found = parts.date ? item.querySelector(parts.date) : null;
     return found && shown(found) ? (found.getAttribute('datetime') || found.innerText.trim()) : '';
   };
   return [...document.querySelectorAll(parts.items)].filter(shown).map(item => ({
-    body: text(item, parts.body), title: parts.title ? text(item, parts.title) : '',
+    body: body(item), title: parts.title ? text(item, parts.title) : '',
     author: parts.author ? text(item, parts.author) : '', date: dated(item),
     heading: parts.heading ? text(document, parts.heading) : ''}));
 }
@@ -149,14 +154,11 @@ class Person:
 
     @staticmethod
     def _read(view: View, frame: Frame, seen: Seen) -> None:
-        parts = view.parts
-        if parts is None:
-            return
-        for number, found in enumerate(frame.evaluate(_READ, _selectors(parts))):
-            key = (found["body"], found["author"], found["date"])
-            if found["body"] and key not in seen:
-                heads = number == 0 and not seen and not view.continued
-                seen[key] = _described(found, parts, view.path, heads=heads)
+        for parts in view.parts:
+            for found in frame.evaluate(_READ, _selectors(parts)):
+                key = (found["body"], found["author"], found["date"])
+                if found["body"] and key not in seen:
+                    seen[key] = _described(found, parts, view.path, heads=not seen and not view.continued)
 
 
 def _described(found: Mapping[str, str], parts: Parts, path: str, *, heads: bool) -> Described:
@@ -170,7 +172,7 @@ def _described(found: Mapping[str, str], parts: Parts, path: str, *, heads: bool
 
 
 def _selectors(parts: Parts) -> dict[str, Any]:
-    names = ("items", "body", "title", "heading", "author", "date")
+    names = ("items", "body", "title", "heading", "author", "date", "without")
     return {name: getattr(parts, name) for name in names}
 
 

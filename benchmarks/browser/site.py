@@ -27,6 +27,8 @@ class Parts:
     author: str = ""
     date: str = ""
     date_form: str = ""
+    without: str = ""
+    """What within the body belongs to other parts, or to no one's text."""
 
 
 class Deed(StrEnum):
@@ -52,13 +54,13 @@ class Act:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A page that a person looks at: its path, its objects if it has any, and what is done there first.
+    """A page that a person looks at: its path, the kinds of its objects if it has any, and what is done there first.
 
     ``shows`` is a selector that matches once the page is there. A ``continued`` page goes on with what another began.
     """
 
     path: str
-    parts: Parts | None = None
+    parts: Sequence[Parts] = ()
     acts: Sequence[Act] = ()
     shows: str = "body"
     continued: bool = False

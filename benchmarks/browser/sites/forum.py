@@ -90,7 +90,7 @@ _ASSETS: Final = {
     "/assets/main.7c1f0b.css": reply(_CSS, STYLE),
     "/assets/icon.svg": reply(_ICON, "image/svg+xml"),
 }
-_PARTS: Final = Parts("article.post", ".text", heading="main h1", author=".writer", date="time")
+_PARTS: Final = (Parts("article.post", ".text", heading="main h1", author=".writer", date="time"),)
 _BOARD: Final = re.compile(r"/api/boards/b(\d+)\.json$")
 _THREAD: Final = re.compile(r"/api/threads/(\w+)\.json$")
 

@@ -18,7 +18,7 @@ _SIZE: Final = Size(single=210, few=0, overhanging=0, long=0)
 _STORIES: Final = 20
 _LISTED: Final = 20
 _BELOW: Final = "stories/"
-_PARTS: Final = Parts("article", ".body", heading="article h1", author=".author", date="time")
+_PARTS: Final = (Parts("article", ".body", heading="article h1", author=".author", date="time"),)
 
 
 class Magazine:

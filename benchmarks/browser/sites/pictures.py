@@ -72,7 +72,7 @@ class Albums:
         """Yield the list of albums, and each album as it is scrolled through."""
         yield View("/")
         for number in range(_ALBUMS):
-            yield View(f"/album/{number}", Parts("figure", "figcaption"), (Act(Deed.SCROLL),), continued=True)
+            yield View(f"/album/{number}", (Parts("figure", "figcaption"),), (Act(Deed.SCROLL),), continued=True)
 
 
 def picture(seed: int) -> bytes:

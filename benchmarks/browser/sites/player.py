@@ -36,7 +36,7 @@ document.querySelector('.start').addEventListener('click', event => {{
 }});
 </script></body></html>
 """
-_PARTS: Final = Parts("article", ".about", heading="h1", author=".by", date="time")
+_PARTS: Final = (Parts("article", ".about", heading="h1", author=".by", date="time"),)
 _QUALITIES: Final = re.compile(r"(/media/\w+)/(?:low|high)(/.*)")
 _KINDS: Final = ("ts", "fmp4", "file")
 
@@ -86,7 +86,8 @@ def _watch(thread: Thread, kind: str) -> str:
     else:
         film = f'<iframe src="/embed/{kind}" width="600" height="340" allow="autoplay"></iframe>'
     return f"""<!doctype html><html lang="en"><head><meta charset="utf-8">
-<title>{escape(thread.title)}</title></head><body><p><a href="/">Films</a></p>{film}<article><h1>{escape(thread.title)}</h1>
+<title>{escape(thread.title)}</title></head><body><p><a href="/">Films</a></p>{film}
+<article><h1>{escape(thread.title)}</h1>
 <p>Uploaded by <span class="by">{escape(post.author)}</span>,
 <time datetime="{post.date}">{post.date[:10]}</time></p><div class="about">{html(post)}</div></article></body></html>"""
 

@@ -59,7 +59,7 @@ FILES: Final = {
     "/main.js": reply(MAIN, SCRIPT),
     "/styles.css": reply("main{max-width:40em;margin:auto}", "text/css"),
 }
-PARTS: Final = Parts("article", ".copy", heading="h1", author=".author", date="time")
+PARTS: Final = (Parts("article", ".copy", heading="h1", author=".author", date="time"),)
 
 
 class Gazette:

@@ -77,7 +77,7 @@ _SCRIPT: Final = """
   });
 })();
 """
-_PARTS: Final = Parts("article.note", ".said", author=".who", date="time")
+_PARTS: Final = (Parts("article.note", ".said", author=".who", date="time"),)
 
 
 class Timeline:

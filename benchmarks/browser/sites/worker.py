@@ -99,7 +99,7 @@ if (%(asks)s) {
   show('asked', (await answer.json()).data.messages);
 }
 """
-_PARTS: Final = Parts(".message", ".words", author=".from", date="time")
+_PARTS: Final = (Parts(".message", ".words", author=".from", date="time"),)
 _APPLICATION: Final = """<?xml version="1.0" encoding="UTF-8"?>
 <application name="Benchmark Rooms" kind="web-forum">
   <detect>
