@@ -12,7 +12,7 @@ class ProxyBounds:
     ``connections`` are open at once, more are closed; ``requests`` are asked for at once, more wait. A request has
     ``head_bytes`` and ``body_bytes`` at most and comes within ``request_seconds``; a connection may be idle for
     ``idle_seconds``. Of an answer that the browser reads too slowly ``memory_bytes`` wait in memory and ``file_bytes``
-    in a file, then it is cut. Who answers a request that the browser gave up has ``linger_seconds`` to end.
+    in a file, then it is cut.
     """
 
     connections: int = 256
@@ -23,4 +23,3 @@ class ProxyBounds:
     idle_seconds: float = 120.0
     memory_bytes: int = MEBIBYTE
     file_bytes: int = 64 * MEBIBYTE
-    linger_seconds: float = 5.0

@@ -78,7 +78,11 @@ class ProxyConnection:
         self._tunnel = tunnel
 
     async def _answer(self, request: BrowserRequest) -> bool:
-        """Have a request answered; return whether another one may follow."""
+        """Have a request answered; return whether another one may follow.
+
+        Where the browser hangs up, the upstream is told by a cancellation: whether it keeps what is under way to its
+        end, and for how long, it knows best.
+        """
         answer = BrowserAnswer(request.method, self._bounds)
         asking = self._served.ask(request, answer)
         sending = asyncio.create_task(answer.send(self._writer))
@@ -92,7 +96,7 @@ class ProxyConnection:
                 task.cancel()
             await asyncio.gather(sending, leaving, return_exceptions=True)
             if not answer.whole:
-                self._served.linger(asking)
+                asking.cancel()
 
 
 def _tunnelled(error: ssl.SSLError) -> str:

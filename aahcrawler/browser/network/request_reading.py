@@ -91,7 +91,7 @@ class RequestReader:
             if event is h11.NEED_DATA:
                 connection.receive_data(await self._stream.read(_PIECE))
             elif isinstance(event, h11.Request):
-                head = event
+                head = _unambiguous(event)
             elif isinstance(event, h11.Data):
                 body += event.data
                 if len(body) > self._bounds.body_bytes:
@@ -101,6 +101,13 @@ class RequestReader:
                 return _incoming(head, bytes(body), connection.their_state is not h11.MUST_CLOSE)
             else:
                 return None
+
+
+def _unambiguous(head: h11.Request) -> h11.Request:
+    """Return a head whose body ends in one place only (RFC 9112, section 6.3). Raise ``RequestRefusedError`` else."""
+    if {b"content-length", b"transfer-encoding"} <= {name for name, _ in head.headers}:
+        raise RequestRefusedError("malformed request")
+    return head
 
 
 def _incoming(head: h11.Request, body: bytes, keeps_alive: bool) -> Incoming:

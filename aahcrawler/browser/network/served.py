@@ -22,7 +22,6 @@ class Served:
         self.accepts = accepts
         self.requests = 0
         self._upstream = upstream
-        self._linger_seconds = bounds.linger_seconds
         self._slots = asyncio.Semaphore(bounds.requests)
         self._counts: Counter[str] = Counter()
         self._asking: set[Task[None]] = set()
@@ -42,12 +41,6 @@ class Served:
         self._asking.add(asking)
         asking.add_done_callback(self._asking.discard)
         return asking
-
-    def linger(self, asking: Task[None]) -> None:
-        """Let a request that the browser has given up end in a while: what is nearly whole is worth keeping."""
-        if not asking.done():
-            timer = asyncio.get_running_loop().call_later(self._linger_seconds, asking.cancel)
-            asking.add_done_callback(lambda _: timer.cancel())
 
     async def end(self) -> None:
         """Cancel what is still asked for."""
