@@ -73,10 +73,10 @@ class MessagePipe(asyncio.Protocol):
             return
         self._ended = True
         for transport in self._transports:
-            if isinstance(transport, asyncio.WriteTransport):
-                transport.abort()
-            else:
+            if isinstance(transport, asyncio.ReadTransport):
                 transport.close()
+            elif isinstance(transport, asyncio.WriteTransport) and not transport.is_closing():
+                transport.abort()
         self._end()
 
 
