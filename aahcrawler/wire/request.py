@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from aahcrawler.wire.admission import Admission
 from aahcrawler.wire.errors import InvalidRequestError
+from aahcrawler.wire.relay import Relay
 
 WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 ACCEPT_ENCODING = "gzip, deflate"
@@ -27,7 +28,8 @@ class WireRequest:
     memory for parsing, ``max_bytes`` the longest body on the wire, ``timeout`` the most seconds of the whole exchange;
     None takes the settings' value. ``wanted`` gets status and header fields, and returns whether the body is worth
     having; an unwanted one is cut off before it begins, like one that is too long. ``admission`` is called before each
-    connection to an address. ``captured_as`` is the URL that the exchange is kept under, empty for ``url``.
+    connection to an address. ``captured_as`` is the URL that the exchange is kept under, empty for ``url``. ``relay``
+    is given the answer while it arrives.
     """
 
     url: str
@@ -40,6 +42,7 @@ class WireRequest:
     wanted: Callable[[int, Sequence[tuple[str, str]]], bool] | None = None
     admission: Admission | None = None
     captured_as: str = ""
+    relay: Relay | None = None
 
 
 @dataclass(frozen=True, slots=True)
