@@ -47,6 +47,9 @@ class Exchange:
     tls_problem: str = ""
     """What was wrong with the site's certificate, which was accepted all the same; empty where it verified."""
 
+    kept_in: str = ""
+    """The id of the record that the archive has the response in already, empty for what is to be archived."""
+
     def close(self) -> None:
         """Release the response bytes. Calling it twice does no harm."""
         self.response.close()

@@ -24,7 +24,7 @@ from typing import BinaryIO, Self, TypeVar, cast
 from aahcrawler.archive.history_record import Former, HistoryRecord, Kind, understood
 from aahcrawler.archive.ledger import Covered, Ledger, Row, key_of
 from aahcrawler.archive.record_access import LONGEST_METADATA, Record, RecordError, appended, open_place, record_at
-from aahcrawler.archive.records import Original, warc_date
+from aahcrawler.archive.records import REDACTED, SESSION, Original, warc_date
 from aahcrawler.exchange import Exchange, Truncation
 from aahcrawler.layout import HISTORY, WARC
 from aahcrawler.metadata import Metadata
@@ -403,6 +403,8 @@ def _exchange(record: Record, former: Former) -> Exchange:
         ip_address=record.header.get("WARC-IP-Address"),
         started_at=datetime.fromisoformat(former.warc_date),
         truncated=Truncation(truncated) if truncated else None,
+        session=record.header.get(SESSION),
+        redacted=record.header.get(REDACTED),
     )
 
 
