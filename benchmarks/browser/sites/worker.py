@@ -25,7 +25,7 @@ _ROOMS: Final = ("workshop", "garden", "cellar")
 _HANDSHAKE: Final = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 """What RFC 6455, section 1.3, has a server join to the key of a handshake."""
 _SHELL: Final = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Rooms</title>
-<script type="module" src="/app.js"></script></head><body><h1 id="room"></h1><nav id="rooms"></nav>
+<meta name="generator" content="Rooms 4"><script type="module" src="/app.js"></script></head><body><h1 id="room"></h1><nav id="rooms"></nav>
 <section id="cached"></section><section id="worked"></section><section id="streamed"></section>
 <section id="asked"></section></body></html>
 """
@@ -101,10 +101,19 @@ if (%(asks)s) {
 """
 _PARTS: Final = (Parts(".message", ".words", author=".from", date="time"),)
 _APPLICATION: Final = """<?xml version="1.0" encoding="UTF-8"?>
-<application name="Benchmark Rooms" kind="web-forum">
-  <detect>
-    <pattern title="^Rooms$"/>
-  </detect>
+<application name="Rooms" kind="web-forum">
+  <detect><pattern strength="proof" generator="Rooms"/></detect>
+  <behaviour name="messages" allows="POST"><scroll/></behaviour>
+  <level name="room" role="terminal">
+    <when css="#rooms"/>
+    <navigate name="rooms" to="room"><select css="#rooms a"/></navigate>
+    <extract name="messages" type="post" many="yes">
+      <item css=".message"/>
+      <field name="author" kind="person"><select css=".from"/></field>
+      <field name="date" kind="datetime"><select css="time" attribute="datetime"/></field>
+      <field name="body"><select css=".words"/></field>
+    </extract>
+  </level>
 </application>
 """
 
