@@ -1,4 +1,4 @@
-"""Compares what an archive holds with what passed: answers and requests byte for byte, and what a person's browser asked.
+"""Compares an archive with what passed: answers and requests byte for byte, and what a person's browser asked for.
 
 Archives are read by warcio, not by the code that wrote them.
 """
@@ -6,7 +6,7 @@ Archives are read by warcio, not by the code that wrote them.
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -23,7 +23,7 @@ _KINDS: Final = ("response", "revisit", "request")
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record of an archive: what kind it is, of which URL, when, and its block. ``truncated`` tells why it is short."""
+    """A record of an archive: its kind, URL, moment and block. ``truncated`` tells why it is short."""
 
     kind: str
     url: str
@@ -96,7 +96,7 @@ def _taken(record: Record, left: list[Sent]) -> int:
 
 
 def difference(record: Record, sent: Sent) -> int:
-    """Return how many bytes of a record are not what passed; of a revisit the head counts, of a cut one what there is."""
+    """Return how many bytes are not what passed; of a revisit the head counts, of a cut record what there is."""
     if record.kind == "request":
         return _differing(record.block, sent.request.raw)
     if record.kind == "revisit":
@@ -146,10 +146,8 @@ def key(method: str, target: str, body: bytes, same: Sequence[re.Pattern[str]]) 
 def _asked(record: Record) -> tuple[str, str, bytes]:
     head, _, body = record.block.partition(b"\r\n\r\n")
     method, target, *_ = head.split(b"\r\n")[0].decode("latin-1").split(" ")
-    fields: Mapping[str, str] = dict(
-        (name.lower(), value.strip())
-        for name, _, value in (line.partition(":") for line in head.decode("latin-1").split("\r\n")[1:])
-    )
+    lines = (line.partition(":") for line in head.decode("latin-1").split("\r\n")[1:])
+    fields = {name.lower(): value.strip() for name, _, value in lines}
     parts = urlsplit(record.url)
     own = target if target.startswith("/") else f"{parts.path}{'?' + parts.query if parts.query else ''}"
     return method, own, body if int(fields.get("content-length", 0)) else b""

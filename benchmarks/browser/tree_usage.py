@@ -1,4 +1,4 @@
-"""Runs a command and measures all of its processes, those of a browser among them, also where their parents end first."""
+"""Runs a command and measures all of its processes, a browser's among them, also where their parents end first."""
 
 import os
 import signal
@@ -61,13 +61,13 @@ class Watch:
         return [each for each in self.cpu if (told := _told(each[0])) is not None and told[0] == each[1]]
 
 
-def used_by(command: Sequence[str], environment: Mapping[str, str], timeout: float) -> Used:
+def used_by(command: Sequence[str], environment: Mapping[str, str] | None, timeout: float) -> Used:
     """Run a command to its end; one that takes longer than so many seconds is killed with all that it started."""
     started = time.monotonic()
     before = os.times()
     process = subprocess.Popen(
         command,
-        env=dict(environment),
+        env=None if environment is None else dict(environment),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -101,7 +101,7 @@ def _watch(watch: Watch, ended: threading.Event) -> None:
 
 
 def _told(pid: int) -> tuple[int, float] | None:
-    """Return when a process began and the processor seconds that it has used, None where there is none, or it is dead."""
+    """Return when a process began and the processor seconds it has used, None where there is none, or it is dead."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text("utf-8", errors="replace").rpartition(") ")[2].split()
     except OSError:

@@ -37,8 +37,9 @@ _PARTS: Final = (
 
 def _article(thread: Thread) -> Reply:
     post = thread.posts[0]
-    return page(f"""<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(thread.title)}</title></head>
-<body><p><a href="/">Essays</a></p><article class="essay"><h1>{escape(thread.title)}</h1>
+    return page(f"""<!doctype html><html lang="en"><head><meta charset="utf-8">
+<title>{escape(thread.title)}</title></head><body><p><a href="/">Essays</a></p>
+<article class="essay"><h1>{escape(thread.title)}</h1>
 <p><span class="essayist">{escape(post.author)}</span>, <time datetime="{post.date}">{post.date[:10]}</time></p>
 <div class="prose">{html(post)}</div></article>
 <script data-isso="{_BELOW}" data-isso-max-comments-top="inf" data-isso-max-comments-nested="inf"

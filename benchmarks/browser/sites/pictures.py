@@ -1,4 +1,4 @@
-"""Albums whose captions the server writes, and whose pictures come when they are scrolled to."""
+"""Stories in pictures: the server writes the text, and the pictures come when they are scrolled to."""
 
 import struct
 import zlib
@@ -11,6 +11,7 @@ from typing import Final
 from benchmarks.browser.replies import SCRIPT, Reply, Request, not_found, page, reply
 from benchmarks.browser.site import Act, Deed, Parts, Site, View
 from benchmarks.software.content import Content
+from benchmarks.software.markup import html
 from benchmarks.software.writing import Size, Writer
 
 _ALBUMS, _PICTURES = 6, 18
@@ -33,6 +34,7 @@ class Albums:
     """Answers with albums and pictures: a third each is lazy by its attribute, by a script, and as a background."""
 
     def __init__(self, content: Content) -> None:
+        self._threads = content.threads[:_ALBUMS]
         texts = (post.blocks[0].text for _, post in content.posts() if post.blocks[0].kind == "paragraph")
         self._texts = list(dict.fromkeys(texts))[: _ALBUMS * _PICTURES]
 
@@ -40,7 +42,8 @@ class Albums:
         """Answer a request."""
         path = request.path
         if path == "/":
-            links = "".join(f'<li><a href="/album/{number}">Album {number}</a></li>' for number in range(_ALBUMS))
+            named = enumerate(escape(thread.title) for thread in self._threads)
+            links = "".join(f'<li><a href="/album/{number}">{title}</a></li>' for number, title in named)
             return page(f"<!doctype html><title>Albums</title><h1>Albums</h1><ul>{links}</ul>")
         if path == "/lazy.js":
             return reply(_SCRIPT, SCRIPT)
@@ -53,9 +56,13 @@ class Albums:
 
     def _album(self, number: int) -> str:
         figures = "".join(map(self._figure, range(number * _PICTURES, (number + 1) * _PICTURES)))
-        return f"""<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Album {number}</title>
+        title, post = escape(self._threads[number].title), self._threads[number].posts[0]
+        when = f'<time datetime="{post.date}">{post.date[:10]}</time>'
+        return f"""<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>
 <style>img,.wide{{display:block;width:480px;height:360px;background-size:cover}}</style></head>
-<body><h1>Album {number}</h1>{figures}<p><a href="/">All albums</a></p><script src="/lazy.js"></script></body></html>"""
+<body><article><h1>{title}</h1><p>Pictures by <span class="by">{escape(post.author)}</span>, {when}</p>
+<div class="story">{html(post)}{figures}</div></article><p><a href="/">All albums</a></p><script src="/lazy.js"></script>
+</body></html>"""
 
     def _figure(self, number: int) -> str:
         source = f"/pictures/{number}.png"
@@ -70,9 +77,10 @@ class Albums:
 
     def views(self) -> Iterator[View]:
         """Yield the list of albums, and each album as it is scrolled through."""
+        parts = (Parts("article", ".story", heading="h1", author=".by", date="time"),)
         yield View("/")
         for number in range(_ALBUMS):
-            yield View(f"/album/{number}", (Parts("figure", "figcaption"),), (Act(Deed.SCROLL),), continued=True)
+            yield View(f"/album/{number}", parts, (Act(Deed.SCROLL),))
 
 
 def picture(seed: int) -> bytes:

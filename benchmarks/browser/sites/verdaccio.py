@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from benchmarks.browser.installing import environment, served
 from benchmarks.browser.passing_on import passed_on
-from benchmarks.browser.site import Parts, Site, View
+from benchmarks.browser.site import Act, Deed, Parts, Site, View
 from benchmarks.recorded import free_port
 from benchmarks.software.content import Thread
 from benchmarks.software.markup import markdown
@@ -79,6 +79,6 @@ def opened(folder: Path, origin: str) -> Iterator[Site]:  # noqa: ARG001 - other
     program = installed / "node_modules" / "verdaccio" / "bin" / "verdaccio"
     listening = ("--config", folder / "config.yaml", "--listen", f"127.0.0.1:{port}")
     with served(["node", program, *listening], port, folder):
-        views = [View("/", shows="a[href*='/-/web/detail/']")]
+        views = [View("/", acts=(Act(Deed.SCROLL),), shows="a[href*='/-/web/detail/']")]
         views += [View(f"/-/web/detail/{_name(thread)}", _PARTS, shows=".markdown-body") for thread in threads]
         yield Site("verdaccio", passed_on(port), views)

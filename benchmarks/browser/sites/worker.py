@@ -25,7 +25,8 @@ _ROOMS: Final = ("workshop", "garden", "cellar")
 _HANDSHAKE: Final = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 """What RFC 6455, section 1.3, has a server join to the key of a handshake."""
 _SHELL: Final = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Rooms</title>
-<meta name="generator" content="Rooms 4"><script type="module" src="/app.js"></script></head><body><h1 id="room"></h1><nav id="rooms"></nav>
+<meta name="generator" content="Rooms 4"><script type="module" src="/app.js"></script></head>
+<body><h1 id="room"></h1><nav id="rooms"></nav>
 <section id="cached"></section><section id="worked"></section><section id="streamed"></section>
 <section id="asked"></section></body></html>
 """
