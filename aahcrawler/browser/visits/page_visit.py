@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Awaitable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from aahcrawler.browser.devtools.devtools_connection import DevTools
 from aahcrawler.browser.devtools.devtools_errors import BrowserCrashedError, DevToolsError
@@ -77,7 +78,8 @@ class PageVisit:
         navigation = PageNavigation(self._place.devtools, session, frame, self._order.url, self.tally)
         looking = asyncio.ensure_future(self._look(page, navigation, until))
         try:
-            await asyncio.wait({looking, navigation.crashed}, return_when=asyncio.FIRST_COMPLETED)
+            either: set[asyncio.Future[Any]] = {looking, navigation.crashed}
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
             if navigation.crashed.done():
                 navigation.crashed.result()
             return looking.result()
@@ -93,7 +95,8 @@ class PageVisit:
         devtools.post("Browser.grantPermissions", {"permissions": [], **own})
         devtools.post("Browser.setDownloadBehavior", {"behavior": "deny", "eventsEnabled": True, **own})
         made = devtools.post("Target.createTarget", {"url": "about:blank", "width": WIDTH, "height": HEIGHT, **own})
-        await asyncio.wait({made, self.targets.page}, return_when=asyncio.FIRST_COMPLETED)
+        either: set[asyncio.Future[Any]] = {made, self.targets.page}
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         if made.done():
             made.result()
         return await self.targets.page
