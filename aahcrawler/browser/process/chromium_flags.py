@@ -24,7 +24,6 @@ _ALONE = (
     "disable-component-extensions-with-background-pages",
     "disable-component-update",
     "disable-crash-reporter",
-    "disable-crashpad-for-testing",
     "disable-default-apps",
     "disable-domain-reliability",
     "disable-extensions",
