@@ -250,6 +250,8 @@ class Limits(Section):
     requisites_per_page: Count = Field(default=200, examples=["500"])
     requisites_per_style_sheet: Count = Field(default=50, examples=["100"])
     page_bytes: Annotated[Size, Field(ge=1000)] = Field(default=10**7, examples=["10 MB"])
+    browser_pages: Count = Field(default=0, examples=["1000"])
+    browser_time: Duration = Field(default=timedelta(0), examples=["2 hours"])
 
 
 class Sources(Section):
