@@ -66,6 +66,8 @@ class Metadata:
     are the actions that should have worked and did not. ``source`` is as in ``Document``: what is no page. ``trap``
     says that the page is a near duplicate of the page ``like``, or a soft 404 (``aahcrawler.traps.Trap``); both are
     empty where it is a page of its own. ``no_object`` tells why a page of no known level yields no object.
+    ``resource_type`` and ``initiator`` tell what a browser asked for it as and what made it ask, as the DevTools
+    protocol names them; both are empty where no browser did.
     """
 
     url: str = ""
@@ -88,6 +90,8 @@ class Metadata:
     trap: str = ""
     like: str = ""
     no_object: str = ""
+    resource_type: str = ""
+    initiator: str = ""
 
 
 def write(metadata: Metadata) -> bytes:
@@ -99,7 +103,7 @@ def write(metadata: Metadata) -> bytes:
     fields: dict[str, object] = {"format": FORMAT}
     for name in (
         *("url", "understood_by", "media_type", "application", "level", "role", "variant", "language", "title"),
-        *("source", "trap", "like", "no_object"),
+        *("source", "trap", "like", "no_object", "resource_type", "initiator"),
     ):
         fields[name] = getattr(metadata, name)
     for name in ("score", "relevant", "priority"):
@@ -142,6 +146,8 @@ def read(text: bytes) -> Metadata:
             trap=str(fields.get("trap", "")),
             like=str(fields.get("like", "")),
             no_object=str(fields.get("no_object", "")),
+            resource_type=str(fields.get("resource_type", "")),
+            initiator=str(fields.get("initiator", "")),
         )
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise MetadataError(f"it cannot be read ({error!r})") from error

@@ -11,7 +11,9 @@ from pathlib import Path
 from threading import Lock
 from typing import TypeVar
 
-from aahcrawler.archive.index import LINES, SORTED, Place, place_of
+from aahcrawler.archive.asked_requests import key_of_url
+from aahcrawler.archive.index import LINES, SORTED
+from aahcrawler.archive.index_entry import Place, place_of
 from aahcrawler.archive.surt import surt
 from aahcrawler.layout import ARCHIVE, INDEX, INDEXES, WARC
 from aahcrawler.replay.sorted_lines import GrowingLines, Lines, SortedLines
@@ -77,7 +79,7 @@ class CaptureLookup:
 
         Those of URLs that only share its key, as ones in other case do, come last. Raise ``NoIndexError``.
         """
-        found = self._read(lambda lines: _near(lines, surt(url), moment))
+        found = self._read(lambda lines: _near(lines, key_of_url(url), moment))
         wanted, date = _plain(url), date_of(moment)
 
         def place(capture: Indexed) -> tuple[bool, float, bool]:

@@ -12,7 +12,7 @@ from typing import BinaryIO, Final
 from pydantic import BaseModel, ConfigDict
 
 from aahcrawler.archive.gzip_members import MemberError, members
-from aahcrawler.archive.index import Place
+from aahcrawler.archive.index_entry import Place
 from aahcrawler.archive.payload import beginning_of
 from aahcrawler.archive.record_access import Record, RecordError, open_place, record_at
 from aahcrawler.exchange import Exchange
