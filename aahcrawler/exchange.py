@@ -66,6 +66,9 @@ class Exchange:
     rendered: Rendered | None = None
     """The page as a browser left it, where the archive holds that beside the response."""
 
+    kept_in: str = ""
+    """The id of the record that the archive has the response in already, empty for what is to be archived."""
+
     def close(self) -> None:
         """Release the response bytes. Calling it twice does no harm."""
         self.response.close()

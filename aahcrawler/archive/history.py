@@ -41,7 +41,7 @@ from aahcrawler.archive.record_access import (
     record_at,
     rendered_in,
 )
-from aahcrawler.archive.records import Original, warc_date
+from aahcrawler.archive.records import REDACTED, SESSION, Original, warc_date
 from aahcrawler.exchange import Exchange, Rendered, Truncation
 from aahcrawler.layout import HISTORY, WARC
 from aahcrawler.metadata import Metadata
@@ -330,4 +330,6 @@ def _exchange(record: Record, former: Former) -> Exchange:
         ip_address=record.header.get("WARC-IP-Address"),
         started_at=datetime.fromisoformat(former.warc_date),
         truncated=Truncation(truncated) if truncated else None,
+        session=record.header.get(SESSION),
+        redacted=record.header.get(REDACTED),
     )

@@ -55,7 +55,12 @@ class Archiver:
         self._lock = asyncio.Lock()
 
     async def keep(self, exchange: Exchange, annotations: Annotations, retry: RetryWrite) -> Capture:
-        """Archive an answer, a large one beside the event loop: 2 GB take minutes to compress."""
+        """Archive an answer, a large one beside the event loop: 2 GB take minutes to compress.
+
+        Of one that is from the archive nothing is written: it is the capture that it was.
+        """
+        if exchange.kept_in:
+            return Capture(exchange.kept_in, exchange.url, exchange.started_at, "", 0, session=exchange.session)
         is_large = exchange.response_size > LARGE
         shown = self._redaction.resources(exchange, annotations.resources)
         kept = await asyncio.to_thread(self._redaction.of, exchange) if is_large else self._redaction.of(exchange)

@@ -5,7 +5,7 @@ That tells which URLs to ask for with conditions, and what an answer is compared
 
 import re
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from http import HTTPStatus
@@ -42,6 +42,11 @@ class ConditionalRequest:
 
     former: Former | None = None
     conditional: bool = False
+
+    @property
+    def plain(self) -> "ConditionalRequest":
+        """The same request as if it had been made without conditions."""
+        return replace(self, conditional=False)
 
     @property
     def conditions(self) -> dict[str, bytes]:

@@ -9,9 +9,7 @@ fetched again; after it this crawl never fetches it again.
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
-from time import time
 from typing import Final
 
 from aahcrawler.archive.writer import Capture
@@ -35,6 +33,7 @@ from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.fetch.download_handler import CapturedResponse
 from aahcrawler.crawl.fetch.ip_claims import IpAddressBusyError
 from aahcrawler.crawl.fetch.politeness import StoppedError
+from aahcrawler.crawl.fetch.retry_after import AGAIN, retry_after
 from aahcrawler.crawl.fetch.robots_txt import RobotsDeniedError, RobotsUnreachableError
 from aahcrawler.crawl.health.error_classification import is_full, is_local
 from aahcrawler.crawl.lease.lease_source import LostLeaseError
@@ -65,12 +64,8 @@ from aahcrawler.wire.errors import ProxyUnavailableError, RefusedAddressError, W
 
 logger = logging.getLogger(__name__)
 
-AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
-"""Answers that may be another one later."""
 _DENIED = frozenset({"robots", "address"})
 """Reasons for which a URL is blocked that a person sees among failed ones."""
-LONGEST_REST = 3600.0
-"""Seconds beyond which a Retry-After is not believed."""
 
 
 class RequisiteBudgetError(Exception):
@@ -171,7 +166,9 @@ class ResponseHandler:
     ) -> None:
         """Understand an answer, which was ``asked`` for so, archive it, queue its links, and finish its lease."""
         politeness, rest = self._fetching.politeness, rest_asked(response)
-        politeness.on_response(lease.url, response.status, response.captured.latency, rest)
+        is_fetched = not response.exchange.kept_in
+        if is_fetched:
+            politeness.on_response(lease.url, response.status, response.captured.latency, rest)
         self._fetching.proxy_outage.over(response.exchange.proxy)
         try:
             if self._worth_another_try(lease, response, asked):
@@ -182,7 +179,8 @@ class ResponseHandler:
             await self.on_error(lease, error)
         finally:
             response.exchange.close()
-            politeness.fetch_ended(lease.url)
+            if is_fetched:
+                politeness.fetch_ended(lease.url)
             self._fetching.leases.finished(lease)
 
     async def on_error(self, lease: Lease, error: Exception) -> None:
@@ -503,7 +501,7 @@ class ResponseHandler:
         """Finish a lease; False where it had been lost."""
         politeness = self._fetching.politeness
         delay = max(rest, politeness.delay_of(lease.url))
-        if state is State.BLOCKED:  # Nothing was asked for, robots.txt perhaps.
+        if state is State.BLOCKED or "from_archive" in outcome.stats:  # Nothing was asked for, robots.txt perhaps.
             delay = politeness.rest_left(lease.url)
         stats = {**outcome.stats, **self._steps.budgets.used(lease.url, outcome.stats)}
         outcome = replace(outcome, stats=stats, delay=delay, learned=politeness.learned(lease.url))
@@ -548,6 +546,8 @@ def _annotations(lease: Lease, page: Page, comparison: RecrawlComparison, found:
 
 def _stats(lease: Lease, comparison: RecrawlComparison, response: CapturedResponse, asked: ConditionalRequest) -> Stats:
     size = response.exchange.response_size
+    if response.exchange.kept_in:  # The visit that captured it has counted it.
+        return Stats({"from_archive": 1})
     stats = Stats({"requests": 1, "answers": 1, "bytes": size, f"status:{response.status}": 1})
     if asked.conditional:
         stats.add("conditional")
@@ -559,17 +559,5 @@ def _stats(lease: Lease, comparison: RecrawlComparison, response: CapturedRespon
 
 
 def rest_asked(response: CapturedResponse) -> float:
-    """Return for how many seconds an answer asks to be left in peace, at most ``LONGEST_REST`` (RFC 9110, 10.2.3).
-
-    0 for answers that mean something else by Retry-After, and where it cannot be read.
-    """
-    if response.status not in AGAIN:
-        return 0.0
-    value = Headers(response.wire_headers).get("Retry-After").strip()
-    if value.isascii() and value.isdigit():
-        return min(float(value[:9]), LONGEST_REST)
-    try:
-        seconds = parsedate_to_datetime(value).timestamp() - time()
-    except (ValueError, OverflowError):
-        return 0.0
-    return min(max(0.0, seconds), LONGEST_REST)
+    """Return for how many seconds an answer asks to be left in peace (``retry_after``)."""
+    return retry_after(response.status, response.wire_headers)

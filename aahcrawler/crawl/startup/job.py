@@ -5,6 +5,9 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from aahcrawler.crawl.browsing.recorded_answers import RecordedAnswers
+from aahcrawler.crawl.browsing.request_rules import RequestRules
+from aahcrawler.crawl.browsing.visits import Visits
 from aahcrawler.crawl.capture.recrawl import Recrawl
 from aahcrawler.crawl.capture.redaction import Redaction
 from aahcrawler.crawl.core.budget_left import Budget
@@ -46,6 +49,7 @@ class Job:
     rereading: Rereading
     sessions: SiteSessions
     budgets: DomainBudgets
+    visits: Visits
     background: Sequence[Background] = ()
 
     @property
@@ -104,5 +108,8 @@ def assemble(
         reporting.peer_export,
         rereading,
     )
+    recorded = RecordedAnswers(current, writer, lifecycle.number, lifecycle.begun_at)
+    visits = Visits(writer, fetching, RequestRules(current, lifecycle, sessions, budgets), recorded)
     handler = ResponseHandler(current, writer, fetching, lifecycle, steps)
-    return Job(current, writer, fetching, lifecycle, recrawl, handler, rereading, sessions, budgets, (ranking.run,))
+    parts = recrawl, handler, rereading, sessions, budgets, visits
+    return Job(current, writer, fetching, lifecycle, *parts, (ranking.run,))
