@@ -190,13 +190,8 @@ class WireClient:
     async def _converse(self, connection: Connection, sent: _Sent) -> Answer:
         limits, timeouts = self._settings.limits, self._settings.timeouts
         capture = Capture(self._settings.spool, limits.memory_bytes)
-<<<<<<< HEAD
-        reception = Reception(sent.request.method, self._bounds(sent.request), capture)
-        patience = Patience(timeouts.first_byte, timeouts.idle, sent.deadline, sent.request.until)
-=======
         reception = Reception(sent.request.method, self._bounds(sent.request), capture, sent.relay)
-        patience = Patience(timeouts.first_byte, timeouts.idle, sent.deadline)
->>>>>>> work/visit
+        patience = Patience(timeouts.first_byte, timeouts.idle, sent.deadline, sent.request.until)
         started_at = self._now()
         try:
             latency = await connection.exchange(sent.with_login, reception, patience)

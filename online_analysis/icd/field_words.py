@@ -96,7 +96,7 @@ browser.pages | Always for addresses like | URL patterns of pages that a browser
 browser.never | Never for addresses like | URL patterns of pages that no browser looks at, one a line.
 browser.page_time | Time for a page | How long a browser may look at one page.
 browser.at_once | Pages at once | How many pages a worker looks at in a browser at the same time.
-browser.under_login | Send under a login | Whether a page may send anything, beside asking, where the crawl has logged in.
+browser.under_login | Send under a login | Whether a page may send anything where the crawl has logged in.
 browser.screenshots | Pictures of pages | Whether a picture of each page in the browser is kept.
 scoring | Scoring | How pages and links are rated.
 scoring.weights | Weights | How much each analyser counts; 0 turns one off.

@@ -6,6 +6,7 @@ something. What a look gained is told by what a person would see more: text, lin
 """
 
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import sha1
@@ -90,7 +91,7 @@ class _Lesson:
     @property
     def is_due(self) -> bool:
         """Whether it is time to look again at what was looked at in vain."""
-        return self.passed >= min(2 ** (self.vain + 1), LONGEST_PAUSE)
+        return self.passed >= min(2 << min(self.vain, 10), LONGEST_PAUSE)
 
 
 @dataclass(slots=True)
@@ -106,10 +107,11 @@ class Routes:
         self._lessons: OrderedDict[tuple[str, str], _Lesson] = OrderedDict()
         self._sites: OrderedDict[str, _Site] = OrderedDict()
 
-    def choose(self, site: str, page: Page, section: BrowserSection, scripted: Scripted) -> Reason:
-        """Choose for a page as it came, ``scripted`` so far as it shows, with whatever the definition says first."""
+    def choose(self, site: str, page: Page, section: BrowserSection, tell: Callable[[Page], Scripted]) -> Reason:
+        """Choose for a page as it came: what the definition says comes first, then what ``tell`` tells of the page."""
         if (asked := _asked(page.url, section)) is not None:
             return asked
+        scripted = tell(page)
         if scripted is Scripted.NO and self._repeats(site, page):
             scripted = Scripted.FRAME
         if scripted is Scripted.NO:

@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from enum import IntEnum
 
+from lxml.etree import _Element as Element
 from lxml.html import HtmlElement
 
 from aahcrawler import urls
@@ -36,6 +37,8 @@ class Scripted(IntEnum):
 
 def scripted(page: Page) -> Scripted:
     """Return how far an HTML page shows by itself that scripts make its content, whatever its language."""
+    if page.rendered:
+        return Scripted.NO
     if is_empty_shell(page):
         return Scripted.SHELL
     return Scripted.FRAME if _is_frame(page) else Scripted.NO
@@ -45,8 +48,11 @@ def is_empty_shell(page: Page) -> bool:
     """Return whether only a browser could show the content of an HTML page, whatever the language of the page.
 
     Such a page has scripts, no links and forms, and no more than ``FEW_LETTERS`` of text, and it either has a text for
-    browsers without scripts, or no media and at most a placeholder to show until an element is filled.
+    browsers without scripts, or no media and at most a placeholder to show until an element is filled. A page that a
+    browser has shown is none.
     """
+    if page.rendered:
+        return False
     tree = page.tree
     body = next(tree.iter("body"), tree)
     if not _has_scripts(tree) or _leads_on(page) or next(body.iter(*_FORMS), None) is not None:
@@ -56,6 +62,11 @@ def is_empty_shell(page: Page) -> bool:
     if any(map(_speaks, tree.iter("noscript"))):
         return True
     return next(body.iter(*_MEDIA), None) is None and (not _letters(body) or any(map(_waits, body)))
+
+
+def shows_nothing(page: Page) -> bool:
+    """Return whether an HTML page shows no more than a text such as "loading", whatever the language."""
+    return _letters(page.tree) <= FEW_LETTERS
 
 
 def has_mount(page: Page) -> bool:
@@ -76,7 +87,7 @@ def _is_frame(page: Page) -> bool:
     return all(_lies_in(each, menus) for each in body.iter(*_MEDIA, *_FORMS))
 
 
-def _lies_in(element: HtmlElement, regions: Collection[HtmlElement]) -> bool:
+def _lies_in(element: Element, regions: Collection[Element]) -> bool:
     return element in regions or any(above in regions for above in element.iterancestors())
 
 
@@ -92,12 +103,14 @@ def _beginning(tree: HtmlElement) -> list[HtmlElement]:
 
 def _is_mount(element: HtmlElement) -> bool:
     """Return whether an element is one that a script finds, and holds at most a placeholder."""
-    if element.tag not in _MOUNTS and "-" not in element.tag:
+    if element.tag not in _MOUNTS and "-" not in str(element.tag):
         return False
-    return _waits(element) and next(element.iter("a", *_MEDIA, *_FORMS), None) is None and _letters(element) <= PLACEHOLDER
+    return (
+        _waits(element) and next(element.iter("a", *_MEDIA, *_FORMS), None) is None and _letters(element) <= PLACEHOLDER
+    )
 
 
-def _letters(element: HtmlElement, without: Collection[HtmlElement] = ()) -> int:
+def _letters(element: HtmlElement, without: Collection[Element] = ()) -> int:
     """Return the number of letters and digits that an element shows, as far as that is not too many."""
     return sum(map(str.isalnum, text.excerpt(element, 4 * FEW_LETTERS, without)))
 
