@@ -62,6 +62,7 @@ SUBSYSTEMS: Final[Mapping[str, str]] = {
     "aahcrawler.page.sniffing": "parse",
     "aahcrawler.page.requisites": "requisites",
     "aahcrawler.documents": "documents",
+    "aahcrawler.streams": "documents",
     # Scores
     "online_analysis": "scoring",
     "online_analysis.icd": START,

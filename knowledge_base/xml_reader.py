@@ -2,8 +2,8 @@
 
 from lxml import etree
 
-from knowledge_base.globs import BadGlobError, glob_test
 from knowledge_base.behaviours import Behaviour
+from knowledge_base.globs import BadGlobError, glob_test
 from knowledge_base.model import Application, Kind
 from knowledge_base.parsing.attributes import conditions, names_url, selector, selectors, text, url_rule, yes
 from knowledge_base.parsing.behaviour_elements import behaviours, check_application, check_general

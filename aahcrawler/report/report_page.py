@@ -90,6 +90,7 @@ class Summary(BaseModel):
     refused: dict[str, int]
     avoided: dict[str, int] = {}
     unverified: dict[str, int] = {}
+    stream: dict[str, int] = {}
     blocked: dict[str, int]
     error: dict[str, int]
     failed: dict[str, int] = {}
@@ -215,6 +216,11 @@ def report(summary: Summary, kept: Kept) -> str:
         (
             "Accepted certificates that do not verify",
             bars(summary.unverified, "There were none."),
+        ),
+        *(
+            (("Streams of film and sound", bars(reason_words.of_streams(summary.stream), "")),)
+            if summary.stream
+            else ()
         ),
         ("URLs not fetched, by reason", bars(reason_words.in_words(summary.blocked), "None was blocked.")),
         ("URLs that failed", failed_table(kept.failed)),

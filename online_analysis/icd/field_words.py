@@ -130,6 +130,8 @@ limits.requisite_bytes | Size of images and the like | How much is fetched of wh
 limits.requisite_file_bytes | Size of one such file | How large an image, film or the like may be.
 limits.requisites_per_page | Files of a page | How many images, style sheets and scripts of a page are fetched at most.
 limits.requisites_per_style_sheet | Files of a style sheet | How many files of a style sheet are fetched at most.
+limits.parts_per_stream | Parts of a stream | How many pieces of one stream of film or sound are fetched at most.
+limits.stream_lines | Finest picture of a stream | How many lines the quality that is chosen may have.
 limits.page_bytes | Size of a page | How much of a page is read; all of it is archived.
 limits.browser_pages | Pages in a browser | How many pages are looked at in a browser at most.
 limits.browser_time | Time in a browser | How long pages are looked at in a browser in all.

@@ -22,7 +22,7 @@ from aahcrawler.crawl.browsing.visited_crawl import VisitedCrawl
 from aahcrawler.crawl.capture.archiver import Annotations, identified
 from aahcrawler.crawl.fetch.download_handler import GRACE, CapturedResponse
 from aahcrawler.crawl.fetch.retry_after import retry_after
-from aahcrawler.crawl.fetch.robots_txt import RobotsDeniedError
+from aahcrawler.crawl.fetch.robots_txt import RobotsDeniedError, RobotsUnreachableError
 from aahcrawler.crawl.health.error_classification import is_local
 from aahcrawler.exchange import Exchange
 from aahcrawler.frontier.protocol import Lease
@@ -158,7 +158,7 @@ class VisitRequests:
             raise
         except Exception as error:
             # What robots.txt forbids is not what the limit on requests is for.
-            self.requests -= isinstance(error, RobotsDeniedError)
+            self.requests -= isinstance(error, RobotsDeniedError | RobotsUnreachableError)
             under_way.refuse(refusal_of(error))
             await self._take(error)
         finally:

@@ -26,6 +26,8 @@ WANTED = "download_wanted"
 """The key of ``Request.meta`` that holds ``WireRequest.wanted``, if anything."""
 CAPTURED_AS = "download_captured_as"
 """The key of ``Request.meta`` that holds ``WireRequest.captured_as``, if anything."""
+RELAY = "download_relay"
+"""The key of ``Request.meta`` that holds ``WireRequest.relay``, if anything."""
 UNTIL = "download_until"
 """The key of ``Request.meta`` that holds ``WireRequest.until``, if anything."""
 KEPT_BYTES = "download_kept"
@@ -136,6 +138,7 @@ class WireDownloadHandler(BaseDownloadHandler):
             admission=claim,
             captured_as=request.meta.get(CAPTURED_AS, ""),
             keep=request.meta.get(KEPT_BYTES),
+            relay=request.meta.get(RELAY),
             until=request.meta.get(UNTIL),
         )
         try:

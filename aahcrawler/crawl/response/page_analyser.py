@@ -55,7 +55,7 @@ class PageAnalyser:
             if 300 <= page.status < 400:
                 return self._signed(self._redirect(lease, page))
             if lease.kind == "requisite":
-                found = _of_requisite(lease, page)
+                found = _of_requisite(lease, page, self._context.now.icd.limits.stream_lines)
                 return None if found is None else self._signed(PageAnalysis(found))
             return self._analyse_page(lease, page, comparison.before)
         except Exception as error:  # Whatever a page may provoke, it is archived, and the crawl goes on.
@@ -178,7 +178,7 @@ class PageAnalyser:
         found = PageAnalysis(metadata, assistance.refused, assistance.containers, failed, learned, scores=scored.scores)
         contributed = self._contribution(page, scored)
         found = replace(found, contribution=contributed, document=assistance.document)
-        return self._signed(self._with_feeds(page, with_embedded(page, found)))
+        return self._signed(self._with_stream(page, self._with_feeds(page, with_embedded(page, found))))
 
     def _with_feeds(self, page: Page, found: PageAnalysis) -> PageAnalysis:
         """Add the feeds that a page announces, where the definition asks for them."""
@@ -186,6 +186,14 @@ class PageAnalyser:
             return found
         links = tuple(Link(url, LinkType.FEED) for url in feeds.announced(page))
         return replace(found, metadata=replace(found.metadata, links=(*found.metadata.links, *links)))
+
+    def _with_stream(self, page: Page, found: PageAnalysis) -> PageAnalysis:
+        """Add what a page asks for that is no page, but the manifest of a stream."""
+        stream = None if page.is_html else analysis.of_stream(page, self._context.now.icd.limits.stream_lines)
+        if stream is None:
+            return found
+        links = (*found.metadata.links, *stream.links)
+        return replace(found, metadata=replace(found.metadata, links=links, stream=stream.stream))
 
     def _contribution(self, page: Page, scored: ScoredPage) -> Contribution | None:
         topic = self._context.now.topic
@@ -197,9 +205,11 @@ class PageAnalyser:
         return replace(found, metadata=replace(found.metadata, understood_by=self._context.now.fingerprint))
 
 
-def _of_requisite(lease: Lease, page: Page) -> Metadata | None:
+def _of_requisite(lease: Lease, page: Page, most_lines: int) -> Metadata | None:
     if page.media_type == "text/css":
         return analysis.of_stylesheet(page)
+    if (stream := analysis.of_stream(page, most_lines)) is not None:
+        return stream
     return analysis.of_media(page) if ends_with(lease.path, Hop.MEDIA) else None
 
 
