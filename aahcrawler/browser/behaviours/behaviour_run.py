@@ -30,6 +30,8 @@ _SCREENS = 8
 """Parts of a window's height that are scrolled before the outside looks at the bounds."""
 _QUIET = 5.0
 """Seconds that the page is waited for after one act, at most."""
+_PATIENCE = 0.6
+"""Seconds that are waited once more where nothing came of an act."""
 _LAST = 5.0
 """Seconds for giving back what is gone, when the time of the behaviours is over."""
 
@@ -76,6 +78,7 @@ class _Run:
         self._until = time.monotonic() + bounds.seconds
         self._left = bounds.steps
         self._over = ""
+        self._vanishing = False
         self._takers: Mapping[Act, Callable[[Behaviour, Step, _Count], Awaitable[str]]] = {
             Act.SCROLL: self._scroll,
             Act.CLICK: self._click,
@@ -91,7 +94,7 @@ class _Run:
             try:
                 self._check()
                 kept = step.act.value if step.act in (Act.SCROLL, Act.CLICK, Act.OPEN) else ""
-                await self._take("keepDuring", during=kept)
+                await self._take("keepDuring", {"during": kept})
                 await self._take("measure")
                 ends.add(await self._takers[step.act](behaviour, step, count))
             except _EndedError as ended:
@@ -115,16 +118,13 @@ class _Run:
                 return NOTHING_MORE
             count.steps += 1
             await self._settle(step)
-            if await self._came():
-                idle = 0
-                continue
-            idle += 1
+            idle = 0 if await self._came(height=True) else idle + 1
             if idle > 1:
                 return NOTHING_MORE
-            await self._take("nudge", **said)
-            await self._settle(step, least=0.6)
-            if await self._came():
-                idle = 0
+            if idle:
+                await self._take("nudge", said)
+                await self._settle(step, least=_PATIENCE)
+                idle = 0 if await self._came(height=True) else idle
         return STEPS
 
     async def _to_end(self, said: Mapping[str, object], behaviour: Behaviour) -> bool:
@@ -132,45 +132,57 @@ class _Run:
         self._spend()
         while True:
             self._check()
-            found = await self._take("scroll", **said, screens=_SCREENS)
+            found = await self._take("scroll", {**said, "screens": _SCREENS})
             if not found.get("found"):
                 return False
             if found.get("vanishing"):
+                if not self._vanishing:
+                    self._vanishing = True
+                    await self._take("rewind", said)
+                    await self._calm()
+                    continue
+                await self._calm()
                 await self._open_passing(behaviour)
-            if self._page.spent().under_way or found.get("vanishing"):
-                await self._quiet(_QUIET if found.get("vanishing") else 1.0)
+            elif self._page.spent().under_way:
+                await self._quiet(1.0)
             if found.get("atEnd") or number(found, "moved") < 1:
                 return True
+
+    async def _calm(self) -> None:
+        """Wait for what comes into view on a page that takes away what is out of view."""
+        await self._take("calm", {"least": 150, "most": 1000})
+        if self._page.spent().under_way:
+            await self._quiet(_QUIET)
 
     async def _open_passing(self, behaviour: Behaviour) -> None:
         """Open what is folded while it is there, on a page that takes away what is out of view."""
         for step in behaviour.steps:
             if step.act is Act.OPEN:
-                await self._take("open", **meant(behaviour, step), most=_BATCH)
+                await self._take("open", {**meant(behaviour, step), "most": _BATCH})
 
     async def _click(self, behaviour: Behaviour, step: Step, count: _Count) -> str:
         said, refused = meant(behaviour, step), False
         for _ in range(step.most):
             self._check()
             before = self._page.spent()
-            key = (await self._take("click", **said)).get("key")
+            key = (await self._take("click", said)).get("key")
             if not key:
                 return REFUSED if refused else NOTHING_MORE
             self._spend()
             count.steps += 1
             await self._settle(step)
             if not await self._came():
-                await self._settle(step, least=0.6)
+                await self._settle(step, least=_PATIENCE)
                 if not await self._came():
                     refused = refused or self._page.spent().refused_methods > before.refused_methods
-                    await self._take("spend", key=key)
+                    await self._take("spend", {"key": key})
         return STEPS
 
     async def _open(self, behaviour: Behaviour, step: Step, count: _Count) -> str:
         said, opened = meant(behaviour, step), 0
         while opened < step.most:
             self._check()
-            found = await self._take("open", **said, most=min(_BATCH, step.most - opened))
+            found = await self._take("open", {**said, "most": min(_BATCH, step.most - opened)})
             clicked = number(found, "clicked")
             if clicked < 1:
                 return DONE
@@ -183,7 +195,7 @@ class _Run:
     async def _dismiss(self, behaviour: Behaviour, step: Step, count: _Count) -> str:
         for _ in range(step.most):
             self._check()
-            if not (await self._take("dismiss", **meant(behaviour, step))).get("key"):
+            if not (await self._take("dismiss", meant(behaviour, step))).get("key"):
                 return DONE
             self._spend()
             count.steps += 1
@@ -194,7 +206,7 @@ class _Run:
         started = 0
         for frame in ("", *await self._within_time(self._page.frames())):
             try:
-                found = await self._take("play", frame, **meant(behaviour, step), most=step.most - started)
+                found = await self._take("play", {**meant(behaviour, step), "most": step.most - started}, frame)
             except PageLostError:
                 continue
             started += number(found, "started")
@@ -206,16 +218,18 @@ class _Run:
             await self._settle(step)
         return STEPS if started >= step.most else DONE
 
-    async def _take(self, act: str, frame: str = "", **said: object) -> Found:
+    async def _take(self, act: str, said: Mapping[str, object] | None = None, frame: str = "") -> Found:
         try:
-            return await self._within_time(self._acts.take(act, frame, **said))
+            return await self._within_time(self._acts.take(act, said, frame))
         except PageLostError as error:
             if frame:
                 raise
             raise _EndedError(LOST) from error
 
-    async def _came(self) -> bool:
-        return bool((await self._take("measure")).get("came"))
+    async def _came(self, *, height: bool = False) -> bool:
+        """Return whether anything new came; with ``height``, a page that only grew counts as well."""
+        found = await self._take("measure")
+        return bool(found.get("came") or (height and found.get("grew")))
 
     async def _settle(self, step: Step, least: float = 0.0) -> None:
         """Wait until the page is quiet, and for the step's pause."""

@@ -152,7 +152,7 @@ async def start_browser(settings: BrowserSettings, trusted_key: str) -> BrowserP
     process = BrowserProcess(launched)
     note = launched.message["note"]
     if note:
-        _logger.warning("The browser has no network namespace of its own (%s): proxy and resolver rules hold it.", note)
+        _logger.warning("Of the browser: %s.", note)
     return process
 
 

@@ -82,17 +82,18 @@ class _Launch:
         _tell(self._control, message)
 
     def _isolate(self) -> str:
-        """Leave the network, where that is wanted; return why it could not be done, where rules will do."""
+        """Leave the network, where that is wanted; return what a person should know of it."""
         wanted = self._order["isolation"]
         self._namespace = wanted != "rules"
         if self._namespace:
             try:
-                kernel_calls.enter_network_namespace()
+                online = kernel_calls.enter_network_namespace()
             except OSError as error:
                 if wanted == "namespace":
                     raise _FailedError(f"no network namespace can be made: {error.strerror}") from error
                 self._namespace = False
-                return str(error.strerror)
+                return f"no network namespace can be made ({error.strerror}): proxy and resolver rules hold it"
+            return "" if online else "its network namespace has no second interface: pages are told they are offline"
         return ""
 
     def _start(self, folder: str, note: str, woken: int) -> dict[str, Any]:
