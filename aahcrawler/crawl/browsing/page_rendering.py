@@ -57,8 +57,8 @@ class Browser(Protocol):
         ...
 
     @property
-    def isolation(self) -> str:
-        """How its processes are kept off the network, empty while there are none."""
+    def isolation(self) -> str | None:
+        """How its processes are kept off the network, None before there were any."""
         ...
 
     @property
