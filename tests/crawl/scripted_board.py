@@ -13,8 +13,10 @@ async function show() {
   const data = await answer.json();
   document.title = data.title + ' - Board';
   document.getElementById('app').innerHTML = `<h1>${data.title}</h1>` + (kind === 't'
-    ? data.posts.map(post => `<article class="post" id="p${post.id}"><a class="author" href="/u/${post.by}">${post.by}</a>
-        <time datetime="${post.at}">${post.at.slice(0, 10)}</time><div class="body">${post.html}</div></article>`).join('')
+    ? data.posts.map(post => `<article class="post" id="p${post.id}">
+        <a class="author" href="/u/${post.by}">${post.by}</a>
+        <time datetime="${post.at}">${post.at.slice(0, 10)}</time>
+        <div class="body">${post.html}</div></article>`).join('')
     : data.threads.map(thread => `<p>${link('/t/' + thread.id, thread.title)}</p>`).join(''));
 }
 show();

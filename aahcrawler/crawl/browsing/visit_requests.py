@@ -24,6 +24,7 @@ from aahcrawler.crawl.browsing.visit_pace import VisitPace
 from aahcrawler.crawl.browsing.visited_crawl import VisitedCrawl
 from aahcrawler.crawl.capture.archiver import Annotations, identified
 from aahcrawler.crawl.fetch.download_handler import GRACE, CapturedResponse
+from aahcrawler.crawl.fetch.politeness import StoppedError
 from aahcrawler.crawl.fetch.retry_after import retry_after
 from aahcrawler.crawl.fetch.robots_txt import RobotsDeniedError, RobotsUnreachableError
 from aahcrawler.crawl.health.error_classification import is_local
@@ -41,8 +42,8 @@ AFTER_HANG_UP: Final = 10.0
 MOST_DATA: Final = 20
 LARGEST_DATA: Final = 1_000_000
 """Answers with JSON, and bytes of each, that are held to learn from until the visit is over."""
-LAST_SECONDS: Final = 2.0
-"""Seconds that answers under way have to end in when the visit is over."""
+LAST_SECONDS: Final = 1.0
+"""Seconds that answers under way have to end in when the visit is over, and then for what came to be had."""
 
 
 class VisitRequests:
@@ -101,9 +102,10 @@ class VisitRequests:
         Raise the error of this machine that came up meanwhile, if one did: the page is not to be finished then.
         """
         self._is_over = True
-        self._end_all()
-        if self._under_way:
-            await asyncio.wait(tuple(self._under_way), timeout=LAST_SECONDS)
+        for seconds in (LAST_SECONDS, LAST_SECONDS):
+            if self._under_way:
+                await asyncio.wait(tuple(self._under_way), timeout=seconds)
+            self._end_all()
         for task, under_way in self._under_way.items():
             if not under_way.has_come:
                 task.cancel()
@@ -223,6 +225,8 @@ class VisitRequests:
             return bool(under_way.unwanted) or (status == 401 and sessions.authentication(request.url) is not None)
 
         under_way.relay.holds = holds
+        if self._crawl.fetching.ending.is_set():
+            raise StoppedError
         under_way.is_sent = True
         response = await self._crawl.fetch(
             PageFetch(
