@@ -191,7 +191,7 @@ class WireClient:
         limits, timeouts = self._settings.limits, self._settings.timeouts
         capture = Capture(self._settings.spool, limits.memory_bytes)
         reception = Reception(sent.request.method, self._bounds(sent.request), capture, sent.relay)
-        patience = Patience(timeouts.first_byte, timeouts.idle, sent.deadline)
+        patience = Patience(timeouts.first_byte, timeouts.idle, sent.deadline, sent.request.until)
         started_at = self._now()
         try:
             latency = await connection.exchange(sent.with_login, reception, patience)

@@ -1,5 +1,6 @@
 """A request to a server, and its exact bytes."""
 
+import asyncio
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -29,7 +30,8 @@ class WireRequest:
     None takes the settings' value. ``wanted`` gets status and header fields, and returns whether the body is worth
     having; an unwanted one is cut off before it begins, like one that is too long. ``admission`` is called before each
     connection to an address. ``captured_as`` is the URL that the exchange is kept under, empty for ``url``. ``relay``
-    is given the answer while it arrives.
+    is given the answer while it arrives. When ``until`` is set, an answer that is under way ends there, as if its time
+    had run out.
     """
 
     url: str
@@ -43,6 +45,7 @@ class WireRequest:
     admission: Admission | None = None
     captured_as: str = ""
     relay: Relay | None = None
+    until: asyncio.Event | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import UTC
 from io import BytesIO
 from pathlib import Path
@@ -15,7 +16,8 @@ from aahcrawler import metadata, urls
 from aahcrawler.archive.gzip_members import Member, MemberError
 from aahcrawler.archive.record_access import LONGEST_METADATA
 from aahcrawler.archive.records import SESSION
-from aahcrawler.exchange import Exchange, Truncation
+from aahcrawler.archive.resources import DOCUMENT_URL, DOM, LONGEST_DOM
+from aahcrawler.exchange import Exchange, Rendered, Truncation
 from aahcrawler.layout import WARC
 from aahcrawler.metadata import MEDIA_TYPE, Metadata, MetadataError
 from aahcrawler.page import Page
@@ -49,6 +51,11 @@ WHERE record.id = ? AND record.kind = 'revisit'
 AND (original.id = record.refers
      OR record.refers = '' AND original.url = record.refers_url AND original.date = record.refers_date)
 LIMIT 1
+"""
+_DOCUMENTS = """
+SELECT beside, file, begin FROM record
+WHERE url = ?1 AND kind = 'resource' AND (beside = ?2 OR place < (SELECT place FROM record WHERE id = ?2))
+ORDER BY beside = ?2 DESC, place DESC LIMIT 20
 """
 
 _Row = tuple[int, int, int, str, str, str, str, str, str, str, str, str, str, str]
@@ -130,24 +137,44 @@ class Records:
         return str(found[0]) if found else ""
 
     def page(self, capture: str) -> Page | None:
-        """Return the page of a capture, for a revisit that of its original; None where it cannot be read as a page."""
+        """Return the page of a capture as it was read, for a revisit of its original; None where it cannot be read.
+
+        A revisit beside which no document of a browser is has that which was last made of its payload at its URL.
+        """
         named = self._one("SELECT url FROM record WHERE id = ?", capture)
         found = self._one(
             "SELECT file, begin FROM record WHERE id = ? AND kind = 'response'", self.original(capture) or capture
         )
         if found is None or named is None:
             return None
-        with open_segment(self._files[found[0]]) as stream:
-            stream.seek(found[1])
-            return replayed(_exchange(next(iter(ArchiveIterator(stream, parse_http=False))), named[0]))
+        with self._record(*found) as record:
+            exchange = _exchange(record, named[0])
+        return replayed(replace(exchange, rendered=self._rendered(capture, named[0])))
+
+    def _rendered(self, capture: str, url: str) -> Rendered | None:
+        """Return the document that a browser made of a page, None where none did."""
+        payload = self.original(capture)
+        for beside, number, begin in self._known.execute(_DOCUMENTS, (f"{DOM}{url}", capture)).fetchall():
+            if beside == capture or (payload and payload in (beside, self.original(beside))):
+                with self._record(number, begin) as record:
+                    dom = record.reader.read(LONGEST_DOM + 1)
+                    named = record.headers.get(DOCUMENT_URL) or ""
+                    record_id = (record.headers.get("WARC-Record-ID") or "").strip("<>")
+                return Rendered(dom, named, record_id) if len(dom) <= LONGEST_DOM else None
+        return None
+
+    @contextmanager
+    def _record(self, number: int, begin: int) -> Iterator[WarcRecord]:
+        """Lend the record at a place of one of the files."""
+        with open_segment(self._files[number]) as stream:
+            stream.seek(begin)
+            yield next(iter(ArchiveIterator(stream, parse_http=False)))
 
     def metadata(self, capture: str) -> Metadata | None:
         """Return what the crawl understood of a capture when it was made; None where that was not kept."""
         found = self._known.execute("SELECT file, begin FROM record WHERE beside = ? AND kind = 'metadata'", (capture,))
         for number, begin in found.fetchall():
-            with open_segment(self._files[number]) as stream:
-                stream.seek(begin)
-                record = next(iter(ArchiveIterator(stream, parse_http=False)))
+            with self._record(number, begin) as record:
                 if record.headers.get("Content-Type") != MEDIA_TYPE:
                     continue
                 with suppress(MetadataError):

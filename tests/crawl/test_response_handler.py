@@ -28,8 +28,9 @@ from aahcrawler.crawl.directory.folder_lock import FolderLock
 from aahcrawler.crawl.fetch.download_handler import Captured, CapturedResponse
 from aahcrawler.crawl.fetch.ip_claims import IpAddressBusyError
 from aahcrawler.crawl.fetch.politeness import StoppedError
+from aahcrawler.crawl.fetch.retry_after import AGAIN, LONGEST_REST
 from aahcrawler.crawl.fetch.robots_txt import RobotsDeniedError, RobotsUnreachableError
-from aahcrawler.crawl.response.handler import AGAIN, LONGEST_REST, RequisiteBudgetError, rest_asked
+from aahcrawler.crawl.response.handler import RequisiteBudgetError, rest_asked
 from aahcrawler.crawl.startup.job import assemble
 from aahcrawler.exchange import Exchange, Truncation
 from aahcrawler.frontier.protocol import Counts, FrontierUnavailableError, Lease, Offer, Outcome, State

@@ -15,6 +15,7 @@ from typing import BinaryIO, Final, cast
 from urllib.parse import urlsplit
 
 from aahcrawler.archive.payload import HttpPayload
+from aahcrawler.archive.resources import Resource
 from aahcrawler.credentials.given import NONE, Credentials, is_among
 from aahcrawler.credentials.masking import LEAST_OF_A_TOKEN, REDACTED, Masks
 from aahcrawler.exchange import Exchange
@@ -24,6 +25,8 @@ from aahcrawler.urls import queue_of
 LARGEST: Final = 16_000_000
 """Bytes of a response up to which secrets are looked for in its body, and of what it is after decoding."""
 
+_HEAD: Final = 65_536
+"""Bytes of an answer in which the cookies that it sets are looked for."""
 _COOKIE: Final = re.compile(rb"([^=;\s]+)=([^;]*)")
 _LINE: Final = re.compile(rb"([^:\r\n]+):[ \t]*([^\r\n]*)")
 _AUTHORIZATION: Final = frozenset({b"authorization", b"proxy-authorization"})
@@ -47,6 +50,27 @@ class Redaction:
             return exchange
         marked = replace(exchange, session=", ".join(self._kinds(exchange, queue_of(exchange.url))))
         return self._masked(marked) if self._masks else marked
+
+    def resources(self, exchange: Exchange, resources: Sequence[Resource]) -> tuple[Resource, ...]:
+        """Return what a browser made of a page as it is to be archived, given the exchange as it passed.
+
+        Where secrets are masked, they are in documents; pictures, in which none can be found, are left out.
+        """
+        if not self._masks or not is_among(self._sites, exchange.url):
+            return tuple(resources)
+        exchange.response.seek(0)
+        masks = Masks({*self._given.secrets, *_tokens(exchange.request, exchange.response.read(_HEAD))}, tokens=True)
+        exchange.response.seek(0)
+        return tuple(
+            replace(
+                each,
+                target=masks.masked_text(each.target),
+                block=masks.masked(each.block),
+                document_url=masks.masked_text(each.document_url),
+            )
+            for each in resources
+            if each.media_type.startswith("text/")
+        )
 
     def are_alike(self, url: str, other: str) -> bool:
         """Return whether the crawl has credentials for the sites of both URLs, or of none.
@@ -163,7 +187,7 @@ def _value(name: bytes, value: bytes) -> bytes:
 
 def _tokens(request: bytes, answer: bytes) -> Iterator[str]:
     """Yield the long values of the cookies that an exchange carries."""
-    for name, value in (*_fields(request.partition(b"\r\n\r\n")[0]), *_fields(answer[:65_536])):
+    for name, value in (*_fields(request.partition(b"\r\n\r\n")[0]), *_fields(answer[:_HEAD])):
         pairs: Sequence[tuple[bytes, bytes]] = _COOKIE.findall(value) if name == b"cookie" else ()
         if name == b"set-cookie":
             pairs = _COOKIE.findall(value)[:1]
