@@ -19,22 +19,21 @@ import json
 import os
 import shutil
 import socket
-import subprocess
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich import box
 
 from aahcrawler.browser.devtools.devtools_connection import DevTools
-from aahcrawler.browser.devtools.devtools_errors import DevToolsError
 from aahcrawler.browser.network.proxy_key import ProxyKey
 from aahcrawler.browser.network.recording_proxy import RecordingProxy
 from aahcrawler.wire.client import IpPolicy, Timeouts, WireClient, WireSettings
 from aahcrawler.wire.route import Route, Routes, Tls
+from benchmarks.browser_paths_chromium import empty_page, result_of, running_chromium
 from benchmarks.browser_paths_recorders import FetchRecorder, Recorder
 from benchmarks.browser_paths_site import OTHER, SCENARIOS, SITE, Scenario, Site, page_of, site
 from benchmarks.process_memory import private_mib, tree
@@ -42,27 +41,18 @@ from benchmarks.results import Row, report
 
 CHROMIUM = "/usr/bin/chromium"
 WAYS = ("proxy", "Fetch")
-PATIENCE = 60.0
-"""Seconds that a page has."""
 _FETCH_SECONDS = 15.0
 """Seconds that a fetch of the recorder has, which end an endless stream."""
 _SETTLING = 2.0
 """Seconds that a browser is given to have started."""
 _SAMPLE_EVERY = 0.1
 _TOLD = ("Cookie", "Sec-Fetch-Site", "Accept-Encoding", "Accept-Language", "Origin", "Referer")
-_FLAGS = (
-    "--headless=new",
-    "--remote-debugging-pipe",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-features=LocalNetworkAccessChecks",  # The site is on loopback.
-)
 
 
 @dataclass(frozen=True, slots=True)
-class _Trial:
+class Trial:
+    """A browser, and who records it."""
+
     devtools: DevTools
     context: str
     """The browser context of pages, empty for the general one."""
@@ -77,19 +67,19 @@ async def rows(chromium: str) -> list[Row]:
     found = []
     for scenario in SCENARIOS:
         for way in WAYS:
-            async with _trial(way, chromium) as trial:
-                found.append(await _row(way, scenario, trial))
+            async with trial(way, chromium) as one:
+                found.append(await _row(way, scenario, one))
     return found
 
 
-async def _row(way: str, scenario: Scenario, trial: _Trial) -> Row:
-    session = await _page(trial)
+async def _row(way: str, scenario: Scenario, trial: Trial) -> Row:
+    session = await empty_page(trial.devtools, trial.context)
     await asyncio.sleep(_SETTLING)
     before = _memory(trial.browser)
     peak = [*before]
     watching = asyncio.create_task(_watch(trial.browser, peak))
     started = time.monotonic()
-    got = await _got(trial.devtools, session, f"https://{SITE}{page_of(scenario)}")
+    got = await result_of(trial.devtools, session, f"https://{SITE}{page_of(scenario)}")
     seconds = time.monotonic() - started
     watching.cancel()
     recorded = [request for request in trial.recorder.recorded if request in scenario.wanted]
@@ -107,30 +97,9 @@ async def _row(way: str, scenario: Scenario, trial: _Trial) -> Row:
     }
 
 
-async def _page(trial: _Trial) -> str:
-    """Open an empty page and return the session to drive it by."""
-    context = {"browserContextId": trial.context} if trial.context else {}
-    target = await trial.devtools.call("Target.createTarget", {"url": "about:blank"} | context)
-    attached = await trial.devtools.call("Target.attachToTarget", {"targetId": target["targetId"], "flatten": True})
-    return str(attached["sessionId"])
-
-
-async def _got(devtools: DevTools, session: str, url: str) -> object:
-    """Have a page load a URL and return its result, or what became of it instead."""
-    devtools.post("Page.navigate", {"url": url}, session)
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        with suppress(DevToolsError):
-            asked = {"expression": "window.result", "returnByValue": True}
-            answer = await devtools.call("Runtime.evaluate", asked, session)
-            if (result := answer.get("result", {}).get("value")) is not None:
-                return json.loads(result)
-        await asyncio.sleep(0.02)
-    return "nothing"
-
-
 @asynccontextmanager
-async def _trial(way: str, chromium: str) -> AsyncIterator[_Trial]:
+async def trial(way: str, chromium: str) -> AsyncIterator[Trial]:
+    """Run a browser and the site, and record by one of ``WAYS``."""
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
         key = ProxyKey.new()
@@ -151,7 +120,7 @@ async def _trial(way: str, chromium: str) -> AsyncIterator[_Trial]:
             f"--host-resolver-rules=MAP * {place}, EXCLUDE 127.0.0.1",
             f"--ignore-certificate-errors-spki-list={key.spki_hash}",
         ]
-        process, pipe = stack.enter_context(_browser(chromium, folder / "profile", flags))
+        process, pipe = stack.enter_context(running_chromium(chromium, folder / "profile", flags))
         devtools = await DevTools.over(pipe)
         stack.callback(devtools.close)
         context = ""
@@ -164,28 +133,7 @@ async def _trial(way: str, chromium: str) -> AsyncIterator[_Trial]:
             context = (await devtools.call("Target.createBrowserContext", server))["browserContextId"]
         else:
             await FetchRecorder(devtools, recorder).start()
-        yield _Trial(devtools, context, recorder, serving, process)
-
-
-@contextmanager
-def _browser(chromium: str, profile: Path, flags: list[str]) -> Iterator[tuple[int, tuple[int, int]]]:
-    """Start Chromium; yield its process and the ends of its pipe, to write to and to read from, for others to close."""
-    commands, ours_out = os.pipe()
-    ours_in, answers = os.pipe()
-    rights = ["--no-sandbox"] if os.geteuid() == 0 else []  # Chromium refuses to run as root in its sandbox.
-    shell = f'exec "$0" "$@" 3<&{commands} 4>&{answers}'
-    process = subprocess.Popen(
-        ["/bin/bash", "-c", shell, chromium, *_FLAGS, *rights, f"--user-data-dir={profile}", *flags, "about:blank"],
-        pass_fds=(commands, answers),
-        stderr=subprocess.DEVNULL,
-    )
-    os.close(commands)
-    os.close(answers)
-    try:
-        yield process.pid, (ours_out, ours_in)
-    finally:
-        process.kill()
-        process.wait()
+        yield Trial(devtools, context, recorder, serving, process)
 
 
 def _memory(browser: int) -> tuple[float, float]:
