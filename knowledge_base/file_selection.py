@@ -11,6 +11,8 @@ from knowledge_base.xml_reader import Problem
 SHIPPED = Path(__file__).parent
 SHIPPED_WORD = "shipped"
 """Stands for the folder that ships wherever folders are named."""
+UNKNOWN_PAGES = "unknown-pages.xml"
+"""The file of a folder that says what is done on pages of which nothing is known."""
 
 _NAME = re.compile(rb"""<(?:application|kind)\b(?:[^<>"']|"[^"<]*"|'[^'<]*')*?\sname\s*=\s*(?:"([^"<]*)"|'([^'<]*)')""")
 _COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
@@ -24,6 +26,7 @@ class Files:
     kinds: tuple[Path, ...]
     applications: tuple[Path, ...]
     problems: tuple[Problem, ...] = ()
+    unknown_pages: Path = SHIPPED / UNKNOWN_PAGES
 
 
 def named_folders(text: str) -> tuple[Path, ...]:
@@ -38,8 +41,9 @@ def named_folders(text: str) -> tuple[Path, ...]:
 def chosen_files(folders: Sequence[Path]) -> Files:
     """Choose among the files of several folders: of those with one name, that of the last folder counts.
 
-    Folders hold ``kinds/*.xml`` and ``applications/*.xml``. Where none holds a kind, the kinds that ship are taken. All
-    files without a readable name are kept, so that their reader reports the fault.
+    Folders hold ``kinds/*.xml`` and ``applications/*.xml``, and may hold ``unknown-pages.xml``. Where none holds a
+    kind, the kinds that ship are taken, and so with that file. All files without a readable name are kept, so that
+    their reader reports the fault.
     """
     problems = [
         Problem(str(folder), 0, "there is no folder kinds or applications here; name a folder that holds one")
@@ -47,7 +51,8 @@ def chosen_files(folders: Sequence[Path]) -> Files:
         if not (folder / "kinds").is_dir() and not (folder / "applications").is_dir()
     ]
     kinds = _latest(folders, "kinds", problems) or _latest((SHIPPED,), "kinds", problems)
-    return Files(kinds, _latest(folders, "applications", problems), tuple(problems))
+    unknown = [folder / UNKNOWN_PAGES for folder in (SHIPPED, *folders) if (folder / UNKNOWN_PAGES).is_file()]
+    return Files(kinds, _latest(folders, "applications", problems), tuple(problems), unknown[-1])
 
 
 def filled(folders: Sequence[Path]) -> tuple[Path, ...]:
@@ -60,6 +65,7 @@ def files_of(folders: Sequence[Path]) -> Iterator[Path]:
     for folder in folders:
         for sort in ("kinds", "applications"):
             yield from sorted(folder.glob(f"{sort}/*.xml"))
+        yield from folder.glob(UNKNOWN_PAGES)
 
 
 def _latest(folders: Sequence[Path], sort: str, problems: list[Problem]) -> tuple[Path, ...]:

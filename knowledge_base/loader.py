@@ -8,10 +8,11 @@ from pathlib import Path
 
 from lxml import etree
 
-from knowledge_base.file_selection import SHIPPED, chosen_files
+from knowledge_base.behaviours import Behaviour
+from knowledge_base.file_selection import SHIPPED, UNKNOWN_PAGES, chosen_files
 from knowledge_base.model import Application, Kind, KnowledgeBase, Strength
 from knowledge_base.parsing.schema_words import SchemaWords
-from knowledge_base.xml_reader import Notes, Problem, check_expressions, read_application, read_kind
+from knowledge_base.xml_reader import Notes, Problem, check_expressions, read_application, read_kind, read_unknown_pages
 
 FOLDER = SHIPPED
 SCHEMA = FOLDER / "schema" / "knowledge-base.xsd"
@@ -29,14 +30,15 @@ class LoadError(Exception):
 
 
 def load(*folders: Path) -> KnowledgeBase:
-    """Load ``kinds/*.xml`` and ``applications/*.xml`` of folders, or those that ship where none is given.
+    """Load ``kinds/*.xml``, ``applications/*.xml`` and ``unknown-pages.xml`` of folders, or those that ship.
 
     An application of a later folder replaces one of the same name. A folder without kinds uses those of the folders
-    before it, or those that ship. Raises `LoadError` with all mistakes of all files; nothing is loaded then.
+    before it, or those that ship; the last ``unknown-pages.xml`` counts. Raises `LoadError` with all mistakes of all
+    files; nothing is loaded then.
     """
     files = chosen_files(folders or (FOLDER,))
     try:
-        knowledge_base = load_files(files.kinds, files.applications)
+        knowledge_base = load_files(files.kinds, files.applications, files.unknown_pages)
     except LoadError as error:
         raise LoadError((*files.problems, *error.problems)) from error
     if files.problems:
@@ -44,7 +46,9 @@ def load(*folders: Path) -> KnowledgeBase:
     return knowledge_base
 
 
-def load_files(kind_files: Sequence[Path], application_files: Sequence[Path]) -> KnowledgeBase:
+def load_files(
+    kind_files: Sequence[Path], application_files: Sequence[Path], unknown_pages: Path = FOLDER / UNKNOWN_PAGES
+) -> KnowledgeBase:
     """Load the given files. Raises `LoadError`."""
     schema = etree.XMLSchema(etree.parse(SCHEMA))
     problems: list[Problem] = []
@@ -61,14 +65,22 @@ def load_files(kind_files: Sequence[Path], application_files: Sequence[Path]) ->
         notes = Notes(file)
         applications.add(_valid_root(file, schema, notes, "application"), notes)
     found = applications.read()
-    problems += applications.problems
+    general, mistakes = _general(unknown_pages, schema)
+    problems += (*applications.problems, *mistakes)
     problems += _conflicts(found)
     if problems:
         raise LoadError(problems)
     return KnowledgeBase(
         tuple(sorted((application for _, application in found), key=lambda application: application.name)),
         tuple(kinds.values()),
+        general,
     )
+
+
+def _general(file: Path, schema: etree.XMLSchema) -> tuple[tuple[Behaviour, ...], list[Problem]]:
+    notes = Notes(file)
+    root = _valid_root(file, schema, notes, "unknown-pages")
+    return (read_unknown_pages(root, notes) if root is not None else ()), notes.problems
 
 
 class _Applications:

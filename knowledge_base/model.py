@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum, StrEnum
 from typing import Final, Literal
 
+from knowledge_base.behaviours import Behaviour, behaviours_on
 from knowledge_base.selectors import Selector
 from knowledge_base.url_rules import AvoidRule, AvoidRules, DropRule, DropRules, Paging, ParsedUrl, UrlRule, first_page
 
@@ -311,6 +312,7 @@ class Kind:
     types: frozenset[str]
     avoid: tuple[AvoidRule, ...] = ()
     drops: tuple[DropRule, ...] = ()
+    behaviours: tuple[Behaviour, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,7 +356,8 @@ class Application:
     are signs of pages whose content only a script would load. With ``whole_host``, pages of a host on which the
     application was recognised belong to it although they show no sign of it. ``listings`` are alternatives, the best
     first. ``has_lone_pages``: its kind has pages that stand by themselves, to which people give addresses. ``draft``:
-    nobody has confirmed the guesses of its file, or of one that it extends.
+    nobody has confirmed the guesses of its file, or of one that it extends. ``behaviours`` are what is done on its
+    pages in a browser, in their order.
     """
 
     name: str
@@ -369,6 +372,7 @@ class Application:
     listings: tuple[Listing, ...] = ()
     has_lone_pages: bool = False
     draft: bool = False
+    behaviours: tuple[Behaviour, ...] = ()
     _by_name: Mapping[str, PageLevel] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -421,10 +425,18 @@ class Match:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KnowledgeBase:
-    """The applications, in the order of their names."""
+    """The applications, in the order of their names, and what is done on pages of none (``behaviours``)."""
 
     applications: tuple[Application, ...]
     kinds: tuple[Kind, ...] = ()
+    behaviours: tuple[Behaviour, ...] = ()
+
+    def behaviours_on(self, match: Match | None) -> tuple[Behaviour, ...]:
+        """Return what is done on a page in a browser, in this order; None stands for a page of no known application."""
+        if match is None:
+            return self.behaviours
+        level = match.level.name if match.level is not None else None
+        return behaviours_on(level, match.application.behaviours, self.behaviours)
 
     @property
     def confirmed(self) -> "KnowledgeBase":

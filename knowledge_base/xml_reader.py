@@ -2,16 +2,18 @@
 
 from lxml import etree
 
+from knowledge_base.behaviours import Behaviour
 from knowledge_base.globs import BadGlobError, glob_test
 from knowledge_base.model import Application, Kind
 from knowledge_base.parsing.attributes import conditions, names_url, selector, selectors, text, url_rule, yes
+from knowledge_base.parsing.behaviour_elements import behaviours, check_application, check_general
 from knowledge_base.parsing.detection_patterns import pattern
 from knowledge_base.parsing.levels import Levels
 from knowledge_base.parsing.listing_elements import check_actions, listings
 from knowledge_base.parsing.notes import Notes, Problem
 from knowledge_base.url_rules import AvoidRule, AvoidRules, DropRule, DropRules, Reason
 
-__all__ = ["Notes", "Problem", "check_expressions", "read_application", "read_kind"]
+__all__ = ["Notes", "Problem", "check_expressions", "read_application", "read_kind", "read_unknown_pages"]
 
 _LONE_PAGE = "page"
 """The type of object of pages that stand by themselves."""
@@ -29,7 +31,15 @@ def check_expressions(root: etree._Element, notes: Notes) -> None:
 def read_kind(root: etree._Element, notes: Notes) -> Kind:
     """Read the file of a kind."""
     types = frozenset(text(child, "type") for child in root.iterchildren("object"))
-    return Kind(text(root, "name"), text(root, "title"), types, _avoid(root, notes), _drops(root, notes))
+    check_general(root, notes)
+    name, title = text(root, "name"), text(root, "title")
+    return Kind(name, title, types, _avoid(root, notes), _drops(root, notes), behaviours(root, notes))
+
+
+def read_unknown_pages(root: etree._Element, notes: Notes) -> tuple[Behaviour, ...]:
+    """Read the file of pages of which nothing is known: what is done on them in a browser."""
+    check_general(root, notes)
+    return behaviours(root, notes)
 
 
 def read_application(
@@ -43,7 +53,9 @@ def read_application(
     if extended is not None and extended.kind != kind.name:
         needed = f'kind="{extended.kind}"'
         notes.add(root, f"{extended.name} is of kind {extended.kind}, so this file needs {needed} as well")
-    shared = extended or Application("", kind.name, (), (), AvoidRules(kind.avoid), DropRules(kind.drops))
+    shared = extended or Application(
+        "", kind.name, (), (), AvoidRules(kind.avoid), DropRules(kind.drops), behaviours=kind.behaviours
+    )
     application = Application(
         text(root, "name"),
         kind.name,
@@ -57,11 +69,20 @@ def read_application(
         listings=listings(root, notes) or shared.listings,
         has_lone_pages=_LONE_PAGE in kind.types,
         draft=yes(root, "draft") or shared.draft,
+        behaviours=_behaviours(root, shared.behaviours, notes),
     )
     if not application.levels and not application.needs_browser:
         notes.add(root, "this file says nothing of its pages; add a <level>, or extends= with another application")
     check_actions(root, application.levels, notes)
+    check_application(root, [level.name for level in application.levels], notes)
     return application
+
+
+def _behaviours(root: etree._Element, shared: tuple[Behaviour, ...], notes: Notes) -> tuple[Behaviour, ...]:
+    """Read a file's own behaviours; those that are ``shared`` come after them, but for those of the same name."""
+    own = behaviours(root, notes)
+    named = {each.name for each in own}
+    return own + tuple(each for each in shared if each.name not in named)
 
 
 def _avoid(root: etree._Element, notes: Notes) -> tuple[AvoidRule, ...]:

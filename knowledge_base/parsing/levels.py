@@ -173,12 +173,17 @@ class Levels:
             return
         target = self._reachable.get(action.to)
         if target is None:
-            self._notes.add(element, f"there is no level {action.to}; the levels are {', '.join(self._reachable)}")
+            self._notes.add(element, no_such_level(action.to, self._reachable))
         elif action.pages and not target.paging:
             self._notes.add(element, f"level {action.to} does not say how its pages are numbered; add <paging> to it")
         elif any(source.documented for source in action.sources) and not target.addresses:
             message = f"documented links need URLs, and level {action.to} has none; add <address>"
             self._notes.add(element, message)
+
+
+def no_such_level(name: str, levels: Iterable[str]) -> str:
+    """Say of a level that it is none of those of the application."""
+    return f"there is no level {name}; the levels are {', '.join(levels)}"
 
 
 def _tag(action: Action) -> str:

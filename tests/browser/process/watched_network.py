@@ -35,7 +35,7 @@ def _network() -> socket.socket:
 
 def _others(seen: socket.socket, ports: set[int]) -> list[str]:
     """Return the packets that are neither of the proxies' connections nor of the interfaces' own (ICMPv6)."""
-    found = []
+    found: list[str] = []
     seen.setblocking(False)
     while True:
         try:
