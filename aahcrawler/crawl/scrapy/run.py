@@ -21,8 +21,8 @@ from aahcrawler.crawl.reporting.exit_status import (
     ended_well,
     outcome,
     say,
-    tell_items,
     tell_browser,
+    tell_items,
     tell_seeds,
     tell_undelivered,
 )
