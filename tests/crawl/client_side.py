@@ -19,7 +19,7 @@ fetch('/api' + location.pathname).then(answer => answer.json()).then(page => {
   made('h1', page.title, app, {});
   for (const post of page.posts || []) {
     const article = document.createElement('article');
-    made('a', post.author, article, {href: '/u/' + post.author, className: 'author'});
+    made('span', post.author, article, {className: 'author'});
     made('time', post.date, article, {dateTime: post.date});
     made('p', post.text, article, {});
     app.append(article);
@@ -34,7 +34,7 @@ PLACES = ("pier", "lock", "dike", "sluice", "quay", "mole")
 
 def post(thread: int, place: int) -> dict[str, str]:
     """Return a post of a thread."""
-    words = f"The {PLACES[(thread + place) % 6]} by the old harbour was flooded again on day {place + 1} of the storm, "
+    words = f"The {PLACES[(thread + place) % 6]} by the old harbour was flooded again on day {place + 1} of the storm,"
     return {
         "author": PEOPLE[(thread + place) % 4],
         "date": f"2024-05-{10 + place:02d}T12:{thread:02d}:00Z",
@@ -44,13 +44,13 @@ def post(thread: int, place: int) -> dict[str, str]:
 
 def api(threads: int = 5, posts: int = 4) -> dict[str, object]:
     """Return what the script asks for, by path."""
-    links = [{"title": f"Flood of the {PLACES[each % 6]} {each}", "url": f"/t/{each}"} for each in range(1, threads + 1)]
+    links = [
+        {"title": f"Flood of the {PLACES[each % 6]} {each}", "url": f"/t/{each}"} for each in range(1, threads + 1)
+    ]
     found: dict[str, object] = {"/": {"title": "Harbour board: floods", "links": links}}
     for each in range(1, threads + 1):
         made = [post(each, place) for place in range(posts)]
         found[f"/t/{each}"] = {"title": f"Flood of the {PLACES[each % 6]} {each}", "posts": made}
-    for name in PEOPLE:
-        found[f"/u/{name}"] = {"title": f"About {name}, who writes of floods and the harbour"}
     return found
 
 
@@ -66,7 +66,9 @@ def forum(threads: int = 5, posts: int = 4, shell: bytes = SHELL) -> Mapping[str
 
 def article(number: int) -> Reply:
     """Return a page that the server makes, with a script that changes nothing of it."""
-    text = " ".join(f"Sentence {each} of article {number} tells of the flood, the dike and the harbour." for each in range(20))
+    text = " ".join(
+        f"Sentence {each} of article {number} tells of the flood, the dike and the harbour." for each in range(20)
+    )
     links = "".join(f'<a href="/plain/{each}">Article {each} of the flood</a> ' for each in range(1, 13))
     return Reply(
         f"<!doctype html><html lang=en><head><title>Article {number}</title></head><body><h1>Article {number}</h1>"
