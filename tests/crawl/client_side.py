@@ -12,7 +12,8 @@ FRAMED = b"""<!doctype html><html lang="en"><head><meta charset="utf-8"><title>H
 <main id="app"><span>...</span></main><footer>All rights reserved. <a href="/imprint">Imprint</a></footer>
 <script src="/app.js"></script></body></html>"""
 SCRIPT = b"""
-const made = (tag, text, into, more) => into.append(Object.assign(document.createElement(tag), {textContent: text}, more));
+const made = (tag, text, into, more) =>
+  into.append(Object.assign(document.createElement(tag), {textContent: text}, more));
 fetch('/api' + location.pathname).then(answer => answer.json()).then(page => {
   const app = document.getElementById('app');
   app.textContent = '';

@@ -1,4 +1,4 @@
-"""Crawls of sites whose pages scripts make: which are looked at in a browser, what is kept, and what is done without."""
+"""Crawls of sites whose pages scripts make: what is looked at in a browser, what is kept, what is done without."""
 
 import json
 import os
