@@ -2,40 +2,18 @@
 
 import gzip
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
-
-from fastwarc.warc import ArchiveIterator, WarcRecord
 
 from tests.crawl.crawling import rows, summary
 from tests.crawl.site import Reply, Site, html, serving
 from tests.crawl.verifying import archived, assert_whole
 from tests.crawl.visiting import AGENT, USUAL, Asking, Plan, crawl_visiting
+from tests.crawl.warc_records import blocks, fields
 from tests.crawl.world import network
 
 TEXT = {"Content-Type": "text/plain"}
 SCRIPT = {"Content-Type": "text/javascript"}
 SHELL = html("Shell", "<p>The harbour is flooded, and the dike holds.</p>")
-
-
-def records(crawl: Path, kind: str, url: str) -> Iterator[WarcRecord]:
-    """Yield the records of a kind and URL, their digests verified."""
-    for path in sorted((crawl / "archive").iterdir()):
-        with path.open("rb") as file:
-            for record in ArchiveIterator(file, parse_http=False, verify_digests=True):
-                if record.headers["WARC-Type"] == kind and record.headers.get("WARC-Target-URI") == url:
-                    yield record
-
-
-def blocks(crawl: Path, kind: str, url: str) -> list[bytes]:
-    """Return the blocks of the records of a kind and URL."""
-    return [record.reader.read() for record in records(crawl, kind, url)]
-
-
-def fields(crawl: Path, kind: str, url: str) -> dict[str, str]:
-    """Return the fields of the first record of a kind and URL."""
-    record = next(records(crawl, kind, url))
-    return {str(name): str(value) for name, value in record.headers.items()}
 
 
 def robots(*rules: str) -> Reply:
@@ -257,7 +235,8 @@ def test_a_site_knows_the_browser_as_it_knows_the_crawl(tmp_path: Path) -> None:
         site.pages = {
             "/robots.txt": Reply(b"", 404),
             "/": Reply(
-                SHELL.body, headers={"Content-Type": "text/html", "Set-Cookie": f"id={SECRET}; HTTPONLY; samesite=lax"}
+                SHELL.body + b"<a href=/next>next</a>",
+                headers={"Content-Type": "text/html", "Set-Cookie": f"id={SECRET}; HTTPONLY; samesite=lax"},
             ),
             "/set": Reply(b"set", headers={**TEXT, "Set-Cookie": "later=1"}),
             "//other.test/x": Reply(b"x", headers={**TEXT, "Set-Cookie": "theirs=1"}),
@@ -282,7 +261,6 @@ def test_a_site_knows_the_browser_as_it_knows_the_crawl(tmp_path: Path) -> None:
             url: Plan(steps, ["POST"], ended_with, shown),
             f"{url}next": Plan([[Asking(f"{url}next")]]),
         }
-        site.pages["/"] = Reply(SHELL.body + b"<a href=/next>next</a>", headers=site.pages["/"].headers)
         _, (first, second) = crawl_visiting(
             tmp_path,
             [url],
