@@ -1,7 +1,7 @@
 """Which pages a browser looked at, what that cost beside fetching them, and what it was not given."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from typing import Final
 
@@ -24,7 +24,8 @@ _ENDINGS: Final = {
 class Looks:
     """The counts of a crawl that concern the browser, as ``crawl.json`` has them.
 
-    ``means`` are versions of the browser, and what kept it off the network, by looks.
+    ``means`` are versions of the browser, and what kept it off the network, by looks. ``data`` counts pages that were
+    made of their data, as looks at others like them had shown.
     """
 
     http: Mapping[str, int]
@@ -32,12 +33,14 @@ class Looks:
     missing: Mapping[str, int]
     means: Mapping[str, int]
     refused: Mapping[str, int]
+    data: Mapping[str, int] = field(default_factory=dict)
 
 
 def shown(looks: Looks) -> str:
     """Return it as HTML: a table of costs, how looks ended, and what pages asked for and were not given."""
     http = {"requests": looks.http.get("pages", 0), **looks.http}
-    rows = "".join(_row(name, counts) for name, counts in (("fetched", http), ("in a browser", looks.browser)))
+    ways = (("fetched", http), ("in a browser", looks.browser), ("made of their data", looks.data))
+    rows = "".join(_row(name, counts) for name, counts in ways if counts)
     costs = (
         '<div class="wide"><table class="rows"><thead><tr><th>HTML pages</th><th>Pages</th><th>Requests</th>'
         f"<th>MB received</th><th>Seconds</th></tr></thead><tbody>{rows}</tbody></table></div>"

@@ -92,6 +92,7 @@ class Summary(BaseModel):
     unverified: dict[str, int] = {}
     stream: dict[str, int] = {}
     http: dict[str, int] = {}
+    data: dict[str, int] = {}
     browser: dict[str, int] = {}
     browser_missing: dict[str, int] = {}
     browser_isolation: dict[str, int] = {}
@@ -272,6 +273,7 @@ def _looks(summary: Summary) -> browser_section.Looks:
         summary.browser_missing,
         {**summary.browser_isolation, **summary.browser_version},
         summary.browser_refused,
+        summary.data,
     )
 
 

@@ -68,6 +68,7 @@ _FEATURES_OFF = (
     "PaintHolding",
     "Prerender2",
     "Translate",
+    "WebRtcHideLocalIpsWithMdns",
 )
 _OFF_THE_NETWORK = (
     "disable-quic",

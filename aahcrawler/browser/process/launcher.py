@@ -140,17 +140,20 @@ class _Launch:
         for watched in (self._control.fileno(), errors, woken):
             poll.register(watched, select.POLLIN)
         look = time.monotonic() + _LOOK_EVERY
+        asked = False
         while True:
             for ready, _ in poll.poll(max(0.0, look - time.monotonic()) * 1000):
                 if ready == errors and not self._hear(errors):
                     poll.unregister(errors)
                 elif ready == self._control.fileno() or (ready == woken and _asked_to_end(woken)):
-                    return {"ended": "stopped"}
+                    asked = True
             status = process_tree.reap().get(process)
             if status is not None:
                 self._hear(errors)
                 complaint = self._errors.decode(errors="replace")
                 return {"ended": "exit", "code": os.waitstatus_to_exitcode(status), "complaint": complaint}
+            if asked:
+                return {"ended": "stopped"}
             if time.monotonic() >= look:
                 look = time.monotonic() + _LOOK_EVERY
                 if (size := self._too_large()) is not None:

@@ -16,7 +16,7 @@ MOST_REASONS: Final = 50
 
 
 def note_of(rendered: RenderedPage, refused: dict[str, int], requests: int) -> BrowserLook:
-    """Return the note of a look: ``refused`` counts by reason what the crawl did not give, ``requests`` what it sent."""
+    """Return the note of a look: ``refused`` counts what the crawl did not give, ``requests`` what it sent."""
     reasons = {**rendered.refused, **refused}
     return BrowserLook(
         ended=rendered.ended,

@@ -13,7 +13,7 @@ from hashlib import sha1
 from itertools import islice
 from typing import Final
 
-from aahcrawler.helper.application.scripted import Scripted, has_mount
+from aahcrawler.helper.application.scripted import FEW_LETTERS, Scripted, has_mount
 from aahcrawler.page import Page, text
 from aahcrawler.traps.patterns import pattern_of
 from online_analysis.icd import BrowserSection
@@ -68,13 +68,14 @@ class Shown:
         return cls(letters, len(links), sum(1 for _ in media))
 
     def gains_over(self, less: "Shown") -> bool:
-        """Return whether this is worth a look beside ``less``: a quarter more of anything, and not next to nothing.
+        """Return whether this is worth a look beside ``less``: a quarter more of anything, where there was something.
 
-        >>> Shown(400).gains_over(Shown(40)), Shown(4_100, 20).gains_over(Shown(4_000, 20))
+        >>> Shown(40).gains_over(Shown(10)), Shown(4_100, 20).gains_over(Shown(4_000, 20))
         (True, False)
         """
         return (
-            self.letters > 1.25 * less.letters + 80
+            (less.letters <= FEW_LETTERS and self.letters > 1.25 * less.letters + 8)
+            or self.letters > 1.25 * less.letters + 80
             or self.links > 1.25 * less.links + 3
             or self.media > 1.25 * less.media + 2
         )

@@ -39,7 +39,7 @@ def tell_seeds(console: Console, crawl: Countable) -> None:
 def tell_browser(console: Console, crawl: Countable) -> None:
     """Say that pages were not looked at in a browser for want of one, and what to do about it."""
     for why, pages in crawl.stats.group(MISSING).items():
-        say(console, f"{pages:,} pages that need a browser were kept as they came: {why}")
+        say(console, f"kept as they came for want of a browser: {pages:,} {'page' if pages == 1 else 'pages'}. {why}")
 
 
 def ended_well(crawl: Countable) -> int:
