@@ -15,7 +15,8 @@ class BrowserLook:
     were read, and ``text`` the SHA-1, in hexadecimal digits, of that document's visible text; both are empty where the
     look failed, for the reason ``failed``, so that the page was read as it came. ``ended`` says why no more was waited
     for, after how many ``seconds``. ``refused`` counts by reason what the page asked for and was not given.
-    ``behaviours`` say in words what was done on it, ``console`` what its scripts reported.
+    ``behaviours`` say in words what was done on it, ``console`` what its scripts reported. ``made_of`` are the URLs of
+    the data that the document was made of, where no browser was asked, since looks before had shown how.
     """
 
     dom: str = ""
@@ -27,6 +28,7 @@ class BrowserLook:
     behaviours: tuple[str, ...] = ()
     console: tuple[str, ...] = ()
     failed: str = ""
+    made_of: tuple[str, ...] = ()
 
 
 _LOOK: Final = TypeAdapter(BrowserLook)

@@ -11,7 +11,7 @@ from lxml.html import HtmlElement
 
 from aahcrawler.data_templates.page_data import Scope, ValuePath, folded, shown
 from aahcrawler.data_templates.template_nodes import Condition, ElementNode, Markup, Node, Repetition, Row, Wording
-from aahcrawler.data_templates.wording_learning import learned_wording
+from aahcrawler.data_templates.wording_learning import learned_moment, learned_wording
 
 _MOST_ELEMENTS: Final = 20_000
 _MOST_LISTS: Final = 4
@@ -159,8 +159,8 @@ def _whole(seen: Sequence[Seen]) -> Markup | None:
 def _text(texts: Sequence[str], scopes: Sequence[Scope]) -> Learned:
     if not any(map(str.strip, texts)):
         return Learned(Wording((" " if any(texts) else "",)))
-    wording = learned_wording(texts, scopes)
-    return Learned(Wording(("",)), 1) if wording is None else Learned(wording)
+    found = learned_wording(texts, scopes) or learned_moment(texts, scopes)
+    return Learned(Wording(("",)), 1) if found is None else Learned(found)
 
 
 def _runs(parent: HtmlElement) -> list[tuple[str, tuple[HtmlElement, ...]]]:

@@ -2,15 +2,19 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from html import escape
 from typing import Final, Protocol
 from urllib.parse import quote
 
 from aahcrawler.data_templates.page_data import Scope, ValuePath
+from aahcrawler.page import dates
 
 _VOID: Final = frozenset(
     ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr")
 )
+_NOWS: Final = (datetime(2030, 1, 1, tzinfo=UTC), datetime(2041, 6, 20, tzinfo=UTC))
+"""Two moments at which no relative date, and none without a year, names the same day."""
 _RAW: Final = frozenset(("script", "style"))
 
 
@@ -39,6 +43,33 @@ class Wording:
     def html(self, scope: Scope) -> Iterator[str]:
         """Yield the text, escaped."""
         yield escape(self.text(scope), quote=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A value that names a moment, written as exactly as the pages show it: the day, or the minute as well, in UTC."""
+
+    value: ValuePath
+    has_time: bool
+
+    def html(self, scope: Scope) -> Iterator[str]:
+        """Yield the moment in ISO 8601; nothing where the value names none."""
+        found = moment_of(scope.text(self.value))
+        if found is not None:
+            yield found.strftime("%Y-%m-%d %H:%M" if self.has_time else "%Y-%m-%d")
+
+
+def moment_of(text: str) -> datetime | None:
+    """Return the moment in UTC that a text names in full, whenever it is read; None where it names none.
+
+    >>> moment_of("5 Jan 2024"), moment_of("yesterday")
+    (datetime.datetime(2024, 1, 5, 0, 0, tzinfo=datetime.timezone.utc), None)
+    """
+    if not any(map(str.isdigit, text)) or len(text) > dates.MAX_LENGTH:
+        return None
+    named = {dates.parse(text, now=now) for now in _NOWS}
+    found = named.pop() if len(named) == 1 else None
+    return None if found is None else found.astimezone(UTC)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,16 +2,13 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from datetime import UTC, date, datetime
+from datetime import datetime
 from typing import Final
 from urllib.parse import quote
 
 from aahcrawler.data_templates.page_data import Scope, ValuePath, shown
-from aahcrawler.data_templates.template_nodes import Wording
-from aahcrawler.page import dates
+from aahcrawler.data_templates.template_nodes import Moment, Wording, moment_of
 
-_NOWS: Final = (datetime(2030, 1, 1, tzinfo=UTC), datetime(2041, 6, 20, tzinfo=UTC))
-"""Two moments at which no relative date, and none without a year, names the same day."""
 _BLANKS: Final = re.compile(r"\s+")
 _MOST_VALUES: Final = 6
 """No text is made of more."""
@@ -23,13 +20,12 @@ _LONGEST: Final = 2_000
 def learned_wording(texts: Sequence[str], scopes: Sequence[Scope], *, in_url: bool = False) -> Wording | None:
     """Return what makes each text of the data beside it, None where nothing does.
 
-    A text that is the same everywhere is itself. One that is a date may be made of a value that names the same day.
+    A text that is the same everywhere is itself.
     """
     folded = [_BLANKS.sub(" ", text) for text in texts]
     if len(folded) == 1:
         return _alone(folded[0], scopes[0], in_url=in_url)
-    found = _split(folded, scopes, in_url=in_url, left=_MOST_VALUES)
-    return found if found is not None or in_url else _dated(folded, scopes)
+    return _split(folded, scopes, in_url=in_url, left=_MOST_VALUES)
 
 
 def _alone(text: str, scope: Scope, *, in_url: bool) -> Wording:
@@ -78,20 +74,20 @@ def _as_in(scope: Scope, path: ValuePath, *, in_url: bool) -> str:
     return quote(text, safe="") if in_url else shown(text)
 
 
-def _dated(texts: Sequence[str], scopes: Sequence[Scope]) -> Wording | None:
-    """Return the value that names the days which texts name, None where they name none, or nothing else does."""
-    days = [_day(text) for text in texts]
-    if None in days:
+def learned_moment(texts: Sequence[str], scopes: Sequence[Scope]) -> Moment | None:
+    """Return the value that names the moments which texts name, None where they name none, or nothing else does."""
+    shown_at = [moment_of(text) for text in texts]
+    if None in shown_at or len(set(shown_at)) == 1:
         return None
+    has_time = any(each and (each.hour or each.minute) for each in shown_at)
     for path in scopes[0].leaves:
-        if all(_day(scope.leaves.get(path, "")) == day for scope, day in zip(scopes, days, strict=True)):
-            return Wording(("", ""), (path,))
+        values = [moment_of(scope.leaves.get(path, "")) for scope in scopes]
+        if all(_is_at(value, at, has_time=has_time) for value, at in zip(values, shown_at, strict=True)):
+            return Moment(path, has_time)
     return None
 
 
-def _day(text: str) -> date | None:
-    """Return the day that a text names in full, whenever it is read."""
-    if not any(map(str.isdigit, text)) or len(text) > dates.MAX_LENGTH:
-        return None
-    named = {found.date() if (found := dates.parse(text, now=now)) else None for now in _NOWS}
-    return named.pop() if len(named) == 1 else None
+def _is_at(value: datetime | None, at: datetime | None, *, has_time: bool) -> bool:
+    if value is None or at is None:
+        return False
+    return value.replace(second=0, microsecond=0) == at.replace(second=0) if has_time else value.date() == at.date()

@@ -69,7 +69,7 @@ async function scroll({ selectors, screens }) {
   for (let screen = 0; screen < screens && moving.length; screen++) {
     remember(kept.scroller);
     const from = moving.map((at) => at.scrollTop);
-    for (const at of moving) at.scrollTo({ top: at.scrollTop + at.clientHeight * (kept.changes ? 0.6 : 0.85), behavior: "instant" });
+    for (const at of moving) at.scrollTo({ top: at.scrollTop + at.clientHeight * (kept.changes ? 0.8 : 0.85), behavior: "instant" });
     await nextFrame();
     await later(20);
     const way = moving.reduce((sum, at, number) => sum + Math.abs(at.scrollTop - from[number]), 0);

@@ -1,4 +1,4 @@
-"""Run behaviours on a page, within bounds, and give back to the page what it has shown and taken away."""
+"""Run behaviours on a page, within bounds."""
 
 import asyncio
 import time
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from aahcrawler.browser.behaviours.acting_page import ActingPage, PageLostError, Spent
-from aahcrawler.browser.behaviours.page_acts import Found, PageActs, meant, number
+from aahcrawler.browser.behaviours.page_acts import Found, PageActs, meant, number_in
 from aahcrawler.browser.visits.rendered_page import BehaviourNote
 from aahcrawler.browser.visits.visit_order import VisitBounds
 from knowledge_base.behaviours import Act, Behaviour, Step
@@ -24,6 +24,9 @@ LOST = "lost"
 _RANKS = (LOST, TIME, BYTES, REQUESTS, STEPS, REFUSED, NOTHING_MORE, DONE)
 """Why a behaviour ended is what its steps ended with, that which comes first here."""
 
+_LEAST_STEPS = 3
+_LEAST_SECONDS = 1.5
+"""What a behaviour leaves to each one that comes after it, or a twentieth of the bounds where that is less."""
 _BATCH = 10
 """Elements that are opened before the page is waited for."""
 _SCREENS = 8
@@ -32,8 +35,8 @@ _QUIET = 5.0
 """Seconds that the page is waited for after one act, at most."""
 _PATIENCE = 0.6
 """Seconds that are waited once more where nothing came of an act."""
-_LAST = 5.0
-"""Seconds for giving back what is gone, when the time of the behaviours is over."""
+_LAST = 2.0
+"""Seconds for stopping what plays, when the time of the behaviours is over."""
 
 
 async def run_behaviours(
@@ -41,18 +44,27 @@ async def run_behaviours(
 ) -> tuple[BehaviourNote, ...]:
     """Do behaviours one after another, and return what each did and why it ended.
 
-    ``bounds`` hold for all of them together; bytes and requests are those that the visit has spent already as well. At
-    the end what the page has shown and taken away again is put back into its document, so that this should be taken
-    next. A page that is lost ends them (``lost``). What else the page raises, such as a crash, is raised.
+    ``bounds`` hold for all of them together; bytes and requests are those that the visit has spent already as well. A
+    page that is lost ends them (``lost``). What else the page raises, such as a crash, is raised. What the page has
+    shown and taken away again ``put_back`` brings back.
     """
     run = _Run(page, bounds)
-    notes = [await run.behave(each) for each in behaviours]
-    if behaviours:
+    notes = [await run.behave(each, len(behaviours) - number) for number, each in enumerate(behaviours, 1)]
+    if any(note.steps for note in notes):
         await run.finish()
     return tuple(notes)
 
 
 _T = TypeVar("_T")
+
+
+async def put_back(page: ActingPage) -> int:
+    """Put back into the document what the page has shown and taken away during behaviours; return how many elements.
+
+    Call it once no script of the page runs any more, before the document is taken: scripts of lists would take it away
+    again, since what comes back moves what is in view. Raises what ``ActingPage.evaluate`` raises.
+    """
+    return number_in(await PageActs(page).take("putBack"), "returned")
 
 
 class _EndedError(Exception):
@@ -75,8 +87,8 @@ class _Run:
         self._page = page
         self._acts = PageActs(page)
         self._bounds = bounds
-        self._until = time.monotonic() + bounds.seconds
-        self._left = bounds.steps
+        self._end = self._until = time.monotonic() + bounds.seconds
+        self._taken, self._left = 0, bounds.steps
         self._over = ""
         self._vanishing = False
         self._takers: Mapping[Act, Callable[[Behaviour, Step, _Count], Awaitable[str]]] = {
@@ -87,9 +99,11 @@ class _Run:
             Act.PLAY: self._play,
         }
 
-    async def behave(self, behaviour: Behaviour) -> BehaviourNote:
-        """Take the steps of one behaviour."""
+    async def behave(self, behaviour: Behaviour, waiting: int) -> BehaviourNote:
+        """Take the steps of one behaviour; leave something to those that wait for their turn."""
         count, ends = _Count(), set[str]()
+        self._until = self._end - waiting * min(_LEAST_SECONDS, self._bounds.seconds / 20)
+        self._left = self._bounds.steps - self._taken - waiting * min(_LEAST_STEPS, self._bounds.steps // 20)
         for step in behaviour.steps:
             try:
                 self._check()
@@ -99,15 +113,14 @@ class _Run:
                 ends.add(await self._takers[step.act](behaviour, step, count))
             except _EndedError as ended:
                 ends.add(ended.reason)
-                self._over = self._over or (ended.reason if ended.reason != REFUSED else "")
+                self._over = self._over or (ended.reason if ended.reason in (LOST, BYTES, REQUESTS) else "")
         return BehaviourNote(behaviour.name, count.steps, min(ends, key=_RANKS.index, default=DONE))
 
     async def finish(self) -> None:
-        """Give back what is gone, and stop what plays."""
+        """Stop what plays."""
         try:
             async with asyncio.timeout(_LAST):
                 await self._acts.take("pause")
-                await self._acts.take("putBack")
         except (TimeoutError, PageLostError):
             return
 
@@ -145,7 +158,7 @@ class _Run:
                 await self._open_passing(behaviour)
             elif self._page.spent().under_way:
                 await self._quiet(1.0)
-            if found.get("atEnd") or number(found, "moved") < 1:
+            if found.get("atEnd") or number_in(found, "moved") < 1:
                 return True
 
     async def _calm(self) -> None:
@@ -183,7 +196,7 @@ class _Run:
         while opened < step.most:
             self._check()
             found = await self._take("open", {**said, "most": min(_BATCH, step.most - opened)})
-            clicked = number(found, "clicked")
+            clicked = number_in(found, "clicked")
             if clicked < 1:
                 return DONE
             self._spend()
@@ -209,7 +222,7 @@ class _Run:
                 found = await self._take("play", {**meant(behaviour, step), "most": step.most - started}, frame)
             except PageLostError:
                 continue
-            started += number(found, "started")
+            started += number_in(found, "started")
             if started >= step.most:
                 break
         if started:
@@ -253,6 +266,7 @@ class _Run:
         if self._left < 1:
             raise _EndedError(STEPS)
         self._left -= 1
+        self._taken += 1
 
     def _check(self) -> None:
         if self._over:

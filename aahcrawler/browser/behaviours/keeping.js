@@ -21,7 +21,7 @@ const hasPicture = (element) => fits(element, "img[src], picture, video, audio, 
 function isWorthIt(node) {
   if (!(node instanceof Element) || fits(node, NEVER_KEPT) || hasAttribute(node, MARK)) return false;
   const text = oneLine(textOf(node));
-  return text.length >= 12 || within(node, "a[href]").length > 0 || hasPicture(node);
+  return text.length >= 12 || fits(node, "a[href]") || within(node, "a[href]").length > 0 || hasPicture(node);
 }
 
 const shapeOf = (element) => `${tagOf(element)}.${(attributeOf(element, "class") ?? "").trim().split(/\s+/)[0].replace(/\d+/g, "#")}`;
@@ -86,24 +86,25 @@ const topOf = (element, scroller) => boxOf(element).top + (scroller ? scroller.s
 
 function look(element, scroller) {
   const lines = linesOf(element);
-  const source = element instanceof HTMLImageElement ? element.currentSrc : "";
+  const source = element instanceof HTMLImageElement ? `${attributeOf(element, "src")} ${attributeOf(element, "srcset")}` : "";
   return { lines, source, top: topOf(element, scroller), parent: parentOf(element) };
 }
 
-// Keep the former state of an element of which nothing is left.
+// Keep the former state of an element that shows something else now, and nothing of what it showed. One that shows less
+// is a matter of what was removed from it.
 function noteOverwritten(element, before, now) {
   const text = [...before.lines].join(" ");
-  const isOther = before.source ? now.source !== before.source : text.length >= 12 && ![...before.lines].some((each) => now.lines.has(each));
+  const isOther = before.source ? now.source !== before.source : now.lines.size > 0 && text.length >= 12 && ![...before.lines].some((each) => now.lines.has(each));
   if (isOther && isThere(element)) keep({ over: element, copy: before.copy, top: before.top, during: kept.during }, text.length + 500);
-  return isOther;
 }
 
 function lookAt(element, scroller) {
   const before = kept.looks.get(element);
   const now = look(element, scroller);
-  const changed = !before || before.source !== now.source || before.lines.size !== now.lines.size || [...now.lines].some((each) => !before.lines.has(each));
-  if (before && changed) noteOverwritten(element, before, now);
-  if (changed && kept.looks.size < MOST_LOOKED_AT) kept.looks.set(element, { ...now, copy: copyOf(element) });
+  if (before && before.source === now.source && before.lines.size === now.lines.size && [...now.lines].every((each) => before.lines.has(each))) return;
+  if (before) noteOverwritten(element, before, now);
+  if (before && !now.lines.size && !now.source) return;
+  if (before || kept.looks.size < MOST_LOOKED_AT) kept.looks.set(element, { ...now, copy: copyOf(element) });
 }
 
 const MOST_IN_VIEW = 300;
@@ -113,7 +114,7 @@ const LINE = 18;
 function hits() {
   const seen = new Set();
   for (let y = LINE / 2; y < Math.min(innerHeight, 2000); y += LINE)
-    for (const column of [0.25, 0.5, 0.75])
+    for (const column of [0.04, 0.12, 0.25, 0.5, 0.75])
       for (const hit of elementsAt(document, innerWidth * column, y).slice(0, 3)) seen.add(hit);
   return seen;
 }
@@ -133,7 +134,7 @@ function itemsInView(scroller) {
 
 // Pictures and texts in view, which a click may put others in the place of.
 function shownInView() {
-  const shown = new Set(byCss("img").filter((each) => each.complete && boxOf(each).width >= 100));
+  const shown = new Set(byCss("img").filter((each) => boxOf(each).width >= 100));
   for (const text of walked(bodyOf(), NodeFilter.SHOW_TEXT))
     if (oneLine(text.data).length >= 25 && parentOf(text) instanceof HTMLElement && !fits(parentOf(text), "script, style, button, [role=button]")) shown.add(parentOf(text));
   return [...shown].filter((each) => boxOf(each).bottom > 0 && boxOf(each).top < innerHeight && isSeen(each));
@@ -199,7 +200,7 @@ function undoOverwriting(entry, present) {
   const tops = childrenOf(parent).map((each) => [Number(attributeOf(each, MARK)) || topOf(each, kept.scroller), each]);
   const below = tops.filter(([top]) => top > entry.top).sort(([one], [other]) => one - other)[0];
   const node = insert(entry.copy, parent, entry.during === "click" ? entry.over : below ? below[1] : null, present);
-  mark(node, MARK, String(Math.round(entry.top) || ""));
+  if (entry.during === "scroll") mark(node, MARK, String(Math.round(entry.top) || ""));
   kept.returned++;
 }
 
@@ -211,6 +212,15 @@ function sortByPlace(parent) {
   for (const [, each] of placed) put(parent, each, null);
 }
 
+// What cannot be put back is counted, and does not keep the rest away.
+function attempt(undo) {
+  try {
+    undo();
+  } catch {
+    kept.dropped++;
+  }
+}
+
 // Put back all that is gone; return how many elements that were.
 function putBack() {
   noteLast();
@@ -219,11 +229,9 @@ function putBack() {
   const present = new Set(roots().flatMap((root) => [...piecesOf(root)].map(([, piece]) => piece)));
   const placed = new Map();
   kept.returned = 0;
-  for (const entry of kept.log.reverse()) {
-    try {
-      entry.over ? undoOverwriting(entry, present) : undoRemoval(entry, placed, present);
-    } catch { kept.dropped++; }
-  }
+  const newestFirst = kept.log.reverse();
+  for (const entry of newestFirst.filter((each) => each.over)) attempt(() => undoOverwriting(entry, present));
+  for (const entry of newestFirst.filter((each) => !each.over)) attempt(() => undoRemoval(entry, placed, present));
   new Set([...byCss(`[${MARK}]`)].map(parentOf)).forEach(sortByPlace);
   const found = { returned: kept.returned, dropped: kept.dropped };
   Object.assign(kept, { during: "", log: [], size: 0, dropped: 0 });

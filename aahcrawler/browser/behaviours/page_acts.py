@@ -51,7 +51,7 @@ def plain_words(words: Sequence[str]) -> list[str]:
     return [" ".join("".join(each if _is_letter(each) else " " for each in word.lower()).split()) for word in words]
 
 
-def number(found: Found, name: str) -> int:
+def number_in(found: Found, name: str) -> int:
     """Return a number that an act found, 0 where it is none."""
     value = found.get(name)
     return int(value) if isinstance(value, int | float) else 0

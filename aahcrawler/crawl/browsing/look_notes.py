@@ -1,11 +1,13 @@
 """Make what is kept of a look at a page in a browser: its pictures, and what is noted in the metadata of the page."""
 
 from collections.abc import Iterator
+from hashlib import sha1
 from typing import Final
 
 from aahcrawler.archive.resources import Resource
 from aahcrawler.browser.visits.rendered_page import BehaviourNote, ConsoleLine, RenderedPage
 from aahcrawler.browser_look import BrowserLook
+from aahcrawler.page import Page, text
 
 MOST_LINES: Final = 20
 MOST_OF_LINE: Final = 300
@@ -24,6 +26,11 @@ def note_of(rendered: RenderedPage, refused: dict[str, int], requests: int) -> B
         behaviours=tuple(map(_behaviour, rendered.behaviours[:MOST_LINES])),
         console=tuple(map(_line, rendered.console[:MOST_LINES])),
     )
+
+
+def digest_of(page: Page) -> str:
+    """Return the SHA-1 of what a page shows, in hexadecimal digits."""
+    return sha1(text.plain_text(page.tree).encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
 
 
 def pictures_of(url: str, rendered: RenderedPage) -> Iterator[Resource]:

@@ -9,7 +9,6 @@ import logging
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from hashlib import sha1
 from typing import Final, Protocol
 
 from aahcrawler.archive.history import Former
@@ -21,7 +20,8 @@ from aahcrawler.browser.visits.rendered_page import RenderedPage
 from aahcrawler.browser.visits.visit_errors import VisitFailedError
 from aahcrawler.browser.visits.visit_order import VisitBounds, VisitOrder
 from aahcrawler.browser_look import BrowserLook
-from aahcrawler.crawl.browsing.look_notes import in_a_line, note_of, pictures_of
+from aahcrawler.crawl.browsing.data_pages import DataPages
+from aahcrawler.crawl.browsing.look_notes import digest_of, in_a_line, note_of, pictures_of
 from aahcrawler.crawl.browsing.routes import Reason, Routes, Shown, is_demanded, may_look
 from aahcrawler.crawl.browsing.visit_requests import VisitRequests
 from aahcrawler.crawl.browsing.visits import Visits
@@ -33,7 +33,7 @@ from aahcrawler.crawl.fetch.politeness import StoppedError
 from aahcrawler.exchange import Exchange
 from aahcrawler.frontier.hops import Hop, ends_with
 from aahcrawler.frontier.protocol import Lease
-from aahcrawler.page import Page, text
+from aahcrawler.page import Page
 from aahcrawler.wire.replay import replayed
 
 logger = logging.getLogger(__name__)
@@ -57,8 +57,8 @@ class Browser(Protocol):
         ...
 
     @property
-    def isolation(self) -> str:
-        """How its processes are kept off the network, empty while there are none."""
+    def isolation(self) -> str | None:
+        """How its processes are kept off the network, None before there were any."""
         ...
 
     @property
@@ -113,6 +113,7 @@ class PageRendering:
         self._recrawl = recrawl
         self._opened = opened
         self._routes = Routes()
+        self._data_pages = DataPages(context)
         self._slots = asyncio.Semaphore(context.now.icd.browser.at_once)
         self._browser: Browser | None = None
         self._missing = ""
@@ -155,6 +156,10 @@ class PageRendering:
         reason = self._routes.choose(lease.queue, page, section, self._context.now.helper.scripted)
         if not reason.is_look:
             return Look(counts=came | ({f"browser:{reason}": 1.0} if reason is Reason.VAIN else {}))
+        if reason is not Reason.ASKED and self._data_pages.can_make(lease.queue, lease.url):
+            made = await self._made(lease, page, exchange)
+            if made.page is not None:
+                return replace(made, counts=came)
         async with self._slots:
             hindrance = self._hindrance()
             if hindrance:
@@ -165,6 +170,34 @@ class PageRendering:
             finally:
                 self._under_way -= 1
         return Look(look.page, look.note, look.resources, look.leads_to, look.rest, came | self._lost(reason, look))
+
+    async def _made(self, lease: Lease, page: Page, exchange: Exchange) -> Look:
+        """Return a page made of its data, as looks at others like it have shown; an empty look where that fails."""
+        requests = self._visits.requests_of(lease, exchange)
+        began = asyncio.get_running_loop().time()
+        try:
+            dom = await self._data_pages.made(lease.queue, lease.url, requests)
+        finally:
+            await requests.close()
+        seconds = asyncio.get_running_loop().time() - began
+        counts = {
+            "data:seconds": seconds,
+            "data:requests": float(requests.requests),
+            "data:bytes": float(requests.bytes),
+        }
+        await self._fetching.stores.count({**counts, "data:pages" if dom is not None else f"data:{FAILED}": 1.0})
+        if dom is None:
+            return NO_LOOK
+        made = page.as_rendered(dom, "", self._context.now.icd.limits.page_bytes)
+        document = Resource.rendered_dom(lease.url, dom)
+        note = BrowserLook(
+            dom=document.record_id,
+            text=digest_of(made),
+            seconds=round(seconds, 3),
+            requests=requests.requests,
+            made_of=tuple(requests.data),
+        )
+        return Look(made, note, (document,), rest=requests.rest_asked)
 
     # Whether it may be
 
@@ -297,6 +330,8 @@ class PageRendering:
         shown = page.as_rendered(dom, at, self._context.now.icd.limits.page_bytes)
         came, looked = Shown.of(page), Shown.of(shown)
         gained = self._routes.learn(lease.queue, lease.url, came, looked)
+        if gained and not at and not self._visits.is_known_at(lease.url):
+            await self._data_pages.learn(lease.queue, page, dom, requests.data)
         counts = {"browser:gained" if gained else "browser:gained nothing": 1.0}
         pictures = tuple(pictures_of(lease.url, rendered))
         note = note_of(rendered, dict(requests.refused), requests.requests)
@@ -305,10 +340,9 @@ class PageRendering:
             return Look(note=replace(note, failed="it showed less than was sent"), resources=pictures)
         await self._fetching.stores.count(counts)
         document = Resource.rendered_dom(lease.url, dom, at)
-        seen = sha1(text.plain_text(shown.tree).encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
         return Look(
             shown,
-            replace(note, dom=document.record_id, text=seen),
+            replace(note, dom=document.record_id, text=digest_of(shown)),
             (document, *pictures),
             rendered.leads_to,
             requests.rest_asked,

@@ -33,11 +33,15 @@ from aahcrawler.frontier.protocol import Lease
 from aahcrawler.page import Headers
 from aahcrawler.wire.errors import ProxyUnavailableError, WireError
 from aahcrawler.wire.relay import Relay
+from aahcrawler.wire.replay import replayed
 
 logger = logging.getLogger(__name__)
 
 AFTER_HANG_UP: Final = 10.0
 """Seconds that an answer has to end in which the browser does not want any more: half a file is worth little."""
+MOST_DATA: Final = 20
+LARGEST_DATA: Final = 1_000_000
+"""Answers with JSON, and bytes of each, that are held to learn from until the visit is over."""
 LAST_SECONDS: Final = 1.0
 """Seconds that answers under way have to end in when the visit is over, and then for what came to be had."""
 
@@ -63,6 +67,7 @@ class VisitRequests:
         self._pace = VisitPace(crawl.fetching, lease.url)
         self._asked: set[str] = set()
         self._manifests: dict[str, None] = {}
+        self._data: dict[str, bytes] = {}
         self._under_way: dict[asyncio.Task[None], _UnderWay] = {}
         self._watching: asyncio.Task[None] | None = None
         self._failure: Exception | None = None
@@ -77,6 +82,11 @@ class VisitRequests:
     def manifests(self) -> tuple[str, ...]:
         """The canonical URLs of the answers that were manifests of streams."""
         return tuple(self._manifests)
+
+    @property
+    def data(self) -> Mapping[str, bytes]:
+        """The JSON that was answered to GET requests, by URL as asked for, ``MOST_DATA`` at most."""
+        return self._data
 
     async def answer(self, request: BrowserRequest, relay: Relay) -> None:
         """See ``Upstream.answer``."""
@@ -149,6 +159,8 @@ class VisitRequests:
             if head is not None and has_manifest(exchange, head.headers):
                 self._manifests[url] = None
             replay(exchange, relay if part is None else PartRelay(relay, part, size))
+            if head is not None and _is_json(head.headers) and (page := replayed(exchange, LARGEST_DATA)) is not None:
+                self._take_data(request, page.body)
         self._asked.add(url)
         self.from_archive += 1
         return True
@@ -247,6 +259,12 @@ class VisitRequests:
         self.bytes += response.exchange.response_size
         if response.status == HTTPStatus.OK and is_manifest(response.body):
             self._manifests[under_way.wanted.url] = None
+        if response.status == HTTPStatus.OK and response.complete and _is_json(response.wire_headers):
+            self._take_data(under_way.request, response.body)
+
+    def _take_data(self, request: BrowserRequest, body: bytes) -> None:
+        if request.method == "GET" and len(body) < LARGEST_DATA and len(self._data) < MOST_DATA:
+            self._data[request.url] = body
 
     async def _keep(self, under_way: "_UnderWay", response: CapturedResponse) -> None:
         """Archive an answer, unless it is one that the crawl does not keep of requisites either; count it."""
@@ -281,6 +299,10 @@ class VisitRequests:
         await self._crawl.fetching.ending.wait()
         await asyncio.sleep(GRACE)
         self._end_all()
+
+
+def _is_json(fields: Sequence[tuple[str, str]]) -> bool:
+    return "json" in Headers(tuple(fields)).media_type
 
 
 class _UnderWay:
