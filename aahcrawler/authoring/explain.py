@@ -9,6 +9,7 @@ from functools import cached_property
 from lxml import etree
 from lxml.html import HtmlElement
 
+from aahcrawler.authoring.behaviours_tried import StepTried, behaviours_of, steps_tried
 from aahcrawler.authoring.explanation_model import (
     ActionShown,
     ApplicationTried,
@@ -74,6 +75,7 @@ def explain(page: Page, knowledge_base: KnowledgeBase, places: FileLines) -> Exp
         nearest=tried.nearest(each for each in knowledge_base.applications if each is not application),
         generic=_generic(assistance) if application is None else None,
         listings=_listings(page, application, level),
+        behaviours=_behaviours(page, application, level),
     )
 
 
@@ -83,6 +85,12 @@ def _listings(page: Page, application: Application | None, level: PageLevel | No
         return ()
     urls = ((each.kind, resolve(page.url, each.reference(1))) for each in application.listings)
     return tuple(f"{kind} {url}" for kind, url in urls if url is not None)
+
+
+def _behaviours(page: Page, application: Application | None, level: PageLevel | None) -> tuple[StepTried, ...]:
+    if application is None:
+        return ()
+    return tuple(steps_tried(behaviours_of(application.behaviours, level.name if level else None), page))
 
 
 @dataclass(frozen=True)
