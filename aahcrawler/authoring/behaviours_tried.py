@@ -20,11 +20,6 @@ class StepTried:
     found: int
 
 
-def behaviours_of(behaviours: tuple[Behaviour, ...], level: str | None) -> tuple[Behaviour, ...]:
-    """Return the behaviours of an application for pages of a level, None for pages of none."""
-    return tuple(each for each in behaviours if not each.levels or level in each.levels)
-
-
 def steps_tried(behaviours: tuple[Behaviour, ...], page: Page) -> Iterator[StepTried]:
     """Yield the steps of behaviours with what each finds; those that find their elements by themselves are left out."""
     for behaviour in behaviours:

@@ -9,7 +9,7 @@ from functools import cached_property
 from lxml import etree
 from lxml.html import HtmlElement
 
-from aahcrawler.authoring.behaviours_tried import StepTried, behaviours_of, steps_tried
+from aahcrawler.authoring.behaviours_tried import StepTried, steps_tried
 from aahcrawler.authoring.explanation_model import (
     ActionShown,
     ApplicationTried,
@@ -27,6 +27,7 @@ from aahcrawler.helper import ApplicationAwareHelper, Assistance, FailedAction
 from aahcrawler.page import Page
 from aahcrawler.urls import resolve
 from aahcrawler.webobject import Person, Reference, Value, WebObject
+from knowledge_base.behaviours import of_level
 from knowledge_base.matching import Detector, Sight
 from knowledge_base.model import (
     Action,
@@ -90,7 +91,7 @@ def _listings(page: Page, application: Application | None, level: PageLevel | No
 def _behaviours(page: Page, application: Application | None, level: PageLevel | None) -> tuple[StepTried, ...]:
     if application is None:
         return ()
-    return tuple(steps_tried(behaviours_of(application.behaviours, level.name if level else None), page))
+    return tuple(steps_tried(of_level(level.name if level else None, application.behaviours), page))
 
 
 @dataclass(frozen=True)

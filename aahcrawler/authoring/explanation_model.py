@@ -121,8 +121,8 @@ class Explanation:
 
     ``application``, ``level`` and ``variant`` are empty if there is none; ``rivals`` claim the page with equal
     strength. ``listings`` are the URLs of complete listings, on the page that they are relative to. ``behaviours``
-    say what would be acted on in a browser, as far as it is on the page already. ``nearest`` are applications that are not the page's, the most likely first. ``generic`` is set if no application was
-    recognised.
+    say what would be acted on in a browser, as far as it is on the page already. ``nearest`` are applications that are
+    not the page's, the most likely first. ``generic`` is set if no application was recognised.
     """
 
     url: str

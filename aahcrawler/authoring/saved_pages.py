@@ -56,9 +56,9 @@ class Expectation(BaseModel):
 
     ``application`` and ``level`` are None if none is to be recognised. ``links`` are all outlinks with the action that
     chose them, None for links of the content. ``refused`` are some of the URLs that are not followed, with the
-    reason. ``behaviours`` are how many elements behaviours would act on, by their names; those that it does not name are
-    not compared. ``also`` names levels of the application, after this one in its file, that may fit as well; ``failed``
-    actions that must fail, with how. ``headers`` are response header fields as they would be sent.
+    reason. ``behaviours`` are how many elements behaviours would act on, by their names; others are not compared.
+    ``also`` names levels of the application, after this one in its file, that may fit as well; ``failed`` actions that
+    must fail, with how. ``headers`` are response header fields as they would be sent.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

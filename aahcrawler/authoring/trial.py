@@ -6,10 +6,11 @@ from functools import cached_property
 from os.path import relpath
 from pathlib import Path
 
-from aahcrawler.authoring.behaviours_tried import behaviours_of, counts
+from aahcrawler.authoring.behaviours_tried import counts
 from aahcrawler.authoring.saved_pages import Expectation, ObjectRow, SavedPage, pages_folder, saved_pages, understood
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.site_memory.sites import Sites
+from knowledge_base.behaviours import of_level
 from knowledge_base.matching import Sight, is_on_host
 from knowledge_base.model import Application, KnowledgeBase, Match, PageLevel
 
@@ -200,7 +201,7 @@ def _behaviours(saved: SavedPage, match: Match | None) -> Iterator[str]:
     """Yield where behaviours would act on another number of elements than is expected."""
     level = match.level.name if match is not None and match.level is not None else None
     known = match.application.behaviours if match is not None else ()
-    found = counts(behaviours_of(known, level), saved.page)
+    found = counts(of_level(level, known), saved.page)
     for name, number in saved.expected.behaviours.items():
         if not any(each.name == name for each in known):
             yield f"behaviour {name}: the application has none of this name"

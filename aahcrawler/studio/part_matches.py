@@ -180,6 +180,9 @@ class _Matching:
         return tuple((at, url, self.application.canonical(url)) for at, url in found if url.prefix == here)
 
     def _counts(self, part: Part) -> bool:
+        behaviour = self.parts.around(part, "behaviour")
+        if behaviour is not None and behaviour.text("level"):
+            return self.level is not None and self.level.name in behaviour.text("level").split()
         level, variant = self.parts.around(part, "level"), self.parts.around(part, "variant")
         if level is None or part.tag in ("when", "unless"):
             return True

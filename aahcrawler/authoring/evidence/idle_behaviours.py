@@ -29,7 +29,7 @@ def idle_behaviours(file: ApplicationFile, pages: LevelPages) -> Iterator[Findin
                 where = f"saved pages of level {levels}" if levels else f"saved pages of {file.name}"
                 yield warning(
                     file.place(step),
-                    f"the behaviour {behaviour.get('name')} would {step.tag} nothing on any of {len(shown)} {where}: "
+                    f"the behaviour {behaviour.get('name')} would {step.tag!s} nothing on any of {len(shown)} {where}: "
                     f"{written(step)}{f'; {near}' if near else ''}; write what finds it there, save a page that shows "
                     "it, or cite where it is documented",
                 )
