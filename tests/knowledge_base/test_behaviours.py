@@ -41,7 +41,7 @@ def test_a_behaviour_is_read_with_all_that_it_says(tmp_path: Path) -> None:
         ('<click css="a.more"', '<click css="a.more" attribute="href"', "<click css", "<click> has no attribute here"),
         (CLICK, "<click/>", "<click/>", "nothing says what is to be clicked"),
         (CLICK, "<hover/>", "<hover/>", "there is no element <hover>"),
-        ("<scroll/>", "<scroll><words>more</words></scroll>", "<scroll>", "nothing of this sort can stand within <scroll>"),
+        ("<scroll/>", "<scroll><words>more</words></scroll>", "<scroll>", "nothing of this sort can stand within"),
         (f"{CLICK}\n    <scroll/>", "", BEGIN, "this behaviour does nothing; write one of <scroll>, <click>, <open>"),
         (' allows="POST"', ' allows="DELETE"', BEGIN, 'allows of <behaviour> cannot be "DELETE"'),
         (' allows="POST"', ' always="yes"', BEGIN, "always is for behaviours in unknown-pages.xml"),
