@@ -63,6 +63,8 @@ class Exchange:
     """What a browser asked for it as (``Document``, ``Script``, ``XHR``), empty where none did."""
     initiator: str = ""
     """What made the browser ask: ``parser``, ``script``, or whatever the DevTools protocol names; empty if unknown."""
+    shown_on: str = ""
+    """The URL of the page on which a browser asked for it, empty where none did and for the page itself."""
     rendered: Rendered | None = None
     """The page as a browser left it, where the archive holds that beside the response."""
 

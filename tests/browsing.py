@@ -33,7 +33,7 @@ def chromium() -> Iterator[Browser]:
 
 
 def chromium_executable() -> Path:
-    """Return Chromium, or have the test skipped where there is none."""
+    """Return the executable; skip the test, or fail, where there is none."""
     named = os.environ.get(_NAMED) or CHROMIUM
     found = shutil.which(named)
     if found is not None:

@@ -36,6 +36,9 @@ REDACTED: Final = "AAH-Redacted"
 RESOURCE_TYPE: Final = "WARC-Resource-Type"
 """What a browser asked for an answer as, in lower case: a field of browsertrix-crawler, which replay reads."""
 
+SHOWN_ON: Final = "AAH-Shown-On"
+"""The field that names the page on which a browser asked for an answer."""
+
 _BREAKING = re.compile(r"[\x00-\x1f\x7f]+")
 _NO_URI = re.compile(r"[^\x21-\x3b\x3d\x3f-\x7e]")
 
@@ -261,6 +264,7 @@ def _http_fields(kind: str, exchange: Exchange, record_id: str, warcinfo_id: str
         (SESSION, exchange.session),
         (REDACTED, exchange.redacted),
         (RESOURCE_TYPE, exchange.resource_type.lower()),
+        (SHOWN_ON, _uri(exchange.shown_on)),
         ("Content-Type", HTTP_REQUEST if kind == "request" else _response_type(exchange)),
     )
 

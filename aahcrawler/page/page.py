@@ -152,9 +152,8 @@ class Page:
             return jsontree.parse(self.text)
         if not self.is_html:
             return markup.empty()
-        if self.encoding == "utf-8":
-            return markup.parse(self.body[:PARSED_BYTES])
-        return markup.parse(self.text.encode("utf-8", "replace"))
+        raw = self.body[:PARSED_BYTES] if self.encoding == "utf-8" else self.text.encode("utf-8", "replace")
+        return markup.with_shadow_roots(markup.parse(raw))
 
     def of_site(
         self,

@@ -15,7 +15,7 @@ from fastwarc.warc import ArchiveIterator, WarcRecord
 from aahcrawler import metadata, urls
 from aahcrawler.archive.gzip_members import Member, MemberError
 from aahcrawler.archive.record_access import LONGEST_METADATA
-from aahcrawler.archive.records import SESSION
+from aahcrawler.archive.records import SESSION, SHOWN_ON
 from aahcrawler.archive.resources import DOCUMENT_URL, DOM, LONGEST_DOM
 from aahcrawler.exchange import Exchange, Rendered, Truncation
 from aahcrawler.layout import WARC
@@ -33,17 +33,18 @@ _SCHEMA = """
 CREATE TABLE record (
   place INTEGER PRIMARY KEY, file INTEGER, begin INTEGER, end INTEGER, kind TEXT, id TEXT, url TEXT,
   date TEXT, beside TEXT, refers TEXT, refers_url TEXT, refers_date TEXT, warcinfo TEXT, target TEXT,
-  session TEXT, taken INTEGER DEFAULT 0
+  session TEXT, shown_on TEXT, taken INTEGER DEFAULT 0
 );
 CREATE INDEX by_id ON record (id);
 CREATE INDEX by_url ON record (url);
 CREATE INDEX by_beside ON record (beside);
 CREATE INDEX by_target ON record (target);
+CREATE INDEX by_page ON record (shown_on) WHERE shown_on <> '';
 CREATE INDEX by_taken ON record (place) WHERE taken;
 """
 _INSERT = (
     "INSERT INTO record (file, begin, end, kind, id, url, date, beside, refers, refers_url, refers_date, warcinfo,"
-    " target, session) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " target, session, shown_on) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _ORIGINAL = """
 SELECT original.id FROM record JOIN record AS original ON original.kind IN ('response', 'resource')
@@ -58,7 +59,7 @@ WHERE url = ?1 AND kind = 'resource' AND (beside = ?2 OR place < (SELECT place F
 ORDER BY beside = ?2 DESC, place DESC LIMIT 20
 """
 
-_Row = tuple[int, int, int, str, str, str, str, str, str, str, str, str, str, str]
+_Row = tuple[int, int, int, str, str, str, str, str, str, str, str, str, str, str, str]
 
 
 class Records:
@@ -121,6 +122,10 @@ class Records:
     def at(self, address: str) -> list[str]:
         """Return the captures of a URL, in their order."""
         return self._ids("SELECT id FROM record WHERE url = ? AND kind IN ('response', 'revisit')", address)
+
+    def shown_on(self, address: str) -> list[str]:
+        """Return the captures of what a browser asked for on a page, in their order."""
+        return self._ids("SELECT id FROM record WHERE shown_on = ? AND shown_on <> '' ORDER BY place", address)
 
     def leading_to(self, address: str) -> list[tuple[str, str]]:
         """Return the captures of redirects to a URL, and the URLs redirected."""
@@ -254,7 +259,9 @@ def _told(record: WarcRecord) -> tuple[str, ...]:
     beside = named("WARC-Concurrent-To") or (named("WARC-Refers-To") if kind == "metadata" else "")
     refers = [named(f"WARC-Refers-To{more}") if kind == "revisit" else "" for more in ("", "-Target-URI", "-Date")]
     date = named("WARC-Date")
-    return kind, named("WARC-Record-ID"), url, date, beside, *refers, named("WARC-Warcinfo-ID"), target, named(SESSION)
+    shown_on = named(SHOWN_ON) if kind in ("response", "revisit") else ""
+    warcinfo, session = named("WARC-Warcinfo-ID"), named(SESSION)
+    return kind, named("WARC-Record-ID"), url, date, beside, *refers, warcinfo, target, session, shown_on
 
 
 def _target(url: str, block: bytes) -> str:

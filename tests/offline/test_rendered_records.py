@@ -41,6 +41,17 @@ def test_each_capture_is_read_as_it_was_read(tmp_path: Path) -> None:
         assert records.taken("resource") == 6
 
 
+def test_what_the_page_asked_for_is_known(tmp_path: Path) -> None:
+    with WarcWriter(tmp_path, INFO) as writer:
+        writer.write(shell(), resources=made())
+        data = exchange_of(b"HTTP/1.1 200 OK\r\n\r\n[1]", b"[1]", url="http://api.test/posts")
+        asked = writer.write(replace(data, resource_type="Fetch", shown_on=URL))
+        writer.write(replace(data, shown_on=OTHER))
+    with Records(tmp_path, int) as records:
+        assert records.shown_on(URL) == [asked.record_id]
+        assert records.shown_on("") == []
+
+
 def test_a_document_of_another_payload_is_none_of_this_one(tmp_path: Path) -> None:
     with WarcWriter(tmp_path, INFO) as writer:
         writer.write(shell(), resources=(Resource.rendered_dom(URL, DOM),))

@@ -47,7 +47,7 @@ class Redaction:
     def of(self, exchange: Exchange) -> Exchange:
         """Return an exchange as it is to be archived; its response is read from the start and left there."""
         if not is_among(self._sites, exchange.url):
-            return exchange
+            return self._elsewhere(exchange)
         marked = replace(exchange, session=", ".join(self._kinds(exchange, queue_of(exchange.url))))
         return self._masked(marked) if self._masks else marked
 
@@ -79,6 +79,12 @@ class Redaction:
         """
         return is_among(self._sites, url) == is_among(self._sites, other)
 
+    def _elsewhere(self, exchange: Exchange) -> Exchange:
+        """Return an exchange with another site; the page that it is shown on may be of one with credentials."""
+        if not self._masks or not exchange.shown_on or not is_among(self._sites, exchange.shown_on):
+            return exchange
+        return replace(exchange, shown_on=Masks(self._given.secrets, tokens=True).masked_text(exchange.shown_on))
+
     def _kinds(self, exchange: Exchange, site: str) -> Iterator[str]:
         """Yield how a site knows the crawl in an exchange."""
         names = dict(_fields(exchange.request.partition(b"\r\n\r\n")[0]))
@@ -99,7 +105,8 @@ class Redaction:
         done: set[str] = set()
         request, url = self._request(exchange, masks, done), masks.masked_text(exchange.url)
         answered = _response if len(answer) <= LARGEST else _large
-        changed = answered(replace(exchange, url=url, request=request), answer, masks, done)
+        shown_on = masks.masked_text(exchange.shown_on)
+        changed = answered(replace(exchange, url=url, request=request, shown_on=shown_on), answer, masks, done)
         if url != exchange.url:
             done.add("url")
         return replace(changed, redacted=", ".join(sorted(done)))

@@ -94,6 +94,24 @@ def exchange_of(crawl: Path, wanted: CapturePlace) -> Exchange | None:
     return None
 
 
+def records_beside(crawl: Path, wanted: CapturePlace) -> Iterator[Record]:
+    """Yield the records that belong to the answer of a capture, in their order; each is read before the next comes."""
+    for place in _places(crawl, wanted):
+        with _opened(crawl, place.file) as file:
+            if file is None or not _is_answer(file, place, wanted.record):
+                continue
+            for record, _ in _behind(file, place, wanted.record):
+                yield record
+            return
+
+
+def _is_answer(file: BinaryIO, place: Place, record: str) -> bool:
+    try:
+        return record_at(file, place.offset).header.record_id == record
+    except (RecordError, OSError):
+        return False
+
+
 def _beside(file: BinaryIO, place: Place, answer: str) -> Iterator[RecordShown]:
     """Yield the records behind an answer that name it."""
     for record, member in _behind(file, place, answer):

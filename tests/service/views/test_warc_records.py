@@ -30,7 +30,13 @@ def writing(crawl: Path, size: int = 1 << 30) -> Iterator[WarcWriter]:
 
 
 def written(
-    writer: WarcWriter, body: bytes, url: str = URL, seconds: float = 0, resources: Sequence[Resource] = ()
+    writer: WarcWriter,
+    body: bytes,
+    url: str = URL,
+    seconds: float = 0,
+    *,
+    metadata: bytes = b'{"format":1}',
+    resources: Sequence[Resource] = (),
 ) -> CapturePlace:
     head = b"HTTP/1.1 200 OK\r\nX-Said: \x1b[31m\x07\r\nContent-Length: %d\r\n\r\n" % len(body)
     with BytesIO(head + body) as response:
@@ -44,7 +50,7 @@ def written(
             ip_address="127.0.0.1",
             started_at=AT + timedelta(seconds=seconds),
         )
-        kept = writer.write(exchange, metadata=b'{"format":1}', resources=resources)
+        kept = writer.write(exchange, metadata=metadata, resources=resources)
     return place(kept)
 
 
