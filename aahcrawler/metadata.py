@@ -13,6 +13,7 @@ from typing import Final, Literal
 
 from pydantic import ConfigDict, TypeAdapter
 
+from aahcrawler.browser_look import BrowserLook, read_look, written
 from aahcrawler.webobject import Person, Reference, Value, WebObject
 
 MEDIA_TYPE: Final = "application/json"
@@ -68,7 +69,8 @@ class Metadata:
     empty where it is a page of its own. ``no_object`` tells why a page of no known level yields no object.
     ``stream`` says of the manifest of a stream which format it is in, and what of the stream is not asked for.
     ``resource_type`` and ``initiator`` tell what a browser asked for it as and what made it ask, as the DevTools
-    protocol names them; both are empty where no browser did.
+    protocol names them; both are empty where no browser did. ``browser`` is the look at the page in a browser, None
+    where there was none.
     """
 
     url: str = ""
@@ -94,6 +96,7 @@ class Metadata:
     stream: tuple[str, ...] = ()
     resource_type: str = ""
     initiator: str = ""
+    browser: BrowserLook | None = None
 
 
 def write(metadata: Metadata) -> bytes:
@@ -111,6 +114,7 @@ def write(metadata: Metadata) -> bytes:
     for name in ("score", "relevant", "priority"):
         fields[name] = getattr(metadata, name)
     fields["depth"] = metadata.depth or None
+    fields["browser"] = None if metadata.browser is None else written(metadata.browser)
     fields["failures"] = list(metadata.failures)
     fields["stream"] = list(metadata.stream)
     fields["outlinks"] = [_link(link) for link in metadata.links]
@@ -152,6 +156,7 @@ def read(text: bytes) -> Metadata:
             stream=tuple(map(str, fields.get("stream", ()))),
             resource_type=str(fields.get("resource_type", "")),
             initiator=str(fields.get("initiator", "")),
+            browser=read_look(fields["browser"]) if "browser" in fields else None,
         )
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise MetadataError(f"it cannot be read ({error!r})") from error

@@ -101,6 +101,7 @@ SUBSYSTEMS: Final[Mapping[str, str]] = {
     # Fetching
     "aahcrawler.wire": "wire, downloader",
     "aahcrawler.browser": "browser",
+    "aahcrawler.data_templates": "browser",
     "aahcrawler.crawl.browsing": "browser",
     "aahcrawler.crawl.fetch": "wire, downloader",
     "aahcrawler.credentials": "wire, downloader",

@@ -6,6 +6,9 @@ from enum import StrEnum
 
 from knowledge_base.selectors import Selector
 
+USUAL_MOST = 20
+"""How often a step is taken that does not say how often at most."""
+
 
 class Act(StrEnum):
     """The acts that a step of a behaviour repeats.
@@ -41,7 +44,7 @@ class Step:
 
     act: Act
     selectors: tuple[Selector, ...] = ()
-    most: int = 20
+    most: int = USUAL_MOST
     pause: float = 0.0
     words: tuple[str, ...] = ()
 

@@ -41,9 +41,9 @@ def named_folders(text: str) -> tuple[Path, ...]:
 def chosen_files(folders: Sequence[Path]) -> Files:
     """Choose among the files of several folders: of those with one name, that of the last folder counts.
 
-    Folders hold ``kinds/*.xml`` and ``applications/*.xml``, and may hold ``unknown-pages.xml``. Where none holds a kind,
-    the kinds that ship are taken, and so with that file. All files without a readable name are kept, so that their
-    reader reports the fault.
+    Folders hold ``kinds/*.xml`` and ``applications/*.xml``, and may hold ``unknown-pages.xml``. Where none holds a
+    kind, the kinds that ship are taken, and so with that file. All files without a readable name are kept, so that
+    their reader reports the fault.
     """
     problems = [
         Problem(str(folder), 0, "there is no folder kinds or applications here; name a folder that holds one")

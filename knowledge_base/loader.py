@@ -33,7 +33,8 @@ def load(*folders: Path) -> KnowledgeBase:
     """Load ``kinds/*.xml``, ``applications/*.xml`` and ``unknown-pages.xml`` of folders, or those that ship.
 
     An application of a later folder replaces one of the same name. A folder without kinds uses those of the folders
-    before it, or those that ship; the last ``unknown-pages.xml`` counts. Raises `LoadError` with all mistakes of all files; nothing is loaded then.
+    before it, or those that ship; the last ``unknown-pages.xml`` counts. Raises `LoadError` with all mistakes of all
+    files; nothing is loaded then.
     """
     files = chosen_files(folders or (FOLDER,))
     try:

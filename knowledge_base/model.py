@@ -356,8 +356,8 @@ class Application:
     are signs of pages whose content only a script would load. With ``whole_host``, pages of a host on which the
     application was recognised belong to it although they show no sign of it. ``listings`` are alternatives, the best
     first. ``has_lone_pages``: its kind has pages that stand by themselves, to which people give addresses. ``draft``:
-    nobody has confirmed the guesses of its file, or of one that it extends. ``behaviours`` are what is done on its pages
-    in a browser, in their order.
+    nobody has confirmed the guesses of its file, or of one that it extends. ``behaviours`` are what is done on its
+    pages in a browser, in their order.
     """
 
     name: str

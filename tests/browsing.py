@@ -23,7 +23,7 @@ _MISSING = (
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     """Yield a browser; each test opens contexts of its own, which share nothing, and closes them."""
-    executable = _executable()
+    executable = chromium_executable()
     with sync_playwright() as playwright:
         # Chromium refuses to run as root in its sandbox.
         rights = ["--no-sandbox"] if os.geteuid() == 0 else []
@@ -32,7 +32,8 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-def _executable() -> Path:
+def chromium_executable() -> Path:
+    """Return the executable; skip the test, or fail, where there is none."""
     named = os.environ.get(_NAMED) or CHROMIUM
     found = shutil.which(named)
     if found is not None:

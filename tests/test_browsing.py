@@ -20,4 +20,4 @@ def test_without_chromium_tests_say_what_to_install(
     monkeypatch.setenv("AAH_CHROMIUM", "/nowhere/chromium")
     monkeypatch.setenv("CI", runs_for_all)
     with pytest.raises(outcome, match="install Debian's package chromium"):
-        browsing._executable()
+        browsing.chromium_executable()

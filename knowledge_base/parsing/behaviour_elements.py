@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable
 
 from lxml import etree
 
-from knowledge_base.behaviours import Act, Behaviour, Step
+from knowledge_base.behaviours import USUAL_MOST, Act, Behaviour, Step
 from knowledge_base.parsing.attributes import has_expression, selector, text, words, yes
 from knowledge_base.parsing.levels import no_such_level
 from knowledge_base.parsing.notes import Notes
@@ -62,7 +62,7 @@ def _step(element: etree._Element, notes: Notes) -> Step:
     said = _said(element.iterchildren("words"))
     if act is Act.CLICK and not (given or said):
         notes.add(element, "nothing says what is to be clicked; write css, xpath, or <words> of a button for more")
-    return Step(act, given, int(text(element, "most") or Step.most), float(text(element, "pause") or 0), said)
+    return Step(act, given, int(text(element, "most") or USUAL_MOST), float(text(element, "pause") or 0), said)
 
 
 def _said(elements: Iterable[etree._Element]) -> tuple[str, ...]:

@@ -255,6 +255,8 @@ class Limits(Section):
     parts_per_stream: Count = Field(default=2_000, examples=["5000"])
     stream_lines: Count = Field(default=1080, examples=["720"])
     page_bytes: Annotated[Size, Field(ge=1000)] = Field(default=10**7, examples=["10 MB"])
+    browser_pages: Count = Field(default=0, examples=["1000"])
+    browser_time: Duration = Field(default=timedelta(0), examples=["2 hours"])
 
 
 class Sources(Section):

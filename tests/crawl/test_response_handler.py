@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from aahcrawler import metadata as metadata_record
 from aahcrawler.archive.history import Former, History
 from aahcrawler.archive.records import UNIDENTIFIED, Identified, Original
+from aahcrawler.archive.resources import Resource
 from aahcrawler.archive.writer import Capture
 from aahcrawler.crawl.capture.archiver import LARGE
 from aahcrawler.crawl.capture.recrawl import UNCONDITIONAL, ConditionalRequest
@@ -138,6 +139,7 @@ class Archive:
         *,
         original: Original | None = None,
         metadata: bytes | None = None,
+        resources: Sequence[Resource] = (),  # noqa: ARG002 - no browser makes any here
     ) -> Capture:
         assert identified.media_type is None or "/" in identified.media_type
         self.recorder.did("archive")

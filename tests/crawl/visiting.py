@@ -119,6 +119,7 @@ class Visiting:
             "from_archive": requests.from_archive,
             "refused": dict(requests.refused),
             "rest_asked": requests.rest_asked,
+            "manifests": requests.manifests,
             "concealed": (await visits.concealed(lease.url, plan["shown"].encode())).decode(),
         }
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from aahcrawler.exchange import Truncation
 from aahcrawler.wire.capture import Capture
-from aahcrawler.wire.client import Limits, ProxyUnavailableError, Timeouts, WireRequest
+from aahcrawler.wire.client import Limits, ProxyUnavailableError, Timeouts, WireRequest, WireTimeoutError
 from aahcrawler.wire.reception import Bounds, Reception
 from aahcrawler.wire.relay import Relay
 from aahcrawler.wire.route import Proxy, ProxyKind, Route, Routes
@@ -109,6 +109,29 @@ def test_an_endless_stream_is_relayed_while_it_runs_and_cut_by_its_time(tmp_path
                 assert response.read().startswith(
                     HEAD + b"Transfer-Encoding: chunked\r\n\r\n6\r\nfirst \r\n5\r\nmore \r\n"
                 )
+
+    asyncio.run(run())
+
+
+def test_an_answer_ends_where_nobody_wants_more_of_it(tmp_path: Path) -> None:
+    async def streaming(server: Server, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if b"/silent" in await server.head(reader):
+            await asyncio.sleep(60)
+        writer.write(HEAD + b"\r\nfirst ")
+        await asyncio.sleep(60)
+
+    async def run() -> None:
+        listener, until = Listener(), asyncio.Event()
+        async with serving(streaming) as server, client(tmp_path) as wire:
+            fetching = asyncio.create_task(wire.fetch(WireRequest(server.url(), relay=listener, until=until)))
+            silent = asyncio.create_task(wire.fetch(WireRequest(server.url("/silent"), until=until)))
+            await listener.came.wait()
+            until.set()
+            answer = await fetching
+            assert (answer.payload, answer.exchange.truncated) == (b"first ", Truncation.TIME)
+            answer.exchange.close()
+            with pytest.raises(WireTimeoutError):
+                await silent
 
     asyncio.run(run())
 

@@ -20,22 +20,24 @@ const isContent = (element) => {
 
 const isCounter = (text) => /^[\d\s:.,/%+-]*$/.test(text);
 
-// What is new since the last time: pieces of text, links and pictures never seen before, elements, height.
+// What is new since the last time: pieces of text, links and pictures never seen before. More of what was there already
+// is nothing new, and a number is new only where elements came with it: clocks and counts change by themselves.
 function measure() {
-  let [fresh, elements] = [0, 0];
+  let [fresh, numbers, elements] = [0, 0, 0];
   for (const root of roots()) {
     elements += inOne[root.nodeType](root, "*").length;
     for (const [sort, piece] of piecesOf(root)) {
-      if (state.pieces.has(piece) || (sort === "text" && isCounter(piece.slice(piece.indexOf(" ") + 1)))) continue;
-      fresh++;
+      if (state.pieces.has(piece)) continue;
+      sort === "text" && isCounter(piece.slice(piece.indexOf(" ") + 1)) ? numbers++ : fresh++;
       if (state.pieces.size < MOST_PIECES) state.pieces.add(piece);
     }
   }
   const height = Math.max(...scrollers([]).map((each) => each.scrollHeight), 0);
-  const came = state.pieces.size >= MOST_PIECES ? elements > state.elements : fresh > 0 || elements > state.elements || height > state.height + 4;
+  const came = fresh > 0 || (numbers > 0 && elements > state.elements);
+  const grew = height > state.height + 4;
   Object.assign(state, { elements, height });
   if (kept.during) watch();
-  return { came, fresh, elements, height };
+  return { came, grew };
 }
 
 const canScroll = (element) => element.scrollHeight > element.clientHeight + 8 && element.clientHeight > 0;
@@ -58,25 +60,39 @@ function scrollers(selectors) {
   return [[named, ...ancestors(named)].find((each) => canScroll(each) && getComputedStyle(each).overflowY !== "visible") ?? pageScroller()];
 }
 
-// Scroll on, a part of a window's height at a time, at most so many times; slowly once the page takes away what it showed.
+// Scroll on, a part of a window's height at a time and so many times; once where the page takes away what it showed, so
+// that it can be waited for.
 async function scroll({ selectors, screens }) {
-  const [moving, before] = [scrollers(selectors), kept.changes];
+  const moving = scrollers(selectors);
+  kept.scroller = moving.find((each) => each !== pageScroller()) ?? null;
   let moved = 0;
-  for (const each of moving.length ? [...Array(screens).keys()] : []) {
-    kept.scroller = moving.length > 1 ? moving[1] : moving[0] === pageScroller() ? null : moving[0];
+  for (let screen = 0; screen < screens && moving.length; screen++) {
     remember(kept.scroller);
-    const share = kept.changes ? 0.6 : 0.85;
     const from = moving.map((at) => at.scrollTop);
-    for (const at of moving) at.scrollTo({ top: at.scrollTop + at.clientHeight * share, behavior: "instant" });
+    for (const at of moving) at.scrollTo({ top: at.scrollTop + at.clientHeight * (kept.changes ? 0.8 : 0.85), behavior: "instant" });
     await nextFrame();
-    await later(kept.changes ? 120 : 20);
+    await later(20);
     const way = moving.reduce((sum, at, number) => sum + Math.abs(at.scrollTop - from[number]), 0);
     moved += way;
-    if (way < 1 || kept.changes > before + 0 && each >= 3) break;
+    if (way < 1 || kept.changes) break;
   }
-  remember(kept.scroller ?? null);
   const atEnd = moving.every((at) => at.scrollTop + at.clientHeight >= at.scrollHeight - 2);
   return { found: moving.length, moved, atEnd, vanishing: kept.changes > 0 };
+}
+
+// Back to the beginning: what a list passed by before it was known that it takes away what it showed.
+function rewind({ selectors }) {
+  for (const at of scrollers(selectors)) at.scrollTo({ top: 0, behavior: "instant" });
+}
+
+// Wait until the document has not changed for a while.
+async function calm({ least, most }) {
+  const until = performance.now() + most;
+  let last = performance.now();
+  const watching = new MutationObserver(() => (last = performance.now()));
+  watching.observe(document, { childList: true, subtree: true, characterData: true });
+  while (performance.now() < Math.min(last + least, until)) await later(20);
+  watching.disconnect();
 }
 
 // Up a little and down again: some pages ask for more only when their end comes into view anew.
@@ -111,7 +127,7 @@ function press(element) {
 const isNamedMore = (element) => MORE_IN_NAME.test(attributeOf(element, "class") ?? "") || MORE_IN_NAME.test(attributeOf(element, "id") ?? "");
 
 function looksForMore(element, words) {
-  if (!isContent(element) || leavesPage(element) || fits(element, CONTROLS)) return false;
+  if (!isContent(element) || leavesPage(element) || fits(element, `${CONTROLS}, summary, [aria-expanded]`)) return false;
   if (labelOf(element).length > LONGEST_LABEL) return false;
   return firstSaid(element, words) >= 0 || (isNamedMore(element) && fits(element, BUTTONS));
 }
@@ -164,14 +180,15 @@ function deepestAt(x, y) {
   return hit;
 }
 
+const ROWS = 12;
 const liesOver = (element) => fits(element, "dialog[open], [role=dialog], [role=alertdialog], [aria-modal=true]") || /^(fixed|sticky)$/.test(getComputedStyle(element).position);
 
 // Boxes that lie over the page, by the points of a grid; what holds the page's navigation is none.
 function overlays() {
   const boxes = new Map();
-  for (let row = 0; row < SAMPLES; row++)
+  for (let row = 0; row < ROWS; row++)
     for (const column of [0.1, 0.3, 0.5, 0.7, 0.9]) {
-      const hit = deepestAt(innerWidth * column, (innerHeight * (row + 0.5)) / SAMPLES);
+      const hit = deepestAt(innerWidth * column, (innerHeight * (row + 0.5)) / ROWS);
       const box = hit && [hit, ...ancestors(hit)].reverse().find(liesOver);
       if (box) boxes.set(box, (boxes.get(box) ?? 0) + 1);
     }
@@ -225,6 +242,6 @@ function spend({ key }) {
 }
 
 const acts = {
-  scroll, nudge, click, open, dismiss, play, pause, spend, measure, putBack,
+  scroll, rewind, calm, nudge, click, open, dismiss, play, pause, spend, measure, putBack,
   keepDuring: ({ during }) => keepDuring(during),
 };

@@ -1,4 +1,4 @@
-"""Run behaviours on a page, within bounds, and give back to the page what it has shown and taken away."""
+"""Run behaviours on a page, within bounds."""
 
 import asyncio
 import time
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from aahcrawler.browser.behaviours.acting_page import ActingPage, PageLostError, Spent
-from aahcrawler.browser.behaviours.page_acts import Found, PageActs, meant, number
+from aahcrawler.browser.behaviours.behaviour_acts import Found, PageActs, meant, number_in
 from aahcrawler.browser.visits.rendered_page import BehaviourNote
 from aahcrawler.browser.visits.visit_order import VisitBounds
 from knowledge_base.behaviours import Act, Behaviour, Step
@@ -24,14 +24,19 @@ LOST = "lost"
 _RANKS = (LOST, TIME, BYTES, REQUESTS, STEPS, REFUSED, NOTHING_MORE, DONE)
 """Why a behaviour ended is what its steps ended with, that which comes first here."""
 
+_LEAST_STEPS = 3
+_LEAST_SECONDS = 1.5
+"""What a behaviour leaves to each one that comes after it, or a twentieth of the bounds where that is less."""
 _BATCH = 10
 """Elements that are opened before the page is waited for."""
 _SCREENS = 8
 """Parts of a window's height that are scrolled before the outside looks at the bounds."""
 _QUIET = 5.0
 """Seconds that the page is waited for after one act, at most."""
-_LAST = 5.0
-"""Seconds for giving back what is gone, when the time of the behaviours is over."""
+_PATIENCE = 0.6
+"""Seconds that are waited once more where nothing came of an act."""
+_LAST = 2.0
+"""Seconds for stopping what plays, when the time of the behaviours is over."""
 
 
 async def run_behaviours(
@@ -39,18 +44,27 @@ async def run_behaviours(
 ) -> tuple[BehaviourNote, ...]:
     """Do behaviours one after another, and return what each did and why it ended.
 
-    ``bounds`` hold for all of them together; bytes and requests are those that the visit has spent already as well. At
-    the end what the page has shown and taken away again is put back into its document, so that this should be taken
-    next. A page that is lost ends them (``lost``). What else the page raises, such as a crash, is raised.
+    ``bounds`` hold for all of them together; bytes and requests are those that the visit has spent already as well. A
+    page that is lost ends them (``lost``). What else the page raises, such as a crash, is raised. What the page has
+    shown and taken away again ``put_back`` brings back.
     """
     run = _Run(page, bounds)
-    notes = [await run.behave(each) for each in behaviours]
-    if behaviours:
+    notes = [await run.behave(each, len(behaviours) - number) for number, each in enumerate(behaviours, 1)]
+    if any(note.steps for note in notes):
         await run.finish()
     return tuple(notes)
 
 
 _T = TypeVar("_T")
+
+
+async def put_back(page: ActingPage) -> int:
+    """Put back into the document what the page has shown and taken away during behaviours; return how many elements.
+
+    Call it once no script of the page runs any more, before the document is taken: scripts of lists would take it away
+    again, since what comes back moves what is in view. Raises what ``ActingPage.evaluate`` raises.
+    """
+    return number_in(await PageActs(page).take("putBack"), "returned")
 
 
 class _EndedError(Exception):
@@ -73,9 +87,10 @@ class _Run:
         self._page = page
         self._acts = PageActs(page)
         self._bounds = bounds
-        self._until = time.monotonic() + bounds.seconds
-        self._left = bounds.steps
+        self._end = self._until = time.monotonic() + bounds.seconds
+        self._taken, self._left = 0, bounds.steps
         self._over = ""
+        self._vanishing = False
         self._takers: Mapping[Act, Callable[[Behaviour, Step, _Count], Awaitable[str]]] = {
             Act.SCROLL: self._scroll,
             Act.CLICK: self._click,
@@ -84,27 +99,28 @@ class _Run:
             Act.PLAY: self._play,
         }
 
-    async def behave(self, behaviour: Behaviour) -> BehaviourNote:
-        """Take the steps of one behaviour."""
+    async def behave(self, behaviour: Behaviour, waiting: int) -> BehaviourNote:
+        """Take the steps of one behaviour; leave something to those that wait for their turn."""
         count, ends = _Count(), set[str]()
+        self._until = self._end - waiting * min(_LEAST_SECONDS, self._bounds.seconds / 20)
+        self._left = self._bounds.steps - self._taken - waiting * min(_LEAST_STEPS, self._bounds.steps // 20)
         for step in behaviour.steps:
             try:
                 self._check()
                 kept = step.act.value if step.act in (Act.SCROLL, Act.CLICK, Act.OPEN) else ""
-                await self._take("keepDuring", during=kept)
+                await self._take("keepDuring", {"during": kept})
                 await self._take("measure")
                 ends.add(await self._takers[step.act](behaviour, step, count))
             except _EndedError as ended:
                 ends.add(ended.reason)
-                self._over = self._over or (ended.reason if ended.reason != REFUSED else "")
+                self._over = self._over or (ended.reason if ended.reason in (LOST, BYTES, REQUESTS) else "")
         return BehaviourNote(behaviour.name, count.steps, min(ends, key=_RANKS.index, default=DONE))
 
     async def finish(self) -> None:
-        """Give back what is gone, and stop what plays."""
+        """Stop what plays."""
         try:
             async with asyncio.timeout(_LAST):
                 await self._acts.take("pause")
-                await self._acts.take("putBack")
         except (TimeoutError, PageLostError):
             return
 
@@ -115,16 +131,13 @@ class _Run:
                 return NOTHING_MORE
             count.steps += 1
             await self._settle(step)
-            if await self._came():
-                idle = 0
-                continue
-            idle += 1
+            idle = 0 if await self._came(height=True) else idle + 1
             if idle > 1:
                 return NOTHING_MORE
-            await self._take("nudge", **said)
-            await self._settle(step, least=0.6)
-            if await self._came():
-                idle = 0
+            if idle:
+                await self._take("nudge", said)
+                await self._settle(step, least=_PATIENCE)
+                idle = 0 if await self._came(height=True) else idle
         return STEPS
 
     async def _to_end(self, said: Mapping[str, object], behaviour: Behaviour) -> bool:
@@ -132,46 +145,58 @@ class _Run:
         self._spend()
         while True:
             self._check()
-            found = await self._take("scroll", **said, screens=_SCREENS)
+            found = await self._take("scroll", {**said, "screens": _SCREENS})
             if not found.get("found"):
                 return False
             if found.get("vanishing"):
+                if not self._vanishing:
+                    self._vanishing = True
+                    await self._take("rewind", said)
+                    await self._calm()
+                    continue
+                await self._calm()
                 await self._open_passing(behaviour)
-            if self._page.spent().under_way or found.get("vanishing"):
-                await self._quiet(_QUIET if found.get("vanishing") else 1.0)
-            if found.get("atEnd") or number(found, "moved") < 1:
+            elif self._page.spent().under_way:
+                await self._quiet(1.0)
+            if found.get("atEnd") or number_in(found, "moved") < 1:
                 return True
+
+    async def _calm(self) -> None:
+        """Wait for what comes into view on a page that takes away what is out of view."""
+        await self._take("calm", {"least": 150, "most": 1000})
+        if self._page.spent().under_way:
+            await self._quiet(_QUIET)
 
     async def _open_passing(self, behaviour: Behaviour) -> None:
         """Open what is folded while it is there, on a page that takes away what is out of view."""
         for step in behaviour.steps:
             if step.act is Act.OPEN:
-                await self._take("open", **meant(behaviour, step), most=_BATCH)
+                await self._take("open", {**meant(behaviour, step), "most": _BATCH})
 
     async def _click(self, behaviour: Behaviour, step: Step, count: _Count) -> str:
         said, refused = meant(behaviour, step), False
         for _ in range(step.most):
             self._check()
             before = self._page.spent()
-            key = (await self._take("click", **said)).get("key")
+            key = (await self._take("click", said)).get("key")
             if not key:
                 return REFUSED if refused else NOTHING_MORE
             self._spend()
             count.steps += 1
             await self._settle(step)
             if not await self._came():
-                await self._settle(step, least=0.6)
+                await self._settle(step, least=_PATIENCE)
                 if not await self._came():
                     refused = refused or self._page.spent().refused_methods > before.refused_methods
-                    await self._take("spend", key=key)
+                    await self._take("spend", {"key": key})
         return STEPS
 
     async def _open(self, behaviour: Behaviour, step: Step, count: _Count) -> str:
         said, opened = meant(behaviour, step), 0
         while opened < step.most:
             self._check()
-            found = await self._take("open", **said, most=min(_BATCH, step.most - opened))
-            clicked = number(found, "clicked")
+            found = await self._take("open", {**said, "most": min(_BATCH, step.most - opened)})
+            clicked = number_in(found, "clicked")
             if clicked < 1:
                 return DONE
             self._spend()
@@ -183,7 +208,7 @@ class _Run:
     async def _dismiss(self, behaviour: Behaviour, step: Step, count: _Count) -> str:
         for _ in range(step.most):
             self._check()
-            if not (await self._take("dismiss", **meant(behaviour, step))).get("key"):
+            if not (await self._take("dismiss", meant(behaviour, step))).get("key"):
                 return DONE
             self._spend()
             count.steps += 1
@@ -194,10 +219,10 @@ class _Run:
         started = 0
         for frame in ("", *await self._within_time(self._page.frames())):
             try:
-                found = await self._take("play", frame, **meant(behaviour, step), most=step.most - started)
+                found = await self._take("play", {**meant(behaviour, step), "most": step.most - started}, frame)
             except PageLostError:
                 continue
-            started += number(found, "started")
+            started += number_in(found, "started")
             if started >= step.most:
                 break
         if started:
@@ -206,16 +231,18 @@ class _Run:
             await self._settle(step)
         return STEPS if started >= step.most else DONE
 
-    async def _take(self, act: str, frame: str = "", **said: object) -> Found:
+    async def _take(self, act: str, said: Mapping[str, object] | None = None, frame: str = "") -> Found:
         try:
-            return await self._within_time(self._acts.take(act, frame, **said))
+            return await self._within_time(self._acts.take(act, said, frame))
         except PageLostError as error:
             if frame:
                 raise
             raise _EndedError(LOST) from error
 
-    async def _came(self) -> bool:
-        return bool((await self._take("measure")).get("came"))
+    async def _came(self, *, height: bool = False) -> bool:
+        """Return whether anything new came; with ``height``, a page that only grew counts as well."""
+        found = await self._take("measure")
+        return bool(found.get("came") or (height and found.get("grew")))
 
     async def _settle(self, step: Step, least: float = 0.0) -> None:
         """Wait until the page is quiet, and for the step's pause."""
@@ -239,6 +266,7 @@ class _Run:
         if self._left < 1:
             raise _EndedError(STEPS)
         self._left -= 1
+        self._taken += 1
 
     def _check(self) -> None:
         if self._over:

@@ -21,7 +21,7 @@ const hasPicture = (element) => fits(element, "img[src], picture, video, audio, 
 function isWorthIt(node) {
   if (!(node instanceof Element) || fits(node, NEVER_KEPT) || hasAttribute(node, MARK)) return false;
   const text = oneLine(textOf(node));
-  return text.length >= 12 || within(node, "a[href]").length > 0 || hasPicture(node);
+  return text.length >= 12 || fits(node, "a[href]") || within(node, "a[href]").length > 0 || hasPicture(node);
 }
 
 const shapeOf = (element) => `${tagOf(element)}.${(attributeOf(element, "class") ?? "").trim().split(/\s+/)[0].replace(/\d+/g, "#")}`;
@@ -86,58 +86,69 @@ const topOf = (element, scroller) => boxOf(element).top + (scroller ? scroller.s
 
 function look(element, scroller) {
   const lines = linesOf(element);
-  const source = element instanceof HTMLImageElement ? element.currentSrc : "";
+  const source = element instanceof HTMLImageElement ? `${attributeOf(element, "src")} ${attributeOf(element, "srcset")}` : "";
   return { lines, source, top: topOf(element, scroller), parent: parentOf(element) };
 }
 
-// Keep the former state of an element of which nothing is left.
+// Keep the former state of an element that shows something else now, and nothing of what it showed. One that shows less
+// is a matter of what was removed from it.
 function noteOverwritten(element, before, now) {
   const text = [...before.lines].join(" ");
-  const isOther = before.source ? now.source !== before.source : text.length >= 12 && ![...before.lines].some((each) => now.lines.has(each));
+  const isOther = before.source ? now.source !== before.source : now.lines.size > 0 && text.length >= 12 && ![...before.lines].some((each) => now.lines.has(each));
   if (isOther && isThere(element)) keep({ over: element, copy: before.copy, top: before.top, during: kept.during }, text.length + 500);
-  return isOther;
 }
 
 function lookAt(element, scroller) {
   const before = kept.looks.get(element);
   const now = look(element, scroller);
-  const changed = !before || before.source !== now.source || before.lines.size !== now.lines.size || [...now.lines].some((each) => !before.lines.has(each));
-  if (before && changed) noteOverwritten(element, before, now);
-  if (changed && kept.looks.size < MOST_LOOKED_AT) kept.looks.set(element, { ...now, copy: copyOf(element) });
+  if (before && before.source === now.source && before.lines.size === now.lines.size && [...now.lines].every((each) => before.lines.has(each))) return;
+  if (before) noteOverwritten(element, before, now);
+  if (before && !now.lines.size && !now.source) return;
+  if (before || kept.looks.size < MOST_LOOKED_AT) kept.looks.set(element, { ...now, copy: copyOf(element) });
 }
 
-const SAMPLES = 12;
+const MOST_IN_VIEW = 300;
+const LINE = 18;
 
 // The elements in view, by the points of a grid.
-function inView() {
+function hits() {
   const seen = new Set();
-  for (let row = 0; row < SAMPLES; row++)
-    for (const column of [0.25, 0.5, 0.75])
-      for (const hit of bound(Document, "elementsFromPoint")(document, innerWidth * column, (innerHeight * (row + 0.5)) / SAMPLES).slice(0, 3)) seen.add(hit);
+  for (let y = LINE / 2; y < Math.min(innerHeight, 2000); y += LINE)
+    for (const column of [0.04, 0.12, 0.25, 0.5, 0.75])
+      for (const hit of elementsAt(document, innerWidth * column, y).slice(0, 3)) seen.add(hit);
   return seen;
 }
 
-// Look at what is in view: while scrolling at the items of lists, while clicking at pictures and texts.
-function remember(scroller = null) {
+// The items of lists that are in view: elements with more of their like beside them, within the parts that scroll.
+function itemsInView(scroller) {
   const items = new Set();
-  for (const hit of inView()) {
-    if (kept.during === "click") {
-      if (hit instanceof HTMLImageElement ? hit.complete && boxOf(hit).width >= 100 : [...nodesOf(hit)].some((each) => each instanceof Text && oneLine(each.data).length >= 25)) items.add(hit);
-      continue;
-    }
+  for (const hit of hits())
     for (const each of [hit, ...ancestors(hit, 30)]) {
       const parent = parentOf(each);
-      if (!(parent instanceof Element) || each === bodyOf() || each === scroller) break;
+      if (!(parent instanceof Element) || each === bodyOf() || each === scroller || items.has(each)) break;
       const height = boxOf(each).height;
       if (height >= 16 && height < 3 * innerHeight && childrenOf(parent).filter((other) => shapeOf(other) === shapeOf(each)).length > 2) items.add(each);
     }
-  }
-  [...items].slice(0, 200).forEach((each) => lookAt(each, scroller));
+  return items;
+}
+
+// Pictures and texts in view, which a click may put others in the place of.
+function shownInView() {
+  const shown = new Set(byCss("img").filter((each) => boxOf(each).width >= 100));
+  for (const text of walked(bodyOf(), NodeFilter.SHOW_TEXT))
+    if (oneLine(text.data).length >= 25 && parentOf(text) instanceof HTMLElement && !fits(parentOf(text), "script, style, button, [role=button]")) shown.add(parentOf(text));
+  return [...shown].filter((each) => boxOf(each).bottom > 0 && boxOf(each).top < innerHeight && isSeen(each));
+}
+
+// Look at what is in view, so that it is known should something else stand there later.
+function remember(scroller = null) {
+  const seen = kept.during === "click" ? shownInView() : itemsInView(scroller);
+  [...seen].slice(0, MOST_IN_VIEW).forEach((each) => lookAt(each, scroller));
 }
 
 // What a part of a page consists of: texts with the element around them, links, pictures.
 function* piecesOf(root) {
-  for (const node of walked(root, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT)) {
+  for (const node of [...(root instanceof Element ? [root] : []), ...walked(root, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT)]) {
     if (node instanceof Text) {
       const text = oneLine(node.data);
       if (text && parentOf(node) instanceof Element && !fits(parentOf(node), "script, style")) yield ["text", `${shapeOf(parentOf(node))} ${text}`];
@@ -189,8 +200,25 @@ function undoOverwriting(entry, present) {
   const tops = childrenOf(parent).map((each) => [Number(attributeOf(each, MARK)) || topOf(each, kept.scroller), each]);
   const below = tops.filter(([top]) => top > entry.top).sort(([one], [other]) => one - other)[0];
   const node = insert(entry.copy, parent, entry.during === "click" ? entry.over : below ? below[1] : null, present);
-  mark(node, MARK, String(Math.round(entry.top) || ""));
+  if (entry.during === "scroll") mark(node, MARK, String(Math.round(entry.top) || ""));
   kept.returned++;
+}
+
+// Lists whose items lie where their style says may stand in any order in the document: have them in that of their places.
+function sortByPlace(parent) {
+  const items = childrenOf(parent);
+  if (items.length > 5000 || !items.every((each) => /^(absolute|fixed)$/.test(getComputedStyle(each).position))) return;
+  const placed = items.map((each) => [boxOf(each), each]).sort(([one], [other]) => one.top - other.top || one.left - other.left);
+  for (const [, each] of placed) put(parent, each, null);
+}
+
+// What cannot be put back is counted, and does not keep the rest away.
+function attempt(undo) {
+  try {
+    undo();
+  } catch {
+    kept.dropped++;
+  }
 }
 
 // Put back all that is gone; return how many elements that were.
@@ -201,11 +229,10 @@ function putBack() {
   const present = new Set(roots().flatMap((root) => [...piecesOf(root)].map(([, piece]) => piece)));
   const placed = new Map();
   kept.returned = 0;
-  for (const entry of kept.log.reverse()) {
-    try {
-      entry.over ? undoOverwriting(entry, present) : undoRemoval(entry, placed, present);
-    } catch { kept.dropped++; }
-  }
+  const newestFirst = kept.log.reverse();
+  for (const entry of newestFirst.filter((each) => each.over)) attempt(() => undoOverwriting(entry, present));
+  for (const entry of newestFirst.filter((each) => !each.over)) attempt(() => undoRemoval(entry, placed, present));
+  new Set([...byCss(`[${MARK}]`)].map(parentOf)).forEach(sortByPlace);
   const found = { returned: kept.returned, dropped: kept.dropped };
   Object.assign(kept, { during: "", log: [], size: 0, dropped: 0 });
   return found;

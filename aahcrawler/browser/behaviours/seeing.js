@@ -28,6 +28,7 @@ const boxOf = bound(Element, "getBoundingClientRect");
 const shadowOf = getter(Element, "shadowRoot");
 const isShown = bound(Element, "checkVisibility");
 const shownText = getter(HTMLElement, "innerText");
+const elementsAt = bound(Document, "elementsFromPoint");
 const walker = bound(Document, "createTreeWalker");
 const htmlOf = () => getter(Document, "documentElement")(document);
 const bodyOf = () => getter(Document, "body")(document) ?? htmlOf();

@@ -28,6 +28,7 @@ _logger = logging.getLogger(__name__)
 
 _STARTING = 30.0
 """Seconds that a browser may take to answer."""
+_ENDING = 1.0
 _PIPE_BYTES = 1 << 20
 _SHARED_MEMORY = 1 << 30
 _QUESTION = b'{"id":1,"method":"Browser.getVersion"}\0'
@@ -152,7 +153,7 @@ async def start_browser(settings: BrowserSettings, trusted_key: str) -> BrowserP
     process = BrowserProcess(launched)
     note = launched.message["note"]
     if note:
-        _logger.warning("The browser has no network namespace of its own (%s): proxy and resolver rules hold it.", note)
+        _logger.warning("Of the browser: %s.", note)
     return process
 
 
@@ -183,6 +184,9 @@ def _launch(settings: BrowserSettings, trusted_key: str) -> _Launched:
     files = (theirs.fileno(), read_orders, write_answers)
     try:
         launcher = _start_launcher(files)
+    except OSError as error:
+        _close(ours, (orders, answers), ())
+        raise BrowserUnavailableError(f"The browser's launcher cannot be started: {error}.") from error
     finally:
         theirs.close()
         os.close(read_orders)
@@ -247,6 +251,8 @@ def _version(control: socket.socket, pipe: tuple[int, int], executable: Path) ->
 
 
 def _what_is_wrong(control: socket.socket, executable: Path) -> str:
+    # Who has closed its pipe is about to end, and the launcher to say how.
+    select.select([control], [], [], _ENDING)
     control.shutdown(socket.SHUT_WR)
     with contextlib.suppress(OSError):
         said = json.loads(control.recv(PACKET) or b"{}")

@@ -24,7 +24,6 @@ _ALONE = (
     "disable-component-extensions-with-background-pages",
     "disable-component-update",
     "disable-crash-reporter",
-    "disable-crashpad-for-testing",
     "disable-default-apps",
     "disable-domain-reliability",
     "disable-extensions",
@@ -48,9 +47,9 @@ _ALONE = (
     "disable-ipc-flooding-protection",
     "disable-renderer-backgrounding",
     "autoplay-policy=no-user-gesture-required",
-    # No graphics processor: what WebGL draws, SwiftShader does.
+    # No graphics processor, and none in software: SwiftShader, which draws WebGL, runs outside the sandbox.
     "disable-gpu",
-    "enable-unsafe-swiftshader",
+    "disable-software-rasterizer",
     "force-color-profile=srgb",
     # Bounds of what it keeps.
     "disk-cache-size=33554432",
@@ -69,6 +68,7 @@ _FEATURES_OFF = (
     "PaintHolding",
     "Prerender2",
     "Translate",
+    "WebRtcHideLocalIpsWithMdns",
 )
 _OFF_THE_NETWORK = (
     "disable-quic",

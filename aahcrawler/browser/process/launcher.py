@@ -82,17 +82,18 @@ class _Launch:
         _tell(self._control, message)
 
     def _isolate(self) -> str:
-        """Leave the network, where that is wanted; return why it could not be done, where rules will do."""
+        """Leave the network, where that is wanted; return what a person should know of it."""
         wanted = self._order["isolation"]
         self._namespace = wanted != "rules"
         if self._namespace:
             try:
-                kernel_calls.enter_network_namespace()
+                online = kernel_calls.enter_network_namespace()
             except OSError as error:
                 if wanted == "namespace":
                     raise _FailedError(f"no network namespace can be made: {error.strerror}") from error
                 self._namespace = False
-                return str(error.strerror)
+                return f"no network namespace can be made ({error.strerror}): proxy and resolver rules hold it"
+            return "" if online else "its network namespace has no second interface: pages are told they are offline"
         return ""
 
     def _start(self, folder: str, note: str, woken: int) -> dict[str, Any]:
@@ -139,17 +140,20 @@ class _Launch:
         for watched in (self._control.fileno(), errors, woken):
             poll.register(watched, select.POLLIN)
         look = time.monotonic() + _LOOK_EVERY
+        asked = False
         while True:
             for ready, _ in poll.poll(max(0.0, look - time.monotonic()) * 1000):
                 if ready == errors and not self._hear(errors):
                     poll.unregister(errors)
                 elif ready == self._control.fileno() or (ready == woken and _asked_to_end(woken)):
-                    return {"ended": "stopped"}
+                    asked = True
             status = process_tree.reap().get(process)
             if status is not None:
                 self._hear(errors)
                 complaint = self._errors.decode(errors="replace")
                 return {"ended": "exit", "code": os.waitstatus_to_exitcode(status), "complaint": complaint}
+            if asked:
+                return {"ended": "stopped"}
             if time.monotonic() >= look:
                 look = time.monotonic() + _LOOK_EVERY
                 if (size := self._too_large()) is not None:

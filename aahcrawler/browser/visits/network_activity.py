@@ -4,7 +4,7 @@ import time
 from collections import Counter
 from urllib.parse import urlsplit
 
-_NEVER_AWAITED = frozenset({"CSPViolationReport", "EventSource", "Media", "Ping", "Prefetch", "TextTrack"})
+_NEVER_AWAITED = frozenset({"CSPViolationReport", "EventSource", "Media", "Other", "Ping", "Prefetch", "TextTrack"})
 """Types of requests that end late or never, or that bring nothing to look at."""
 _STALLED = 4.0
 """Seconds without a byte for any request after which those that are open are not waited for: long polls."""

@@ -60,9 +60,8 @@ class PageNavigation:
     def _asked(self, event: dict[str, Any]) -> None:
         """Let a document be asked for, or not."""
         request = event.get("request", {})
-        passes = event.get("frameId") != self._frame or self._passes(
-            str(request.get("method", "")), str(request.get("url", ""))
-        )
+        method, url = str(request.get("method", "")), str(request.get("url", ""))
+        passes = event.get("frameId") != self._frame or self._passes(method, url)
         params: dict[str, Any] = {"requestId": event.get("requestId", "")}
         if passes:
             self._devtools.post("Fetch.continueRequest", params, self._session)

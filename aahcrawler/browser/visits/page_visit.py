@@ -4,12 +4,15 @@ import asyncio
 import time
 from collections.abc import Awaitable
 from dataclasses import dataclass, replace
+from typing import Any
 
+from aahcrawler.browser.behaviours.behaviour_run import run_behaviours
 from aahcrawler.browser.devtools.devtools_connection import DevTools
 from aahcrawler.browser.devtools.devtools_errors import BrowserCrashedError, DevToolsError
+from aahcrawler.browser.visits.acted_page import ActedPage
 from aahcrawler.browser.visits.bounded_upstream import BoundedUpstream
+from aahcrawler.browser.visits.captured_page import captured
 from aahcrawler.browser.visits.context_cookies import read_cookies, set_cookies
-from aahcrawler.browser.visits.page_capture import captured
 from aahcrawler.browser.visits.page_navigation import PageNavigation
 from aahcrawler.browser.visits.page_settling import PageSettling
 from aahcrawler.browser.visits.rendered_page import BehaviourNote, RenderedPage
@@ -77,7 +80,8 @@ class PageVisit:
         navigation = PageNavigation(self._place.devtools, session, frame, self._order.url, self.tally)
         looking = asyncio.ensure_future(self._look(page, navigation, until))
         try:
-            await asyncio.wait({looking, navigation.crashed}, return_when=asyncio.FIRST_COMPLETED)
+            either: set[asyncio.Future[Any]] = {looking, navigation.crashed}
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
             if navigation.crashed.done():
                 navigation.crashed.result()
             return looking.result()
@@ -93,20 +97,21 @@ class PageVisit:
         devtools.post("Browser.grantPermissions", {"permissions": [], **own})
         devtools.post("Browser.setDownloadBehavior", {"behavior": "deny", "eventsEnabled": True, **own})
         made = devtools.post("Target.createTarget", {"url": "about:blank", "width": WIDTH, "height": HEIGHT, **own})
-        await asyncio.wait({made, self.targets.page}, return_when=asyncio.FIRST_COMPLETED)
+        either: set[asyncio.Future[Any]] = {made, self.targets.page}
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         if made.done():
             made.result()
         return await self.targets.page
 
     async def _look(self, page: VisitedPage, navigation: PageNavigation, until: float) -> RenderedPage:
-        ended = "settled"
+        settled = False
         notes: tuple[BehaviourNote, ...] = ()
         try:
             async with asyncio.timeout_at(until):
                 await self._go(page)
-                notes = await self._act(page, navigation, until)
+                notes, settled = await self._act(page, navigation, until)
         except TimeoutError:
-            ended = "time"
+            settled = False
         _require_own(navigation)
         taken = await captured(page, self.tally, pictures=self._order.pictures)
         _require_own(navigation)
@@ -122,7 +127,7 @@ class PageVisit:
             leads_to=self.tally.leads_to,
             cookies=await read_cookies(self._place.devtools, self._place.context),
             refused=dict(self.tally.refused),
-            ended=self._upstream.over or ended,
+            ended=self._upstream.over or ("settled" if settled else "time"),
         )
 
     async def _go(self, page: VisitedPage) -> None:
@@ -131,11 +136,21 @@ class PageVisit:
         if went.get("errorText"):
             raise VisitFailedError(f"The page did not load: {went['errorText']}")
 
-    async def _act(self, page: VisitedPage, navigation: PageNavigation, until: float) -> tuple[BehaviourNote, ...]:
+    async def _act(
+        self, page: VisitedPage, navigation: PageNavigation, until: float
+    ) -> tuple[tuple[BehaviourNote, ...], bool]:
+        """Wait for the page, do what is to be done on it, and wait again; return whether it came to rest in the end."""
         settling = PageSettling(page, navigation, self._upstream.activity)
-        left = until - asyncio.get_running_loop().time()
-        await _within(left * _SETTLING, settling.settle())
-        return ()
+        now = asyncio.get_running_loop().time
+        there = await _within(_SETTLING * (until - now()), settling.settle())
+        order, upstream = self._order, self._upstream
+        if not order.behaviours:
+            return (), there
+        upstream.allowed = frozenset[str]().union(*(behaviour.allows for behaviour in order.behaviours))
+        acted = ActedPage(page, self.targets, settling, upstream)
+        seconds = max(0.0, until - now() - _SETTLING_AGAIN)
+        notes = await run_behaviours(acted, order.behaviours, replace(order.bounds, seconds=seconds))
+        return notes, await _within(_SETTLING_AGAIN, settling.settle(_QUIET_AGAIN))
 
 
 async def _within(seconds: float, waiting: Awaitable[None]) -> bool:

@@ -35,9 +35,8 @@ class VisitTally:
     def say(self, level: str, text: str, source: str = "") -> bool:
         """Keep a line of the console; return whether there is room for more."""
         if len(self._console) < CONSOLE_LINES:
-            self._console.append(
-                ConsoleLine(level, unicode_text(text[:TEXT_CHARACTERS]), unicode_text(source[:TEXT_CHARACTERS]))
-            )
+            text, source = unicode_text(text[:TEXT_CHARACTERS]), unicode_text(source[:TEXT_CHARACTERS])
+            self._console.append(ConsoleLine(level, text, source))
         return len(self._console) < CONSOLE_LINES
 
     def lead(self, url: str) -> None:

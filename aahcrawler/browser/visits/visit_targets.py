@@ -20,6 +20,7 @@ Attached = Callable[[dict[str, Any]], None]
 class VisitTargets:
     """The targets of one browser context, each told what ``setup`` says, and listened to from its beginning.
 
+    ``page`` comes to be the session of the page, and its main frame; ``frames`` are those of other sites, by session.
     The browser's own events of targets that belong to the context are handed in by ``attach``.
     """
 
@@ -29,6 +30,7 @@ class VisitTargets:
         self._setup = setup
         self._log = log
         self._tally = tally
+        self.frames: dict[str, str] = {}
         self._sessions: set[str] = set()
         self._events = 0
 
@@ -47,6 +49,7 @@ class VisitTargets:
             self._send(session, self._setup.of_page())
             self.page.set_result((session, target_id))
         elif kind == "iframe":
+            self.frames[session] = target_id
             self._listen(session, in_background=False)
             self._send(session, [*self._setup.of_frame(), RUN])
         elif kind in _WORKERS:
@@ -86,6 +89,10 @@ class VisitTargets:
         listen(session, "Runtime.exceptionThrown", self._fault)
         listen(session, "Runtime.bindingCalled", self._told)
         listen(session, "Target.attachedToTarget", self.attach)
+        listen(session, "Target.detachedFromTarget", self._detach)
+
+    def _detach(self, event: dict[str, Any]) -> None:
+        self.frames.pop(str(event.get("sessionId", "")), None)
 
     def _fault(self, event: dict[str, Any]) -> None:
         details = event.get("exceptionDetails", {})

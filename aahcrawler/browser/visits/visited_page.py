@@ -45,9 +45,10 @@ class VisitedPage:
         value: object = answer.get("result", {}).get("value")
         return value
 
-    async def frames(self) -> tuple[str, ...]:
-        """Return the identifiers of the frames within the page that share its session."""
-        tree = (await self.call("Page.getFrameTree")).get("frameTree", {})
+    async def frames(self, session: str = "") -> tuple[str, ...]:
+        """Return the identifiers of the frames that share a session, the page's own or that of a frame, below it."""
+        answer = await self._devtools.call("Page.getFrameTree", session=session or self._session)
+        tree = answer.get("frameTree", {})
         found: list[str] = []
         open_ = list(tree.get("childFrames", ()))
         while open_:

@@ -17,22 +17,26 @@ _DECODED: Final = frozenset({"gzip", "x-gzip", "deflate", "br", "zstd", "identit
 """The content codings that the crawl reads, and what says of the others that they are not wanted."""
 
 
-def sent_headers(request: BrowserRequest, user_agent: str, *, keeps_cookies: bool) -> tuple[tuple[str, str], ...]:
+def sent_headers(
+    request: BrowserRequest, user_agent: str, *, keeps_cookies: bool, wants_whole: bool = False
+) -> tuple[tuple[str, str], ...]:
     """Return the fields with which a request is sent, in the browser's order and case.
 
-    The User-Agent is the crawl's, which names who asks; of content codings those are asked for that are read.
+    The User-Agent is the crawl's, which names who asks; of content codings those are asked for that are read. Where
+    the whole is wanted (``wants_whole``), no part is asked for.
     """
-    return tuple(_sent(request.headers, user_agent, keeps_cookies=keeps_cookies))
+    left_out = {*(() if keeps_cookies else ("cookie",)), *(("range", "if-range") if wants_whole else ())}
+    return tuple(_sent([each for each in request.headers if each[0].lower() not in left_out], user_agent))
 
 
-def _sent(headers: Sequence[tuple[str, str]], user_agent: str, *, keeps_cookies: bool) -> Iterator[tuple[str, str]]:
+def _sent(headers: Sequence[tuple[str, str]], user_agent: str) -> Iterator[tuple[str, str]]:
     named = set()
     own = _OF_THE_HOP | {
         each.strip().lower() for each in ",".join(Headers(tuple(headers)).all("connection")).split(",")
     }
     for name, value in headers:
         lower = name.lower()
-        if lower in own or (lower == "cookie" and not keeps_cookies):
+        if lower in own:
             continue
         named.add(lower)
         if lower == "user-agent":
@@ -50,6 +54,6 @@ def _read_codings(value: str) -> str:
     return ",".join(known).strip() or "identity"
 
 
-def asks_for_part(request: BrowserRequest) -> bool:
-    """Return whether a request asks for a part, or for what has changed: only the server can answer that."""
-    return any(name.lower() == "range" or name.lower().startswith("if-") for name, _ in request.headers)
+def asks_for_news(request: BrowserRequest) -> bool:
+    """Return whether a request asks for what has changed: only the server can answer that."""
+    return any(name.lower().startswith("if-") for name, _ in request.headers)

@@ -9,18 +9,22 @@ import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
+from http import HTTPStatus
 from typing import Final
 
 from aahcrawler import urls
 from aahcrawler.browser.network.upstream import BrowserRequest, RequestRefusedError
-from aahcrawler.crawl.browsing.answer_relay import AnswerRelay, replay
+from aahcrawler.crawl.browsing.answer_relay import AnswerRelay, head_of, replay
 from aahcrawler.crawl.browsing.browser_headers import sent_headers
+from aahcrawler.crawl.browsing.media_parts import PartRelay, has_manifest, is_manifest, part_asked, size_of
 from aahcrawler.crawl.browsing.page_fetch import PageFetch
 from aahcrawler.crawl.browsing.refusal_reasons import refusal_of
 from aahcrawler.crawl.browsing.visit_pace import VisitPace
 from aahcrawler.crawl.browsing.visited_crawl import VisitedCrawl
 from aahcrawler.crawl.capture.archiver import Annotations, identified
 from aahcrawler.crawl.fetch.download_handler import GRACE, CapturedResponse
+from aahcrawler.crawl.fetch.politeness import StoppedError
 from aahcrawler.crawl.fetch.retry_after import retry_after
 from aahcrawler.crawl.fetch.robots_txt import RobotsDeniedError, RobotsUnreachableError
 from aahcrawler.crawl.health.error_classification import is_local
@@ -29,13 +33,17 @@ from aahcrawler.frontier.protocol import Lease
 from aahcrawler.page import Headers
 from aahcrawler.wire.errors import ProxyUnavailableError, WireError
 from aahcrawler.wire.relay import Relay
+from aahcrawler.wire.replay import replayed
 
 logger = logging.getLogger(__name__)
 
 AFTER_HANG_UP: Final = 10.0
 """Seconds that an answer has to end in which the browser does not want any more: half a file is worth little."""
-LAST_SECONDS: Final = 2.0
-"""Seconds that answers under way have to end in when the visit is over."""
+MOST_DATA: Final = 20
+LARGEST_DATA: Final = 1_000_000
+"""Answers with JSON, and bytes of each, that are held to learn from until the visit is over."""
+LAST_SECONDS: Final = 1.0
+"""Seconds that answers under way have to end in when the visit is over, and then for what came to be had."""
 
 
 class VisitRequests:
@@ -58,6 +66,8 @@ class VisitRequests:
         self._allows = allows
         self._pace = VisitPace(crawl.fetching, lease.url)
         self._asked: set[str] = set()
+        self._manifests: dict[str, None] = {}
+        self._data: dict[str, bytes] = {}
         self._under_way: dict[asyncio.Task[None], _UnderWay] = {}
         self._watching: asyncio.Task[None] | None = None
         self._failure: Exception | None = None
@@ -67,6 +77,16 @@ class VisitRequests:
     def rest_asked(self) -> float:
         """For how many seconds the page's own site has asked to be left in peace meanwhile."""
         return self._pace.rest_asked
+
+    @property
+    def manifests(self) -> tuple[str, ...]:
+        """The canonical URLs of the answers that were manifests of streams."""
+        return tuple(self._manifests)
+
+    @property
+    def data(self) -> Mapping[str, bytes]:
+        """The JSON that was answered to GET requests, by URL as asked for, ``MOST_DATA`` at most."""
+        return self._data
 
     async def answer(self, request: BrowserRequest, relay: Relay) -> None:
         """See ``Upstream.answer``."""
@@ -82,9 +102,10 @@ class VisitRequests:
         Raise the error of this machine that came up meanwhile, if one did: the page is not to be finished then.
         """
         self._is_over = True
-        self._end_all()
-        if self._under_way:
-            await asyncio.wait(tuple(self._under_way), timeout=LAST_SECONDS)
+        for seconds in (LAST_SECONDS, LAST_SECONDS):
+            if self._under_way:
+                await asyncio.wait(tuple(self._under_way), timeout=seconds)
+            self._end_all()
         for task, under_way in self._under_way.items():
             if not under_way.has_come:
                 task.cancel()
@@ -113,21 +134,34 @@ class VisitRequests:
         wanted = self._crawl.rules.as_requisite(self._lease, url)
         self._crawl.rules.check(request, wanted, self.requests, self._allows)
         # What a page asks for a second time it wants to have anew, as when it waits for something to change.
-        if not is_page and url not in self._asked and await self._from_archive(request, url, relay):
+        part = part_asked(request)
+        is_new = part is not None or url not in self._asked
+        if not is_page and is_new and await self._from_archive(request, url, relay):
             return
         self._asked.add(url)
         if self._pace.is_overloaded(url):
             raise RequestRefusedError("overload")
         self.requests += 1
-        await self._from_network(_UnderWay(request, wanted, relay))
+        wants_whole = part is not None and part.is_whole and request.method == "GET"
+        handed = PartRelay(relay, part) if part is not None and wants_whole else relay
+        await self._from_network(_UnderWay(request, wanted, handed, wants_whole=wants_whole))
 
     async def _from_archive(self, request: BrowserRequest, url: str, relay: Relay) -> bool:
         exchange = await self._crawl.recorded.to_request(request, url)
         if exchange is None:
             return False
-        self._asked.add(url)
+        part = part_asked(request)
         with closing(exchange):
-            replay(exchange, relay)
+            size = None if part is None else size_of(exchange)
+            if part is not None and size is not None and part.within(size) is None:
+                return False
+            head = head_of(exchange)
+            if head is not None and has_manifest(exchange, head.headers):
+                self._manifests[url] = None
+            replay(exchange, relay if part is None else PartRelay(relay, part, size))
+            if head is not None and _is_json(head.headers) and (page := replayed(exchange, LARGEST_DATA)) is not None:
+                self._take_data(request, page.body)
+        self._asked.add(url)
         self.from_archive += 1
         return True
 
@@ -191,12 +225,19 @@ class VisitRequests:
             return bool(under_way.unwanted) or (status == 401 and sessions.authentication(request.url) is not None)
 
         under_way.relay.holds = holds
+        if self._crawl.fetching.ending.is_set():
+            raise StoppedError
         under_way.is_sent = True
         response = await self._crawl.fetch(
             PageFetch(
                 request.url.partition("#")[0],
                 request.method,
-                sent_headers(request, icd.user_agent(), keeps_cookies=sessions.given.keeps_cookies),
+                sent_headers(
+                    request,
+                    icd.user_agent(),
+                    keeps_cookies=sessions.given.keeps_cookies,
+                    wants_whole=under_way.wants_whole,
+                ),
                 request.body,
                 under_way.relay,
                 lambda status, fields: not unwanted(status, fields),
@@ -216,15 +257,22 @@ class VisitRequests:
         self._pace.answered(under_way.wanted.url, response.status, response.captured.latency, rest)
         self._crawl.fetching.proxy_outage.over(response.exchange.proxy)
         self.bytes += response.exchange.response_size
+        if response.status == HTTPStatus.OK and is_manifest(response.body):
+            self._manifests[under_way.wanted.url] = None
+        if response.status == HTTPStatus.OK and response.complete and _is_json(response.wire_headers):
+            self._take_data(under_way.request, response.body)
+
+    def _take_data(self, request: BrowserRequest, body: bytes) -> None:
+        if request.method == "GET" and len(body) < LARGEST_DATA and len(self._data) < MOST_DATA:
+            self._data[request.url] = body
 
     async def _keep(self, under_way: "_UnderWay", response: CapturedResponse) -> None:
         """Archive an answer, unless it is one that the crawl does not keep of requisites either; count it."""
         size = response.exchange.response_size
         if not under_way.unwanted:
-            declared = Headers(response.wire_headers).media_type
-            await self._crawl.writer.archive(
-                response.exchange, Annotations(identified(response.body, declared=declared))
-            )
+            declared, request = Headers(response.wire_headers).media_type, under_way.request
+            asked = replace(response.exchange, resource_type=request.resource_type, initiator=request.initiator)
+            await self._crawl.writer.archive(asked, Annotations(identified(response.body, declared=declared)))
         counts = {"requests": 1.0, "bytes": float(size), "requisite_bytes": float(size), "browser_requests": 1.0}
         if not under_way.unwanted and not 300 <= response.status < 400:
             counts["requisites"] = 1.0
@@ -253,11 +301,16 @@ class VisitRequests:
         self._end_all()
 
 
+def _is_json(fields: Sequence[tuple[str, str]]) -> bool:
+    return "json" in Headers(tuple(fields)).media_type
+
+
 class _UnderWay:
     """A request on its way. States: waiting -> sent -> come; ``ended`` is done when its answer has been handed on."""
 
-    def __init__(self, request: BrowserRequest, wanted: Lease, relay: Relay) -> None:
+    def __init__(self, request: BrowserRequest, wanted: Lease, relay: Relay, *, wants_whole: bool = False) -> None:
         self.request = request
+        self.wants_whole = wants_whole
         self.wanted = wanted
         self.relay = AnswerRelay(relay)
         self.until = asyncio.Event()

@@ -13,6 +13,7 @@ from http import HTTPStatus
 from typing import Final
 
 from aahcrawler.archive.writer import Capture
+from aahcrawler.crawl.browsing.page_rendering import NO_LOOK, Look, PageRendering
 from aahcrawler.crawl.capture.archiver import Annotations, identified
 from aahcrawler.crawl.capture.description import count, description, object_counts
 from aahcrawler.crawl.capture.recrawl import (
@@ -42,7 +43,7 @@ from aahcrawler.crawl.response.autodiscovery import AnnouncedFeeds
 from aahcrawler.crawl.response.batch_scoring import BatchScoring
 from aahcrawler.crawl.response.link_ranking import LinkRanking
 from aahcrawler.crawl.response.listings import Contents, Listings
-from aahcrawler.crawl.response.page_analyser import PageAnalyser
+from aahcrawler.crawl.response.page_analyser import PageAnalyser, seen
 from aahcrawler.crawl.response.repaired_pages import ReadPage, Rereading
 from aahcrawler.crawl.response.seed_trail import SeedTrail
 from aahcrawler.crawl.response.transcripts import Transcripts
@@ -115,6 +116,7 @@ class ResponseSteps:
     seed_trail: SeedTrail
     sessions: SiteSessions
     budgets: DomainBudgets
+    rendering: PageRendering | None = None
     peer_export: PeerExport | None = None
     rereading: Rereading | None = None
 
@@ -152,6 +154,8 @@ class ResponseHandler:
     async def close(self) -> None:
         """Score what waits for its batch, read again what waits for that, and end the process that reads documents."""
         await self._steps.transcripts.close()
+        if self._steps.rendering is not None:
+            await self._steps.rendering.close()
         if self._steps.rereading is not None and self._lifecycle.failure is None:
             await self._steps.rereading.close()
         try:
@@ -328,15 +332,20 @@ class ResponseHandler:
             return
         try:
             comparison = self._steps.recrawl.compare(lease, page, response.exchange, asked, known.fingerprint)
+            look = await self._look(lease, response, comparison)
+            comparison = self._steps.recrawl.shown(comparison, look.page, look.text)
         except UnreadableCaptureError:
             await self._ask_plainly(lease, response)
             return
-        stats = _stats(lease, comparison, response, asked)
+        stats, sent = _stats(lease, comparison, response, asked), page
+        stats.merge(look.counts)
+        page = look.page or page
         if page.status >= HTTPStatus.BAD_REQUEST and not is_probe(lease.url):
             await self._keep_failed(lease, f"status {page.status}")
         comparison = await self._steps.transcripts.read(lease, comparison, stats)
         comparison = self._steps.analyser.recalled(lease, comparison)
         found = self._steps.analyser.analyse(lease, comparison)
+        found = None if found is None else seen(found, look, lease, known.scope.spelling)
         discovered = self._discover(lease, page, found.metadata, stats) if found is not None else NO_LINKS
         if lease.kind == "page":
             discovered = (
@@ -345,7 +354,7 @@ class ResponseHandler:
             await self._steps.link_ranking.answered(lease, response.status, found, discovered)
             await self._learn(found)
         await self._keep_refused(lease, found, discovered)
-        capture = await self._writer.archive(response.exchange, _annotations(lease, page, comparison, found))
+        capture = await self._writer.archive(response.exchange, _annotations(lease, sent, comparison, found, look))
         if found is not None and (lease.kind == "page" or found.metadata.objects):
             stated = await self._describe(lease, comparison, found, capture, page.status)
             self._count(lease, comparison, found, stated, stats)
@@ -354,12 +363,16 @@ class ResponseHandler:
         logger.info("%s %d %s", lease.url, page.status, comparison.change or lease.kind)
         discovered = await self._listed(lease, page.status, found, discovered)
         offers, outcome = self._steps.batch_scoring.offers(found, discovered), Outcome(stats=stats.counts)
-        if await self._commit(lease, State.DONE, offers, outcome, rest_asked(response)):
+        if await self._commit(lease, State.DONE, offers, outcome, max(rest_asked(response), look.rest)):
             if self._steps.peer_export is not None and found is not None:
                 self._steps.peer_export.links(
                     lease.url, discovered.pages, discovered.refused, are_scored=found.contribution is None
                 )
             await self._steps.batch_scoring.add(found, discovered)
+
+    async def _look(self, lease: Lease, response: CapturedResponse, comparison: RecrawlComparison) -> Look:
+        """Have a browser show a page where that is to be."""
+        return NO_LOOK if self._steps.rendering is None else await self._steps.rendering.of(lease, response, comparison)
 
     async def _is_refused(self, lease: Lease, page: Page, response: CapturedResponse) -> bool:
         """End a lease whose answer is not to be kept, for its size or its type; return whether it is such."""
@@ -529,7 +542,9 @@ def _page(lease: Lease, response: CapturedResponse) -> Page:
     )
 
 
-def _annotations(lease: Lease, page: Page, comparison: RecrawlComparison, found: PageAnalysis | None) -> Annotations:
+def _annotations(
+    lease: Lease, page: Page, comparison: RecrawlComparison, found: PageAnalysis | None, look: Look
+) -> Annotations:
     """Return what is archived with an answer: metadata of pages, files of objects, and sheets that lead somewhere.
 
     What is remembered is in the archive already.
@@ -541,7 +556,7 @@ def _annotations(lease: Lease, page: Page, comparison: RecrawlComparison, found:
         and not comparison.remembered
         and (lease.kind == "page" or needs_requisites(metadata) or bool(metadata.objects))
     )
-    return Annotations(what, metadata if is_told else None, comparison.original)
+    return Annotations(what, metadata if is_told else None, comparison.original, look.resources)
 
 
 def _stats(lease: Lease, comparison: RecrawlComparison, response: CapturedResponse, asked: ConditionalRequest) -> Stats:

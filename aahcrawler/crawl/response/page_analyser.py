@@ -1,9 +1,11 @@
 """Analyse an answer, now or by what a former crawl understood, and compare the two."""
 
 import logging
+from collections.abc import Callable
 from dataclasses import replace
 
 from aahcrawler.archive.history import Former
+from aahcrawler.crawl.browsing.page_rendering import Look
 from aahcrawler.crawl.capture.recrawl import Change, Recrawl, RecrawlComparison, UnreadableCaptureError
 from aahcrawler.crawl.core.budget_left import Budget
 from aahcrawler.crawl.core.context import CurrentContext
@@ -12,6 +14,7 @@ from aahcrawler.crawl.response.trap_detection import TrapDetection
 from aahcrawler.frontier.hops import Hop, ends_with
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.helper import Refused
+from aahcrawler.helper.application import scripted
 from aahcrawler.metadata import Link, LinkType, Metadata
 from aahcrawler.objects.versions import Changes, carried
 from aahcrawler.page import Page, feeds, shown_within
@@ -23,6 +26,7 @@ from aahcrawler.pipeline.score import ScoredPage, score
 from aahcrawler.pipeline.trap_evidence import are_of, marked
 from aahcrawler.pipeline.understand import understand
 from aahcrawler.traps import Trap, Verdict, is_probe
+from aahcrawler.urls import canonicalize
 from online_analysis.batching import Contribution
 
 logger = logging.getLogger(__name__)
@@ -207,6 +211,26 @@ def _of_requisite(lease: Lease, page: Page, most_lines: int) -> Metadata | None:
     if (stream := analysis.of_stream(page, most_lines)) is not None:
         return stream
     return analysis.of_media(page) if ends_with(lease.path, Hop.MEDIA) else None
+
+
+def seen(found: PageAnalysis, look: Look, lease: Lease, spelling: Callable[[str], str]) -> PageAnalysis:
+    """Add to the analysis of a page what a browser noted of it, and where its scripts wanted to go.
+
+    Of a page that shows nothing it is taken for the page that it sends its readers on to.
+    """
+    said = found.metadata
+    if look.note is None:
+        return found
+    known = {lease.url, *(link.url for link in said.links)}
+    leads = dict.fromkeys(filter(None, (canonicalize(url) for url in look.leads_to)))
+    is_passage = look.page is not None and not said.objects and scripted.shows_nothing(look.page)
+    links: list[Link] = []
+    for url in leads:
+        if is_passage and not links and url != lease.url:
+            links.append(Link(url, LinkType.REDIRECT))
+        elif (spelled := spelling(url)) not in known:
+            links.append(Link(spelled, LinkType.PAGE, score=said.score or 0.0))
+    return replace(found, metadata=replace(said, browser=look.note, links=(*said.links, *links)))
 
 
 def with_embedded(page: Page, found: PageAnalysis) -> PageAnalysis:

@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 
+from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
+from scrapy.utils.defer import maybe_deferred_to_future
 
 from aahcrawler.browser.network.upstream import RequestRefusedError
 from aahcrawler.crawl.browsing.page_fetch import PageFetch
@@ -54,12 +56,16 @@ class VisitFetching:
         request = build_request(asked.url, UNCONDITIONAL, self.context.now, self.fetching, own)
         request = request.replace(method=asked.method, body=asked.body, headers=asked.headers)
         assert self.crawler.engine is not None  # noqa: S101
+        # As for leases: the engine's own way counts what is under way, and may be closing already.
         try:
-            response = await self.crawler.engine.download_async(request)
+            response = await maybe_deferred_to_future(self.crawler.engine.downloader.fetch(request))
         except (RobotsDeniedError, RobotsUnreachableError):
             raise
         except IgnoreRequest:
             raise RequestRefusedError("ignored") from None
         if not isinstance(response, CapturedResponse):
-            raise RequestRefusedError("uncaptured")
+            raise RequestRefusedError("replaced" if isinstance(response, Request) else "uncaptured")
+        self.crawler.signals.send_catch_log(
+            signals.response_received, response=response, request=request, spider=self.crawler.spider
+        )
         return response

@@ -8,7 +8,7 @@ from playwright.async_api import Browser, CDPSession, Page, Request, Route
 from playwright.async_api import Error as PlaywrightError
 
 from aahcrawler.browser.behaviours.acting_page import PageLostError, Spent
-from aahcrawler.browser.behaviours.behaviour_run import run_behaviours
+from aahcrawler.browser.behaviours.behaviour_run import put_back, run_behaviours
 from aahcrawler.browser.visits.rendered_page import BehaviourNote
 from aahcrawler.browser.visits.visit_order import VisitBounds
 from knowledge_base.behaviours import Behaviour
@@ -75,7 +75,12 @@ class ChromiumPage:
         return Spent(len(self.requests) * 1000, len(self.requests), self.refused, self._under_way)
 
     async def dom(self) -> str:
-        return await self._page.content()
+        """Stop the page's scripts, have what is gone put back, and return the document."""
+        await self._session.send("Emulation.setScriptExecutionDisabled", {"value": True})
+        await put_back(self)
+        root = (await self._session.send("DOM.getDocument", {"depth": 0}))["root"]
+        got = await self._session.send("DOM.getOuterHTML", {"nodeId": root["nodeId"], "includeShadowDOM": True})
+        return str(got["outerHTML"])
 
 
 async def acted(

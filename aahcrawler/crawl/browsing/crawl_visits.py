@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from aahcrawler.browser.visits.visit_order import Cookie
+from aahcrawler.crawl.browsing.captured_answers import RecordedAnswers
 from aahcrawler.crawl.browsing.page_fetch import Fetch, PageFetch
-from aahcrawler.crawl.browsing.recorded_answers import RecordedAnswers
 from aahcrawler.crawl.browsing.request_rules import RequestRules
 from aahcrawler.crawl.browsing.visit_cookies import begun_with, brought_back
 from aahcrawler.crawl.browsing.visit_requests import VisitRequests
@@ -13,6 +13,7 @@ from aahcrawler.crawl.core.fetch_control import FetchControl
 from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.fetch.download_handler import CapturedResponse
 from aahcrawler.crawl.fetch.politeness import StoppedError
+from aahcrawler.credentials.given import is_among
 from aahcrawler.exchange import Exchange
 from aahcrawler.frontier.protocol import Lease
 
@@ -36,6 +37,10 @@ class Visits:
     def requests_of(self, lease: Lease, recorded: Exchange, allows: frozenset[str] = frozenset()) -> VisitRequests:
         """Return what answers a visit to a leased page whose ``recorded`` answer is there; see ``VisitRequests``."""
         return VisitRequests(self._crawl, lease, recorded, allows)
+
+    def is_known_at(self, url: str) -> bool:
+        """Return whether the crawl has credentials for the site of a URL."""
+        return is_among(self._sessions.given.sites, url)
 
     async def cookies_for(self, url: str) -> tuple[Cookie, ...]:
         """Return the cookies that a visit to a page begins with: those that the crawl has of its site."""

@@ -15,7 +15,8 @@ from aahcrawler.archive.history import Former
 from aahcrawler.archive.records import warc_date
 from aahcrawler.browser.network.upstream import BrowserRequest
 from aahcrawler.crawl.browsing.answer_relay import head_of
-from aahcrawler.crawl.browsing.browser_headers import asks_for_part
+from aahcrawler.crawl.browsing.browser_headers import asks_for_news
+from aahcrawler.crawl.browsing.media_parts import is_coded, part_asked
 from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.fetch.download_handler import Captured, CapturedResponse
@@ -34,7 +35,16 @@ all, is asked for anew.
 _USUAL: Final = frozenset(
     {
         *("accept", "accept-encoding", "accept-language", "cache-control", "cookie", "dnt", "host", "origin", "pragma"),
-        *("priority", "purpose", "referer", "save-data", "upgrade-insecure-requests", "user-agent", "connection"),
+        *(
+            "priority",
+            "purpose",
+            "range",
+            "referer",
+            "save-data",
+            "upgrade-insecure-requests",
+            "user-agent",
+            "connection",
+        ),
     }
 )
 """Fields that browsers write by themselves, ``Sec-`` apart: a request with another one asks for something special."""
@@ -54,10 +64,13 @@ class RecordedAnswers:
     async def to_request(self, request: BrowserRequest, url: str) -> Exchange | None:
         """Return the recorded answer to a page's request for a canonical URL; None where the server has to be asked.
 
-        Given are whole answers with status 200 that may be stored, set no cookie and suit whoever asks. The caller
-        closes the exchange.
+        Given are whole answers with status 200 that may be stored, set no cookie and suit whoever asks, also to those
+        who ask for one part of a file. The caller closes the exchange.
         """
-        if request.method != "GET" or request.body or asks_for_part(request) or not _is_usual(request):
+        if request.method != "GET" or request.body or asks_for_news(request) or not _is_usual(request):
+            return None
+        asks_for_part = bool(Headers(request.headers).get("Range"))
+        if asks_for_part and part_asked(request) is None:
             return None
         former = self._captured(url)
         if former is not None and former.kind == "page" and not _asks_for_document(request):
@@ -66,10 +79,11 @@ class RecordedAnswers:
         if exchange is None:
             return None
         head = head_of(exchange)
-        if head is not None and not exchange.redacted and _may_be_given(head.headers, request.headers):
-            return exchange
-        exchange.close()
-        return None
+        is_given = head is not None and not exchange.redacted and _may_be_given(head.headers, request.headers)
+        if head is None or not is_given or (asks_for_part and is_coded(Headers(head.headers))):
+            exchange.close()
+            return None
+        return exchange
 
     async def to_lease(self, lease: Lease) -> CapturedResponse | None:
         """Return what a visit has captured of a leased requisite or frame; None where it is to be fetched.
@@ -84,7 +98,7 @@ class RecordedAnswers:
         if former is None or (_is_stated(lease) and not self._is_own(former)):
             return None
         exchange = await self._exchange(former)
-        page = None if exchange is None else replayed(exchange, self._context.now.icd.limits.page_bytes)
+        page = None if exchange is None else replayed(exchange, self._context.now.icd.limits.page_bytes, as_sent=True)
         if exchange is None or page is None or exchange.redacted:
             return None
         fields = tuple(each for each in page.headers.fields if each[0].lower() != "content-encoding")

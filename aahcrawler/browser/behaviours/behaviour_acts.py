@@ -21,9 +21,9 @@ class PageActs:
     def __init__(self, page: ActingPage) -> None:
         self._page = page
 
-    async def take(self, act: str, frame: str = "", **said: object) -> Found:
+    async def take(self, act: str, said: Mapping[str, object] | None = None, frame: str = "") -> Found:
         """Do one act of the library and return what it found; the library is put into a document that has it not."""
-        call = f"globalThis.aahActs?.{act} instanceof Function ? aahActs.{act}({json.dumps(said)}) : '{_ABSENT}'"
+        call = f"globalThis.aahActs?.{act} instanceof Function ? aahActs.{act}({json.dumps(said or {})}) : '{_ABSENT}'"
         found = await self._page.evaluate(call, frame)
         if found == _ABSENT:
             await self._page.evaluate(_library(), frame)
@@ -51,7 +51,7 @@ def plain_words(words: Sequence[str]) -> list[str]:
     return [" ".join("".join(each if _is_letter(each) else " " for each in word.lower()).split()) for word in words]
 
 
-def number(found: Found, name: str) -> int:
+def number_in(found: Found, name: str) -> int:
     """Return a number that an act found, 0 where it is none."""
     value = found.get(name)
     return int(value) if isinstance(value, int | float) else 0
