@@ -16,6 +16,19 @@ class Truncation(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Rendered:
+    """A page as a browser left it, after its scripts: ``dom`` is HTML in UTF-8, shadow roots as templates.
+
+    ``document_url`` is the URL that the document had then, the base of its relative links; empty where it was that of
+    the page. ``record_id`` is that of the record which holds it, empty where none does.
+    """
+
+    dom: bytes
+    document_url: str = ""
+    record_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Exchange:
     """One request and its response, byte for byte as they passed, after decryption.
 
@@ -46,6 +59,17 @@ class Exchange:
     """The proxy that it went through, empty where there was none."""
     tls_problem: str = ""
     """What was wrong with the site's certificate, which was accepted all the same; empty where it verified."""
+    resource_type: str = ""
+    """What a browser asked for it as (``Document``, ``Script``, ``XHR``), empty where none did."""
+    initiator: str = ""
+    """What made the browser ask: ``parser``, ``script``, or whatever the DevTools protocol names; empty if unknown."""
+    shown_on: str = ""
+    """The URL of the page on which a browser asked for it, empty where none did and for the page itself."""
+    rendered: Rendered | None = None
+    """The page as a browser left it, where the archive holds that beside the response."""
+
+    kept_in: str = ""
+    """The id of the record that the archive has the response in already, empty for what is to be archived."""
 
     def close(self) -> None:
         """Release the response bytes. Calling it twice does no harm."""

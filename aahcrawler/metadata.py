@@ -13,6 +13,7 @@ from typing import Final, Literal
 
 from pydantic import ConfigDict, TypeAdapter
 
+from aahcrawler.browser_look import BrowserLook, read_look, written
 from aahcrawler.webobject import Person, Reference, Value, WebObject
 
 MEDIA_TYPE: Final = "application/json"
@@ -66,6 +67,10 @@ class Metadata:
     are the actions that should have worked and did not. ``source`` is as in ``Document``: what is no page. ``trap``
     says that the page is a near duplicate of the page ``like``, or a soft 404 (``aahcrawler.traps.Trap``); both are
     empty where it is a page of its own. ``no_object`` tells why a page of no known level yields no object.
+    ``stream`` says of the manifest of a stream which format it is in, and what of the stream is not asked for.
+    ``resource_type`` and ``initiator`` tell what a browser asked for it as and what made it ask, as the DevTools
+    protocol names them; both are empty where no browser did. ``browser`` is the look at the page in a browser, None
+    where there was none.
     """
 
     url: str = ""
@@ -88,6 +93,10 @@ class Metadata:
     trap: str = ""
     like: str = ""
     no_object: str = ""
+    stream: tuple[str, ...] = ()
+    resource_type: str = ""
+    initiator: str = ""
+    browser: BrowserLook | None = None
 
 
 def write(metadata: Metadata) -> bytes:
@@ -99,13 +108,15 @@ def write(metadata: Metadata) -> bytes:
     fields: dict[str, object] = {"format": FORMAT}
     for name in (
         *("url", "understood_by", "media_type", "application", "level", "role", "variant", "language", "title"),
-        *("source", "trap", "like", "no_object"),
+        *("source", "trap", "like", "no_object", "resource_type", "initiator"),
     ):
         fields[name] = getattr(metadata, name)
     for name in ("score", "relevant", "priority"):
         fields[name] = getattr(metadata, name)
     fields["depth"] = metadata.depth or None
+    fields["browser"] = None if metadata.browser is None else written(metadata.browser)
     fields["failures"] = list(metadata.failures)
+    fields["stream"] = list(metadata.stream)
     fields["outlinks"] = [_link(link) for link in metadata.links]
     fields["objects"] = [_object(each) for each in metadata.objects]
     known = {name: value for name, value in fields.items() if value is not None and value not in ("", [])}
@@ -142,6 +153,10 @@ def read(text: bytes) -> Metadata:
             trap=str(fields.get("trap", "")),
             like=str(fields.get("like", "")),
             no_object=str(fields.get("no_object", "")),
+            stream=tuple(map(str, fields.get("stream", ()))),
+            resource_type=str(fields.get("resource_type", "")),
+            initiator=str(fields.get("initiator", "")),
+            browser=read_look(fields["browser"]) if "browser" in fields else None,
         )
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise MetadataError(f"it cannot be read ({error!r})") from error

@@ -7,6 +7,8 @@ anybody else names is not to be asked for, since whoever names it would choose w
 
 from typing import Final, NamedTuple
 
+from aahcrawler.request_queries import addressed
+
 HOP: Final = "P"
 """The letter of the hop from a form to the page that it gives (``aahcrawler.frontier.hops``)."""
 
@@ -30,8 +32,7 @@ def url_of(form: PostedForm) -> str:
     >>> url_of(PostedForm("http://a.test/search.php?f=1", "q=flood"))
     'http://a.test/search.php?f=1&__wb_method=POST&q=flood'
     """
-    joint = "&" if "?" in form.target else "?"
-    return f"{form.target}{joint}{_MARK}&{form.body}"
+    return addressed(form.target, "POST", form.body)
 
 
 def posted_by(url: str) -> PostedForm | None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from rich.box import HEAVY_HEAD, Box
 from rich.console import Console
 from rich.table import Table
 
@@ -22,9 +23,9 @@ def machine() -> str:
     return f"{os.cpu_count()} cores, {gib:.0f} GiB, {platform.machine()}, Python {platform.python_version()}"
 
 
-def report(rows: Sequence[Row], target: Path | None) -> None:
+def report(rows: Sequence[Row], target: Path | None, lines: Box = HEAVY_HEAD) -> None:
     """Print rows as a table and, with a target, write them as JSON. Only a terminal's width truncates cells."""
-    table = Table(*rows[0].keys()) if rows else Table()
+    table = Table(*rows[0].keys(), box=lines) if rows else Table()
     for row in rows:
         table.add_row(*(f"{value:.4g}" if isinstance(value, float) else str(value) for value in row.values()))
     console = Console()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from wordfreq import get_frequency_list
 
-from aahcrawler.archive.reader import captures
+from aahcrawler.archive.reader import pages
 from aahcrawler.page import Headers, Page
 from aahcrawler.wire.replay import replayed
 
@@ -66,7 +66,7 @@ def generated(seed: int) -> Iterator[Page]:
 
 def archived(world: Path) -> Iterator[Page]:
     """Yield the HTML pages of the WARC files of a folder."""
-    for _, exchange in captures(world):
+    for _, exchange in pages(world):
         with closing(exchange):
             page = replayed(exchange)
         if page is not None and page.is_html and 200 <= page.status < 300:

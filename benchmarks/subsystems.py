@@ -62,6 +62,7 @@ SUBSYSTEMS: Final[Mapping[str, str]] = {
     "aahcrawler.page.sniffing": "parse",
     "aahcrawler.page.requisites": "requisites",
     "aahcrawler.documents": "documents",
+    "aahcrawler.streams": "documents",
     # Scores
     "online_analysis": "scoring",
     "online_analysis.icd": START,
@@ -100,6 +101,7 @@ SUBSYSTEMS: Final[Mapping[str, str]] = {
     # Fetching
     "aahcrawler.wire": "wire, downloader",
     "aahcrawler.browser": "browser",
+    "aahcrawler.data_templates": "browser",
     "aahcrawler.crawl.browsing": "browser",
     "aahcrawler.crawl.fetch": "wire, downloader",
     "aahcrawler.credentials": "wire, downloader",

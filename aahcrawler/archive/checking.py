@@ -8,7 +8,8 @@ from tempfile import gettempdir
 
 from aahcrawler.archive.findings import ADVICE, NOTES, Finding, Tally
 from aahcrawler.archive.folders import ArchiveFolder
-from aahcrawler.archive.index import LINES, SORTED, Entry, LineSorter, covered_files, index_lines, place_of
+from aahcrawler.archive.index import LINES, SORTED, LineSorter, covered_files, index_lines
+from aahcrawler.archive.index_entry import Entry, IndexedRecords, place_of
 from aahcrawler.archive.relations import Relations, Revisits
 from aahcrawler.archive.scanning import Problem, scan
 from aahcrawler.layout import INDEX, WARC
@@ -55,7 +56,7 @@ def _of_file(path: Path, tally: Tally) -> Iterator[Finding]:
 
 def _of_records(path: Path, tally: Tally, revisits: Revisits, expected: LineSorter | None) -> Iterator[Finding]:
     tally.files += 1
-    relations = Relations(path)
+    relations, indexed = Relations(path), IndexedRecords(path.name)
     try:
         writing = is_open(path) and _has_writer(path)
         if is_open(path):
@@ -68,8 +69,10 @@ def _of_records(path: Path, tally: Tally, revisits: Revisits, expected: LineSort
                     yield Finding(path, record.offset, record_id, problem, detail)
                 yield from relations.take(record)
                 yield from revisits.take(record, path)
-                if expected is not None and not is_open(path) and (entry := Entry.of(record, path.name)):
-                    expected.extend((entry.line(),))
+                if expected is not None and not is_open(path):
+                    expected.extend(_usual_line(entry) for entry in indexed.take(record))
+            if expected is not None:
+                expected.extend(_usual_line(entry) for entry in indexed.end())
     except OSError as error:
         yield Finding(path, None, "", Problem.UNREADABLE, str(error))
     yield from relations.unmet()
@@ -134,8 +137,13 @@ def _lines_of(path: Path, found: LineSorter) -> Iterator[Finding]:
         yield Finding(path, position, "", Problem.INDEX_LINE, "it has no end")
 
 
+def _usual_line(entry: Entry) -> bytes:
+    line = entry.line()
+    return line if entry.asked.method == "GET" else _usual(line)
+
+
 def _usual(line: bytes) -> bytes:
-    """Return a line as ``Entry`` writes it: other indexers say more, and in another order."""
+    """Return a line as ``Entry`` writes that of a GET: other indexers say more, and in another order."""
     key, moment, text = line.split(b" ", 2)
     fields = json.loads(text)
     known = json.dumps({name: str(fields[name]) for name in _LISTED if fields.get(name)})

@@ -6,36 +6,51 @@ history that is damaged or of another format is made anew. A fault of the histor
 from then on the history is empty.
 """
 
-import hashlib
 import logging
 import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import datetime
 from enum import Enum, auto
 from functools import partial
-from http import HTTPStatus
+from itertools import islice
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, Self, TypeVar, cast
 
+from aahcrawler.archive.gzip_members import members
 from aahcrawler.archive.history_record import Former, HistoryRecord, Kind, understood
-from aahcrawler.archive.ledger import Covered, Ledger, Row, key_of
-from aahcrawler.archive.record_access import LONGEST_METADATA, Record, RecordError, appended, open_place, record_at
-from aahcrawler.archive.records import Original, warc_date
-from aahcrawler.exchange import Exchange, Truncation
+from aahcrawler.archive.history_rows import (
+    EMPTY,
+    former_of,
+    microseconds,
+    moment_at,
+    row_of,
+    row_seen_again,
+    stored_id,
+    urn_of,
+)
+from aahcrawler.archive.ledger import Covered, Ledger, Row
+from aahcrawler.archive.record_access import (
+    LONGEST_METADATA,
+    Record,
+    RecordError,
+    appended,
+    open_place,
+    record_at,
+    rendered_in,
+)
+from aahcrawler.archive.records import REDACTED, SESSION, Original, warc_date
+from aahcrawler.exchange import Exchange, Rendered, Truncation
 from aahcrawler.layout import HISTORY, WARC
 from aahcrawler.metadata import Metadata
 from aahcrawler.segments import OPEN, is_open, segments
 
 __all__ = ["Former", "History", "HistoryRecord", "Kind", "Writers"]
 
-_EMPTY = hashlib.sha1(usedforsecurity=False).digest()
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
-_URN = "urn:uuid:"
 _IN_MEMORY = 1 << 20
 _PAGES_AT_ONCE = 500
 _ORIGINALS = 10
@@ -97,22 +112,22 @@ class History:
         Payloads that it was first found to hold at ``before`` or later are left out.
         """
         if before is None:
-            return self._tried(lambda ledger: _former(ledger, ledger.current(url)), None)
-        date = (before - _EPOCH) // _MICROSECOND
-        return self._tried(lambda ledger: _former(ledger, ledger.before(url, date)), None)
+            return self._tried(lambda ledger: former_of(ledger, ledger.current(url)), None)
+        date = microseconds(before)
+        return self._tried(lambda ledger: former_of(ledger, ledger.before(url, date)), None)
 
     def original(self, digest: bytes) -> Original | None:
         """Return the first complete response with that payload whose record is sound, as ``is_readable`` tells it.
 
         None where there is none, and for an empty payload.
         """
-        if digest in {b"", _EMPTY}:
+        if digest in {b"", EMPTY}:
             return None
         rows: list[Row] | None = self._tried(lambda ledger: ledger.holding(digest, _ORIGINALS), None)
         for row in rows or ():
-            former = self._tried(partial(_former, row=row), None)
+            former = self._tried(partial(former_of, row=row), None)
             if former is not None and self.is_readable(former):
-                return Original(_urn(row.record), row.url, warc_date(_time(row.date)), digest, bool(row.chunked))
+                return Original(urn_of(row.record), row.url, warc_date(moment_at(row.date)), digest, bool(row.chunked))
         return None
 
     def pages(self) -> Iterator[Former]:
@@ -137,9 +152,32 @@ class History:
     def exchange(self, former: Former) -> Exchange | None:
         """Return the response again, the whole of it, as an answer of ``former.url``; ``request`` is empty.
 
-        The caller closes it. None where its record is gone, is another one, or is damaged.
+        What a browser made of it comes with it. The caller closes it. None where its record is gone, is another one, or
+        is damaged.
         """
-        return self._with_record(former, lambda record: _exchange(record, former))
+        found = self._with_record(former, lambda record: _exchange(record, former))
+        return None if found is None else replace(found, rendered=self.rendered(former))
+
+    def request(self, former: Former) -> bytes:
+        """Return the request that the response record of a capture answers; empty where there is none to be read."""
+        if (file := open_place(self._archive, former.file)) is None:
+            return b""
+        with file, suppress(RecordError, OSError):
+            for member in islice(members(file, former.offset), 1, 2):
+                record = Record(member)
+                is_it = record.header.get("WARC-Concurrent-To").strip("<>") == former.record_id
+                return record.whole_block(LONGEST_METADATA) if record.kind == "request" and is_it else b""
+        return b""
+
+    def rendered(self, former: Former) -> Rendered | None:
+        """Return the document that a browser last made of the answer; None where none did, or its record is damaged."""
+        if former.document_offset is None or (file := open_place(self._archive, former.document_file)) is None:
+            return None
+        with file, suppress(RecordError, OSError):
+            record = record_at(file, former.document_offset)
+            if former.document_of in record.header.concurrent_to:
+                return rendered_in(record)
+        return None
 
     def metadata(self, former: Former) -> Metadata | None:
         """Return the metadata of the answer; None where it had none, or its record is gone or damaged."""
@@ -252,7 +290,7 @@ def _read_new(ledger: Ledger, name: str, file: BinaryIO, known: Covered | None) 
     news = appended(file, max(begin, 0))
     if known is not None and begin >= 0:
         last = next(news, None)
-        found = None if last is None else (last.offset, _stored_id(last.header.record_id), last.metadata_offset)
+        found = None if last is None else (last.offset, stored_id(last.header.record_id), last.metadata_offset)
         if found != (known.offset, known.record, known.metadata):
             ledger.forget(known.id)
             news = appended(file)
@@ -263,113 +301,15 @@ def _read_new(ledger: Ledger, name: str, file: BinaryIO, known: Covered | None) 
 
 def _add(ledger: Ledger, kept: HistoryRecord) -> None:
     capture = kept.capture
-    row = _row(kept, ledger.id_of(capture.file))
-    settled = _seen_again(ledger, row) if capture.revisit else row
+    row = row_of(kept, ledger.id_of(capture.file))
+    settled = row_seen_again(ledger, row) if capture.revisit else row
     if settled is not None:
         ledger.put(settled)
     ledger.cover(row.file, row.offset, row.record, row.metadata)
 
 
-def _seen_again(ledger: Ledger, row: Row) -> Row | None:
-    """Return the row of a payload that was seen before; None where there is nothing to be known from that."""
-    unmodified = row.status == HTTPStatus.NOT_MODIFIED
-    for former in ledger.same(row.url, row.digest):
-        if not unmodified and former.status != row.status:
-            continue
-        later = row.date - former.date
-        if later < former.later:
-            return None
-        again = former._replace(
-            current=1,
-            crawl=row.crawl,
-            later=later,
-            etag=row.etag or former.etag,
-            modified=row.modified or former.modified,
-        )
-        if row.metadata is None:
-            return again
-        return again._replace(
-            page=row.page,
-            terminal=row.terminal,
-            depth=row.depth,
-            relevant=row.relevant,
-            priority=row.priority,
-            score=row.score,
-            metadata=row.metadata,
-            metadata_file=row.file if row.file != former.file else None,
-            answer=row.record,
-        )
-    is_known = not unmodified and row.digest is not None and ledger.first(row.digest) is not None
-    return row if is_known else None
-
-
-def _row(kept: HistoryRecord, file: int) -> Row:
-    capture = kept.capture
-    return Row(
-        id=None,
-        key=key_of(capture.url),
-        file=file,
-        offset=capture.offset,
-        metadata_file=None,
-        metadata=capture.metadata_offset,
-        answer=None,
-        current=1,
-        own=int(not capture.revisit),
-        chunked=int(kept.chunked),
-        status=kept.status,
-        complete=int(kept.complete),
-        page=int(kept.kind == "page"),
-        terminal=int(kept.terminal),
-        depth=kept.depth,
-        relevant=None if kept.relevant is None else int(kept.relevant),
-        priority=kept.priority,
-        score=kept.score,
-        crawl=kept.crawl,
-        date=(capture.date - _EPOCH) // _MICROSECOND,
-        later=0,
-        record=_stored_id(capture.record_id),
-        digest=None if kept.digest in {b"", _EMPTY} else kept.digest,
-        url=capture.url,
-        etag=kept.etag or None,
-        modified=kept.last_modified or None,
-    )
-
-
 def _page_rows(ledger: Ledger, after: int) -> list[tuple[int, Former | None]]:
-    return [(row.id or 0, _former(ledger, row)) for row in ledger.pages(after, _PAGES_AT_ONCE)]
-
-
-def _former(ledger: Ledger, row: Row | None) -> Former | None:
-    if row is None:
-        return None
-    holder = row if row.own or row.digest is None else ledger.first(row.digest)
-    if holder is None:
-        return None
-    return Former(
-        url=row.url,
-        record_id=_urn(holder.record),
-        original_url=holder.url,
-        warc_date=warc_date(_time(holder.date)),
-        digest=row.digest or _EMPTY,
-        file=ledger.name_of(holder.file),
-        offset=holder.offset,
-        status=row.status,
-        complete=bool(row.complete),
-        etag=row.etag or "",
-        last_modified=row.modified or "",
-        metadata_file=ledger.name_of(row.metadata_file or row.file),
-        metadata_offset=row.metadata,
-        metadata_of=_urn(row.answer or row.record),
-        kind="page" if row.page else "requisite",
-        priority=row.priority,
-        score=row.score,
-        relevant=None if row.relevant is None else bool(row.relevant),
-        crawl=row.crawl,
-        last_seen=_time(row.date + row.later),
-        chunked=bool(holder.chunked),
-        terminal=bool(row.terminal),
-        depth=row.depth,
-    )
+    return [(row.id or 0, former_of(ledger, row)) for row in ledger.pages(after, _PAGES_AT_ONCE)]
 
 
 def _is_sound(record: Record) -> bool:
@@ -403,24 +343,6 @@ def _exchange(record: Record, former: Former) -> Exchange:
         ip_address=record.header.get("WARC-IP-Address"),
         started_at=datetime.fromisoformat(former.warc_date),
         truncated=Truncation(truncated) if truncated else None,
+        session=record.header.get(SESSION),
+        redacted=record.header.get(REDACTED),
     )
-
-
-def _time(microseconds: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=microseconds)
-
-
-def _stored_id(record_id: str) -> bytes | str:
-    """Return a record id in 16 bytes, or unchanged where that would lose a part of it."""
-    try:
-        packed = bytes.fromhex(record_id.removeprefix(_URN).replace("-", ""))
-    except ValueError:
-        return record_id
-    return packed if len(packed) == 16 and _urn(packed) == record_id else record_id
-
-
-def _urn(stored: bytes | str) -> str:
-    if isinstance(stored, str):
-        return stored
-    text = stored.hex()
-    return f"{_URN}{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"

@@ -8,6 +8,7 @@ from http import HTTPStatus
 from typing import Literal, Self
 
 from aahcrawler import metadata as metadata_record
+from aahcrawler.archive.asked_requests import AskedRequest
 from aahcrawler.archive.payload import HEAD, beginning_of, is_chunked, status_of
 from aahcrawler.archive.record_access import Appended
 from aahcrawler.archive.records import Original, unlabelled_digest
@@ -25,7 +26,7 @@ _MODIFIED = re.compile(rb"\nlast-modified[ \t]*:[ \t]*([^\r\n]{1,100}?)[ \t]*\r?
 
 @dataclass(frozen=True, slots=True)
 class HistoryRecord:
-    """A capture as the history takes it in.
+    """A capture as the history takes it in. The URL of one that was not got by GET tells what was asked for.
 
     ``digest`` is the SHA-1 of the payload, of a revisit that of its original. ``etag`` and ``last_modified`` stand as
     the answer's head has them, empty where it has none. ``complete`` is false for a truncated answer. Of requisites,
@@ -67,6 +68,7 @@ class HistoryRecord:
         exchange.response.seek(0)
         head = beginning_of(exchange.response.read(HEAD))
         exchange.response.seek(0)
+        capture = replace(capture, url=AskedRequest.read(exchange.request).url(capture.url))
         digest = original.digest if capture.revisit and original is not None else exchange.payload_digest
         return cls._made(capture, head, (digest, exchange.truncated is None, crawl), metadata)
 
@@ -74,18 +76,19 @@ class HistoryRecord:
     def read(cls, found: Appended, file: str) -> Self | None:
         """Return the same from the records in a WARC file, None where they lack anything required."""
         header = found.header
-        url, date = header.get("WARC-Target-URI").strip("<>"), _moment(header.get("WARC-Date"))
-        if not url or date is None or not header.record_id:
+        target, date = header.get("WARC-Target-URI").strip("<>"), _moment(header.get("WARC-Date"))
+        if not target or date is None or not header.record_id:
             return None
         capture = Capture(
             header.record_id,
-            url,
+            found.asked.url(target),
             date,
             file,
             found.offset,
             found.metadata_offset,
             header.get("WARC-Type").lower() == "revisit",
             header.get("WARC-Refers-To").strip("<>"),
+            resources=found.resources,
         )
         digest = unlabelled_digest(header.get("WARC-Payload-Digest"))
         # What a revisit record leaves out is with its original.
@@ -133,7 +136,8 @@ class Former:
     before, that is the other's. The rest is of the URL: ``status``, and ``complete``, false for what was
     truncated; ``etag`` and ``last_modified``, empty where unknown; where its newest metadata record is, and the id of
     the answer that this is of; ``crawl`` and ``last_seen``, when it was last found to hold this; ``terminal`` and
-    ``depth`` as in ``HistoryRecord``.
+    ``depth`` as in ``HistoryRecord``. ``document_file`` and ``document_offset`` say where the document is that a
+    browser last made of this payload there, and ``document_of`` of which answer; the offset is None where none did.
     """
 
     url: str
@@ -159,6 +163,14 @@ class Former:
     chunked: bool | None = None
     terminal: bool = False
     depth: int = 0
+    document_file: str = ""
+    document_offset: int | None = None
+    document_of: str = ""
+
+    @property
+    def rendered(self) -> bool:
+        """Whether the archive holds the document that a browser made of it."""
+        return self.document_offset is not None
 
     @property
     def original(self) -> Original:

@@ -12,139 +12,26 @@ line are read from the WARC file itself. A fault of the index never stops a craw
 
 import fcntl
 import heapq
-import json
 import logging
 import os
-import re
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from http import HTTPStatus
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO
 
-from aahcrawler.archive.payload import status_of
-from aahcrawler.archive.records import Fields, is_http
-from aahcrawler.archive.scanning import Scanned, scan, timestamp
-from aahcrawler.archive.surt import surt
+from aahcrawler.archive.index_entry import Entry, IndexedRecords, place_of
+from aahcrawler.archive.scanning import scan
 from aahcrawler.layout import INDEX, WARC
 from aahcrawler.segments import is_open, no_link, segments
 
 LINES = ".lines"
 SORTED = ".cdxj"
-INDEXED = frozenset({"response", "revisit", "resource"})
-"""The types of records that can be replayed. Metadata records are about a page, and no version of it."""
-
 _LONGEST_LINE = 1 << 22
-_LONGEST_URL = 1 << 16
 _IN_MEMORY = 16 << 20
 _MOST_RUNS = 64
-_TYPE = re.compile(rb"\ncontent-type[ \t]*:[ \t]*([^\s;,]+)", re.IGNORECASE)
 _logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A record that can be looked up. ``url``, ``date`` and ``digest`` are as its header writes them.
-
-    ``http_head`` is the head of the HTTP message in it. ``offset`` and ``length`` say where its gzip member is.
-    """
-
-    kind: str
-    url: str
-    date: str
-    digest: str
-    http_head: bytes
-    media_type: str
-    file: str
-    offset: int
-    length: int
-
-    @classmethod
-    def made(cls, fields: Fields, http_head: bytes, location: tuple[str, int, int]) -> "Entry":
-        """Return the entry of a record with these named fields; ``location`` are its file, offset and length."""
-        named = {name.lower(): value for name, value in reversed(fields)}
-        file, offset, length = location
-        return cls(
-            kind=named.get("warc-type", "").lower(),
-            url=named.get("warc-target-uri", "").strip("<>"),
-            date=named.get("warc-date", ""),
-            digest=named.get("warc-payload-digest", ""),
-            http_head=http_head,
-            media_type=named.get("content-type", ""),
-            file=file,
-            offset=offset,
-            length=length,
-        )
-
-    @classmethod
-    def of(cls, record: Scanned, file: str) -> "Entry | None":
-        """Return the entry of a record, None where the record is not to be looked up or not to be trusted."""
-        if record.kind not in INDEXED or not record.is_whole:
-            return None
-        entry = cls.made(record.header.fields, record.http_head, (file, record.offset, record.size))
-        return entry if entry.is_complete else None
-
-    @property
-    def is_complete(self) -> bool:
-        """Return whether the entry has a URL of an accepted length, a time, and something to replay.
-
-        An answer that ended before its head began, or a 304 that is no revisit, would only hide better captures.
-        """
-        is_listed = 0 < len(self.url) <= _LONGEST_URL and timestamp(self.date) is not None
-        return is_listed and not (self.kind == "response" and self._is_http and self._is_void)
-
-    @property
-    def _is_http(self) -> bool:
-        return is_http(self.media_type)
-
-    @property
-    def _is_void(self) -> bool:
-        return not self.http_head or status_of(self.http_head) == HTTPStatus.NOT_MODIFIED
-
-    def line(self) -> bytes:
-        """Return the line of the index: key, time and JSON; unknown values are left out."""
-        status = status_of(self.http_head)
-        fields = {
-            "url": self.url,
-            "mime": self._mime(),
-            "status": f"{status:03}" if status is not None else "",
-            "digest": self.digest,
-            "length": str(self.length),
-            "offset": str(self.offset),
-            "filename": self.file,
-        }
-        known = json.dumps({name: value for name, value in fields.items() if value})
-        return f"{surt(self.url)} {timestamp(self.date)} {known}\n".encode("ascii")
-
-    def _mime(self) -> str:
-        if self.kind == "revisit":
-            return "warc/revisit"
-        if not self._is_http:
-            return re.split(r"[;,\s]", self.media_type, maxsplit=1)[0]
-        found = _TYPE.search(self.http_head)
-        return found[1].decode("latin-1") if found else ""
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """The file and the bytes that a line of the index points to."""
-
-    file: str
-    offset: int
-    end: int
-
-
-def place_of(line: bytes) -> Place | None:
-    """Return the place that a line of the index points to, None where the line cannot be read."""
-    try:
-        fields = json.loads(line.split(b" ", 2)[2])
-        offset = int(fields["offset"])
-        return Place(str(fields["filename"]), offset, offset + int(fields["length"]))
-    except (ValueError, KeyError, IndexError, TypeError, OverflowError, RecursionError):
-        return None
 
 
 class IndexWriter:
@@ -253,10 +140,10 @@ def rebuild(archive: Path, folder: Path) -> Path:
 def scanned_lines(path: Path, begin: int = 0) -> Iterator[bytes]:
     """Yield the index lines of a closed WARC file's records from offset ``begin`` on, in their order."""
     with path.open("rb") as file:
+        records = IndexedRecords(path.name)
         for record in scan(file, begin):
-            entry = Entry.of(record, path.name)
-            if entry is not None:
-                yield entry.line()
+            yield from (entry.line() for entry in records.take(record))
+        yield from (entry.line() for entry in records.end())
 
 
 def index_lines(path: Path) -> Iterator[bytes]:

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """The version of the tables."""
 _COMMIT_ROWS, _COMMIT_SECONDS = 500, 1.0
 _CACHE_KIB = 32 << 10
@@ -44,6 +44,9 @@ _TABLES = (
     metadata_file INTEGER,
     metadata INTEGER,
     answer BLOB,
+    document_file INTEGER,
+    document INTEGER,
+    document_of BLOB,
     current INTEGER NOT NULL,
     own INTEGER NOT NULL,
     chunked INTEGER NOT NULL,
@@ -84,12 +87,18 @@ ORDER BY id LIMIT ?
 _PAGES = """
 SELECT * FROM captures WHERE id > ? AND current AND page AND status BETWEEN 200 AND 299 ORDER BY id LIMIT ?
 """
-_PUT = "REPLACE INTO captures VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_PUT = """
+REPLACE INTO captures VALUES
+(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
 _RAISE = """
 UPDATE captures SET current = 1 WHERE id = (
     SELECT id FROM captures WHERE key = ? AND url = ?
     ORDER BY (status BETWEEN 200 AND 299) * (1 + complete) DESC, date + later DESC, id DESC LIMIT 1
 )
+"""
+_NO_DOCUMENTS = """
+UPDATE captures SET document_file = NULL, document = NULL, document_of = NULL WHERE document_file = ?
 """
 _COVER = "UPDATE files SET covered = ?, record = ?, metadata = ?, settled = -1 WHERE id = ?"
 
@@ -100,7 +109,9 @@ class Row(NamedTuple):
     ``own`` says whether the payload is in the record at this place, or else in the first with its digest; ``digest`` is
     None for an empty payload; ``chunked`` whether the answer came in the chunked coding. ``metadata_file`` is None
     where it equals ``file``; ``answer``, the id of the answer that the metadata describe, is None where it equals
-    ``record``. ``date`` is in microseconds since 1970, ``later`` how much later it was last seen. Flags are 0 or 1.
+    ``record``. ``document``, the place of what a browser made of an answer, goes with ``document_file`` and
+    ``document_of`` in the same way. ``date`` is in microseconds since 1970, ``later`` how much later it was last seen.
+    Flags are 0 or 1.
     """
 
     id: int | None
@@ -110,6 +121,9 @@ class Row(NamedTuple):
     metadata_file: int | None
     metadata: int | None
     answer: bytes | str | None
+    document_file: int | None
+    document: int | None
+    document_of: bytes | str | None
     current: int
     own: int
     chunked: int
@@ -284,6 +298,7 @@ class Ledger:
         run("INSERT INTO temp.lost SELECT key, url FROM captures WHERE file = ? AND current", (file,))
         run("DELETE FROM captures WHERE file = ?", (file,))
         run("UPDATE captures SET metadata_file = NULL, metadata = NULL, answer = NULL WHERE metadata_file = ?", (file,))
+        run(_NO_DOCUMENTS, (file,))
         run("DELETE FROM files WHERE id = ?", (file,))
         for lost in self._connection.execute("SELECT key, url FROM temp.lost"):
             run(_RAISE, lost)

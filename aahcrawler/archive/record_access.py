@@ -8,17 +8,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
+from aahcrawler.archive.asked_requests import GOT, AskedRequest
 from aahcrawler.archive.gzip_members import Member, MemberError, members
-from aahcrawler.archive.payload import HEAD, beginning_of
+from aahcrawler.archive.payload import HEAD, HttpPayload, beginning_of
 from aahcrawler.archive.records import HTTP_RESPONSE
+from aahcrawler.archive.resources import DOCUMENT_URL, DOM, LONGEST_DOM, KeptResource
 from aahcrawler.archive.scanning import LONGEST_HEADER, Header, read_header
+from aahcrawler.exchange import Rendered
 from aahcrawler.metadata import MEDIA_TYPE
+from aahcrawler.request_queries import LONGEST_BODY
 from aahcrawler.segments import OPEN
 
 LONGEST_METADATA = 1 << 26
 """Bytes of a metadata record beyond which it is passed over."""
 _HEADER_END = b"\r\n\r\n"
 _LONGEST_INFO = 1 << 20
+_MOST_RESOURCES = 100
 
 
 class RecordError(Exception):
@@ -72,6 +77,11 @@ class Record:
         if left:
             raise RecordError(f"{left} bytes of its block are missing")
 
+    def skip(self) -> None:
+        """Read the block to its end. Raises ``RecordError`` where it is not whole."""
+        for _ in self.block():
+            pass
+
     def whole_block(self, most: int) -> bytes:
         """Return the block. Raises ``RecordError`` where it is not whole, or has more than ``most`` bytes."""
         block = bytearray()
@@ -88,7 +98,8 @@ class Appended:
 
     ``http_head`` is the head of the HTTP message in it or, of a 304, beside it. ``metadata`` is the block of the
     metadata record that follows and names it, None where there is none; that begins at ``metadata_offset``. ``crawl``
-    is the number that the file's last ``warcinfo`` record gave, 0 where it gave none.
+    is the number that the file's last ``warcinfo`` record gave, 0 where it gave none. ``asked`` is what its request
+    asked for, ``resources`` what a browser made of it.
     """
 
     offset: int
@@ -97,6 +108,8 @@ class Appended:
     crawl: int
     metadata: bytes | None = None
     metadata_offset: int | None = None
+    asked: AskedRequest = GOT
+    resources: tuple[KeptResource, ...] = ()
 
 
 def open_place(archive: Path, name: str) -> BinaryIO | None:
@@ -117,6 +130,17 @@ def record_at(file: BinaryIO, offset: int) -> Record:
     return Record(Member(file, offset))
 
 
+def rendered_in(record: Record) -> Rendered | None:
+    """Return the document that a browser made of a page, from its record; None where the record holds none.
+
+    Raises ``RecordError`` where it is not whole, or too large to be read.
+    """
+    if record.kind != "resource" or not record.header.get("WARC-Target-URI").strip("<>").startswith(DOM):
+        return None
+    dom = record.whole_block(LONGEST_DOM)
+    return Rendered(dom, record.header.get(DOCUMENT_URL), record.header.record_id)
+
+
 def appended(file: BinaryIO, begin: int = 0) -> Iterator[Appended]:
     """Yield the captures appended to a file from the member at ``begin`` on; damaged ones are left out.
 
@@ -135,12 +159,36 @@ def appended(file: BinaryIO, begin: int = 0) -> Iterator[Appended]:
                         yield last
                     last = None
                     last = Appended(record.offset, record.header, _head_of(record), crawl)
-                case "metadata" if last is not None and _names(record, last):
-                    last = _with_metadata(last, record)
+                case "metadata" | "request" | "resource" if last is not None and _names(record, last):
+                    last = _with_record(last, record)
         except RecordError:
             continue
     if last is not None:
         yield last
+
+
+def _with_record(last: Appended, record: Record) -> Appended:
+    """Return an answer with the content of one of the records that belong to it."""
+    match record.kind:
+        case "request":
+            return replace(last, asked=_asked(record))
+        case "resource":
+            target, offset = record.header.get("WARC-Target-URI").strip("<>"), record.offset
+            record.skip()
+            kept = KeptResource(record.header.record_id, target, offset)
+            return replace(last, resources=(*last.resources, kept)[:_MOST_RESOURCES])
+        case _:
+            return _with_metadata(last, record)
+
+
+def _asked(record: Record) -> AskedRequest:
+    """Return what a request asked for, by as much of its body as counts."""
+    message = HttpPayload()
+    body = bytearray()
+    for piece in record.block():
+        sent = message.feed(piece)
+        body += sent[: max(LONGEST_BODY + 1 - len(body), 0)]
+    return AskedRequest.of(message.beginning, bytes(body))
 
 
 def _with_metadata(last: Appended, record: Record) -> Appended:
@@ -154,7 +202,7 @@ def _with_metadata(last: Appended, record: Record) -> Appended:
 
 
 def _names(record: Record, last: Appended) -> bool:
-    return record.header.get("WARC-Concurrent-To").strip("<>") == last.header.record_id
+    return last.header.record_id in record.header.concurrent_to
 
 
 def _head_of(record: Record) -> bytes:

@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import Final
 from urllib.parse import quote
 
 from aahcrawler import metadata
+from aahcrawler.archive.resources import DOCUMENT_URL, Resource
 from aahcrawler.exchange import Exchange, Truncation
 
 Fields = tuple[tuple[str, str], ...]
@@ -30,6 +32,12 @@ SESSION: Final = "AAH-Session"
 """The field of records that were made while a site knew the crawl: how it did, separated by commas."""
 REDACTED: Final = "AAH-Redacted"
 """The field of records in which something is masked: what that is, separated by commas."""
+
+RESOURCE_TYPE: Final = "WARC-Resource-Type"
+"""What a browser asked for an answer as, in lower case: a field of browsertrix-crawler, which replay reads."""
+
+SHOWN_ON: Final = "AAH-Shown-On"
+"""The field that names the page on which a browser asked for an answer."""
 
 _BREAKING = re.compile(r"[\x00-\x1f\x7f]+")
 _NO_URI = re.compile(r"[^\x21-\x3b\x3d\x3f-\x7e]")
@@ -163,6 +171,28 @@ def request_fields(exchange: Exchange, record_id: str, warcinfo_id: str, respons
     )
 
 
+def resource_fields(resource: Resource, exchange: Exchange, warcinfo_id: str, response_id: str) -> Fields:
+    """Return the named fields of a ``resource`` record, block digest and length apart.
+
+    The standard forbids such a record to say what it refers to (5.11): that it belongs to the response is what
+    WARC-Concurrent-To says.
+    """
+    digest = hashlib.sha1(resource.block, usedforsecurity=False).digest()
+    return (
+        ("WARC-Type", "resource"),
+        ("WARC-Record-ID", f"<{resource.record_id}>"),
+        ("WARC-Date", warc_date(exchange.started_at)),
+        ("WARC-Target-URI", _uri(resource.target)),
+        (DOCUMENT_URL, _uri(resource.document_url)),
+        ("WARC-Warcinfo-ID", f"<{warcinfo_id}>"),
+        (SESSION, exchange.session),
+        (REDACTED, exchange.redacted),
+        ("Content-Type", resource.media_type),
+        ("WARC-Concurrent-To", f"<{response_id}>"),
+        ("WARC-Payload-Digest", labelled_digest(digest)),
+    )
+
+
 def metadata_fields(
     exchange: Exchange, record_id: str, warcinfo_id: str, response_id: str, media_type: str = metadata.MEDIA_TYPE
 ) -> Fields:
@@ -233,6 +263,8 @@ def _http_fields(kind: str, exchange: Exchange, record_id: str, warcinfo_id: str
         ("WARC-Warcinfo-ID", f"<{warcinfo_id}>"),
         (SESSION, exchange.session),
         (REDACTED, exchange.redacted),
+        (RESOURCE_TYPE, exchange.resource_type.lower()),
+        (SHOWN_ON, _uri(exchange.shown_on)),
         ("Content-Type", HTTP_REQUEST if kind == "request" else _response_type(exchange)),
     )
 

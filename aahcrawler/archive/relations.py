@@ -48,11 +48,11 @@ class Relations:
         self.ids.add(number)
         self.awaited.pop(number, None)
         yield from self._warcinfo(record)
-        others = [value for name, value in header.fields if name.lower() == "warc-concurrent-to"]
-        for other in (value.strip("<>") for value in others):
+        others = header.concurrent_to
+        for other in others:
             if hash(other) not in self.ids:
                 self.awaited[hash(other)] = (record.offset, record_id, other)
-        self._pair(record, [hash(other.strip("<>")) for other in others])
+        self._pair(record, [hash(other) for other in others])
         if record.kind == "metadata" and not others and not header.get("WARC-Refers-To"):
             yield self._finding(record, Problem.DETACHED)
 

@@ -12,6 +12,7 @@ from typing import BinaryIO
 from aahcrawler.archive.gzip_members import Member, MemberError, TornError, members
 from aahcrawler.archive.payload import HttpPayload
 from aahcrawler.archive.records import is_http
+from aahcrawler.request_queries import LONGEST_BODY
 
 LONGEST_HEADER = 1 << 20
 MANDATORY = ("WARC-Type", "WARC-Record-ID", "WARC-Date", "Content-Length")
@@ -73,19 +74,26 @@ class Header:
         """The record's id without angle brackets."""
         return self.get("WARC-Record-ID").strip("<>")
 
+    @property
+    def concurrent_to(self) -> tuple[str, ...]:
+        """The ids of the records that it belongs to, without angle brackets."""
+        return tuple(value.strip("<>") for name, value in self.fields if name.lower() == "warc-concurrent-to")
+
 
 @dataclass(frozen=True, slots=True)
 class Scanned:
     """A record as it was found at ``offset`` of its file, ``size`` compressed bytes long.
 
-    ``http_head`` is the head of the HTTP message in it, as much of it as there is. ``problems`` are the faults of the
-    record by itself, with details. A member without a readable record has an empty header.
+    ``http_head`` is the head of the HTTP message in it, as much of it as there is. ``body`` is what a request other
+    than GET sent, at most one byte more than ``LONGEST_BODY``, and empty for anything else. ``problems`` are the faults
+    of the record by itself, with details. A member without a readable record has an empty header.
     """
 
     offset: int
     size: int
     header: Header
     http_head: bytes = b""
+    body: bytes = b""
     problems: tuple[tuple[Problem, str], ...] = ()
 
     @property
@@ -121,6 +129,13 @@ class _Block:
         # What a revisit record says of a payload concerns the one it refers to.
         self._payload = _Digest("" if kind == "revisit" else header.get("WARC-Payload-Digest"))
         self._framed = _Digest("" if self.http is None or kind == "revisit" else header.get("WARC-Payload-Digest"))
+        self._is_request = kind == "request"
+        self._body = bytearray()
+
+    @property
+    def body(self) -> bytes:
+        """What a request other than GET sent, one byte more than ``LONGEST_BODY`` at most."""
+        return bytes(self._body[: LONGEST_BODY + 1])
 
     def feed(self, piece: bytes) -> None:
         self._block.update(piece)
@@ -128,7 +143,10 @@ class _Block:
             self._payload.update(piece)
             return
         begun = self.http.head is not None
-        self._payload.update(self.http.feed(piece))
+        payload = self.http.feed(piece)
+        self._payload.update(payload)
+        if self._is_request and len(self._body) <= LONGEST_BODY and not self.http.beginning.startswith(b"GET "):
+            self._body += payload
         if begun and self.http.chunked:
             self._framed.update(piece)
         elif self.http.chunked:
@@ -199,7 +217,7 @@ class _Stream:
 
 
 def _scan(member: Member) -> Scanned:
-    header, http_head = Header(()), b""
+    header, http_head, body = Header(()), b"", b""
     problems: list[tuple[Problem, str]] = []
     try:
         stream = _Stream(member)
@@ -214,11 +232,12 @@ def _scan(member: Member) -> Scanned:
             block = _Block(header)
             problems += _read_block(stream, block)
             http_head = block.http.beginning if block.http else b""
+            body = block.body
     except TornError as error:
         problems.append((Problem.TORN, str(error)))
     except MemberError as error:
         problems.append((Problem.FOREIGN if member.is_none else Problem.DAMAGED, str(error)))
-    return Scanned(member.offset, member.end - member.offset, header, http_head, tuple(problems))
+    return Scanned(member.offset, member.end - member.offset, header, http_head, body, tuple(problems))
 
 
 def _read_block(stream: _Stream, block: _Block) -> list[tuple[Problem, str]]:

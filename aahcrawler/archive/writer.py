@@ -1,16 +1,19 @@
 """Writes exchanges to WARC files as they passed over the connection (ARCOMEM, section 4.3)."""
 
 import hashlib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from http import HTTPStatus
 from io import BytesIO
+from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO
 from uuid import uuid4
 
-from aahcrawler.archive.index import Entry, IndexWriter
+from aahcrawler.archive.asked_requests import AskedRequest
+from aahcrawler.archive.index import IndexWriter
+from aahcrawler.archive.index_entry import Entry
 from aahcrawler.archive.payload import HEAD, beginning_of, is_chunked, is_whole_head, status_of
 from aahcrawler.archive.records import (
     HTTP_RESPONSE,
@@ -23,12 +26,14 @@ from aahcrawler.archive.records import (
     header,
     metadata_fields,
     request_fields,
+    resource_fields,
     response_fields,
     revisit_fields,
     warc_date,
     warcinfo_block,
     warcinfo_fields,
 )
+from aahcrawler.archive.resources import DOM, KeptResource, Resource
 from aahcrawler.exchange import Exchange
 from aahcrawler.layout import WARC
 from aahcrawler.metadata import MEDIA_TYPE
@@ -44,7 +49,7 @@ class Capture:
     ``file`` is the name the WARC file has once it is closed; ``offset`` is the begin of the record's gzip member, and
     ``metadata_offset`` is that of its metadata record, None where it has none. ``date`` is the start of the request, in
     UTC. ``refers_to`` is the id of the record that a ``revisit`` refers to, empty where it says none. ``session`` is
-    that of its exchange.
+    that of its exchange. ``resources`` are what a browser made of it, in the same file.
     """
 
     record_id: str
@@ -56,6 +61,12 @@ class Capture:
     revisit: bool = False
     refers_to: str = ""
     session: str = ""
+    resources: tuple[KeptResource, ...] = ()
+
+    @property
+    def rendered(self) -> KeptResource | None:
+        """The document that a browser made of the page, None where none is kept beside this capture."""
+        return next((each for each in self.resources if each.target.startswith(DOM)), None)
 
     @property
     def warc_date(self) -> str:
@@ -106,8 +117,9 @@ class WarcWriter(SegmentedOutput):
         *,
         original: Original | None = None,
         metadata: bytes | None = None,
+        resources: Sequence[Resource] = (),
     ) -> Capture:
-        """Append the response, its request and the metadata about it; all of them or none.
+        """Append the response, its request, the metadata about it and what a browser made of it; all of them or none.
 
         Response and request are kept byte for byte. ``metadata`` is the JSON of ``aahcrawler.metadata``. With an
         ``original``, a ``revisit`` record stands in the place of a response whose payload is the original's: of one
@@ -127,8 +139,11 @@ class WarcWriter(SegmentedOutput):
             answer = _Answer(record_id, fields, exchange.response, head)
             if original is not None and (profile := _profile(exchange, head, original)) is not None:
                 answer = answer.as_revisit(original, profile)
-            span = self._segments.append(answer.record(), *self._beside(exchange, answer, metadata))
-            self._tell_index(answer, span)
+            beside = (*self._beside(exchange, answer, metadata),)
+            kept = [(resource_fields(each, exchange, self._warcinfo_id, record_id), each) for each in resources]
+            made = (_record(fields, BytesIO(each.block)) for fields, each in kept)
+            span = self._segments.append(answer.record(), *beside, *made)
+            self._tell_index(answer, AskedRequest.read(exchange.request), span, [fields for fields, _ in kept])
         finally:
             exchange.response.seek(0)
         return Capture(
@@ -141,6 +156,7 @@ class WarcWriter(SegmentedOutput):
             revisit=answer.original is not None,
             refers_to=answer.original.record_id if answer.original is not None else "",
             session=exchange.session,
+            resources=_kept(resources, span),
         )
 
     def _beside(self, exchange: Exchange, answer: "_Answer", metadata: bytes | None) -> Iterator[Iterator[bytes]]:
@@ -153,10 +169,13 @@ class WarcWriter(SegmentedOutput):
                 ids = (self._identity.new_id(), self._warcinfo_id, answer.record_id)
                 yield _record(metadata_fields(exchange, *ids, media_type), BytesIO(block))
 
-    def _tell_index(self, answer: "_Answer", span: Span) -> None:
-        if self._index is not None:
-            location = (span.file, span.offset, span.ends[0] - span.offset)
-            self._index.add(Entry.made(answer.fields, answer.http_head, location))
+    def _tell_index(self, answer: "_Answer", asked: AskedRequest, span: Span, resources: Sequence[Fields]) -> None:
+        if self._index is None:
+            return
+        location = (span.file, span.offset, span.ends[0] - span.offset)
+        self._index.add(replace(Entry.made(answer.fields, answer.http_head, location), asked=asked))
+        for fields, (begin, end) in zip(resources, _last_members(len(resources), span), strict=True):
+            self._index.add(Entry.made(fields, b"", (span.file, begin, end - begin)))
 
     def _warcinfo(self, file: str) -> Iterator[bytes]:
         self._warcinfo_id = self._identity.new_id()
@@ -187,6 +206,16 @@ class _Answer:
 
     def record(self) -> Iterator[bytes]:
         return _record(self.fields, self.block)
+
+
+def _last_members(count: int, span: Span) -> list[tuple[int, int]]:
+    """Return where the last members of an append begin and end; the first one is none of them."""
+    return list(pairwise(span.ends[-count - 1 :])) if count else []
+
+
+def _kept(resources: Sequence[Resource], span: Span) -> tuple[KeptResource, ...]:
+    places = zip(resources, _last_members(len(resources), span), strict=True)
+    return tuple(KeptResource(each.record_id, each.target, begin) for each, (begin, _) in places)
 
 
 def _head(exchange: Exchange) -> bytes:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from aahcrawler import urls
 from aahcrawler.archive.history import History
-from aahcrawler.archive.reader import captures
+from aahcrawler.archive.reader import pages
 from aahcrawler.authoring.fetching import PAGE_BYTES, fetch_page
 from aahcrawler.authoring.page_source import Source, SourceError
 from aahcrawler.exchange import Exchange
@@ -39,7 +39,7 @@ def archived_page(file: Path, url: str) -> Page:
     if wanted is None:
         raise SourceError(f"say which page of {file}: --url http://...")
     found: Page | None = None
-    for capture, exchange in captures(file.parent):
+    for capture, exchange in pages(file.parent):
         with closing(exchange):
             if exchange.url == wanted and capture.file == file.name.removesuffix(".open"):
                 found = _page(exchange)

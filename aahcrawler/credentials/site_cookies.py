@@ -4,6 +4,7 @@ A site is a pay-level domain, so that no cookie ever reaches another one, whatev
 public suffix list is for (section 5.3, step 5).
 """
 
+import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,10 @@ MOST_SENT: Final = 16_384
 MOST_TAKEN: Final = 50
 """The most Set-Cookie fields of one answer that are read."""
 
+HTTP_ONLY: Final = "HttpOnly"
+SAME_SITE: Final = "SameSite"
+_ATTRIBUTE: Final = re.compile(r"(?<=;)(\s*)(httponly|samesite)(?=\s*(?:[=;]|$))", re.IGNORECASE)
+
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
@@ -40,12 +45,15 @@ class _Kept:
     secure: bool
     expires: int | None
     port: str | None = None
+    http_only: bool = False
+    same_site: str = ""
 
     @classmethod
     def of(cls, cookie: Cookie) -> "_Kept":
         expires = None if cookie.expires is None else int(cookie.expires)
         place = cookie.domain, cookie.domain_specified, cookie.path, cookie.path_specified
-        return cls(cookie.name, cookie.value, *place, cookie.secure, expires, cookie.port)
+        shown = is_http_only(cookie), same_site(cookie)
+        return cls(cookie.name, cookie.value, *place, cookie.secure, expires, cookie.port, *shown)
 
     def cookie(self) -> Cookie:
         return Cookie(
@@ -64,7 +72,7 @@ class _Kept:
             discard=self.expires is None,
             comment=None,
             comment_url=None,
-            rest={},
+            rest=shown_to(http_only=self.http_only, same_site=self.same_site),
         )
 
 
@@ -103,7 +111,7 @@ class SiteCookies:
         message = Message()
         for field in fields[:MOST_TAKEN]:
             if "\x00" not in field:
-                message["Set-Cookie"] = field
+                message["Set-Cookie"] = _ATTRIBUTE.sub(_as_registered, field)
         before = self._values()
         answer = cast("HTTPResponse", _Answer(message))
         self._jar.extract_cookies(answer, Request(url))  # noqa: S310 - nothing is opened
@@ -115,6 +123,11 @@ class SiteCookies:
         for cookie in cookies:
             self._jar.set_cookie(cookie)
         self._text = _written(self._jar)
+
+    def all(self) -> tuple[Cookie, ...]:
+        """Return the cookies that have not expired."""
+        now = int(time.time())
+        return tuple(cookie for cookie in self._jar if not cookie.is_expired(now))
 
     def values(self) -> frozenset[str]:
         """Return what the cookies hold."""
@@ -136,7 +149,7 @@ class _Policy(DefaultCookiePolicy):
         return (
             super().set_ok(cookie, request)
             and len(cookie.name) + len(cookie.value or "") <= MOST_BYTES
-            and (not cookie.domain_specified or _site_of(cookie.domain) == self._site)
+            and (not cookie.domain_specified or site_of_domain(cookie.domain) == self._site)
             and _is_as_prefixed(cookie, request)
         )
 
@@ -162,34 +175,57 @@ def cookies_of_file(text: str) -> Mapping[str, Sequence[Cookie]]:
     """
     found: dict[str, list[Cookie]] = {}
     for number, line in enumerate(text.splitlines(), 1):
-        columns = line.removeprefix(_HTTP_ONLY).split("\t")
-        if not line.strip() or (line.startswith("#") and not line.startswith(_HTTP_ONLY)):
+        columns = line.removeprefix(_HTTP_ONLY_LINE).split("\t")
+        if not line.strip() or (line.startswith("#") and not line.startswith(_HTTP_ONLY_LINE)):
             continue
         if len(columns) != len(_COLUMNS):
             raise CookiesFileError(f"is no cookies.txt: line {number} has not {len(_COLUMNS)} columns with tabs")
-        cookie = _of_columns(dict(zip(_COLUMNS, columns, strict=True)))
+        http_only = line.startswith(_HTTP_ONLY_LINE)
+        cookie = _of_columns(dict(zip(_COLUMNS, columns, strict=True)), http_only=http_only)
         if not cookie.is_expired():
-            found.setdefault(_site_of(cookie.domain), []).append(cookie)
+            found.setdefault(site_of_domain(cookie.domain), []).append(cookie)
     return found
 
 
-_HTTP_ONLY: Final = "#HttpOnly_"
+_HTTP_ONLY_LINE: Final = "#HttpOnly_"
 _COLUMNS: Final = ("domain", "subdomains", "path", "secure", "expires", "name", "value")
 
 
-def _of_columns(column: Mapping[str, str]) -> Cookie:
+def _of_columns(column: Mapping[str, str], *, http_only: bool) -> Cookie:
     end = column["expires"].partition(".")[0]
     expires = int(end) if end.isascii() and end.isdigit() and int(end) else None
     is_wide, secure = column["subdomains"].upper() == "TRUE", column["secure"].upper() == "TRUE"
     domain = f".{column['domain'].lstrip('.')}" if is_wide else column["domain"].lstrip(".")
-    return _Kept(column["name"], column["value"], domain, is_wide, column["path"], True, secure, expires).cookie()
+    place = domain, is_wide, column["path"], True
+    return _Kept(column["name"], column["value"], *place, secure, expires, http_only=http_only).cookie()
 
 
-def _site_of(domain: str) -> str:
-    """Return the site of a domain; on loopback the host, since cookies are for all of its ports."""
+def is_http_only(cookie: Cookie) -> bool:
+    """Return whether scripts are not to see a cookie (RFC 6265, section 5.2.6)."""
+    return cookie.has_nonstandard_attr(HTTP_ONLY)
+
+
+def same_site(cookie: Cookie) -> str:
+    """Return with which requests of other sites a cookie goes: Strict, Lax or None; empty where it does not say."""
+    said = (cookie.get_nonstandard_attr(SAME_SITE) or "").strip().capitalize()
+    return said if said in ("Strict", "Lax", "None") else ""
+
+
+def shown_to(*, http_only: bool, same_site: str) -> dict[str, str]:
+    """Return the attributes of a cookie by which browsers go, as the standard library keeps them (``rest``)."""
+    return {**({HTTP_ONLY: ""} if http_only else {}), **({SAME_SITE: same_site} if same_site else {})}
+
+
+def site_of_domain(domain: str) -> str:
+    """Return the site of a cookie's domain; on loopback the host, since cookies are for all of its ports."""
     host = domain.lstrip(".").lower()
     site = queue_of(f"http://{host}/")
     return host if site == f"{host}:80" else site
+
+
+def _as_registered(attribute: re.Match[str]) -> str:
+    """Return the name of an attribute in the one spelling by which it is looked up."""
+    return attribute[1] + (HTTP_ONLY if attribute[2].lower() == "httponly" else SAME_SITE)
 
 
 def _is_as_prefixed(cookie: Cookie, request: Request) -> bool:

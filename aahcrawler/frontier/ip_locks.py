@@ -24,11 +24,12 @@ class IpLocks(Protocol):
     the many domains of one IP address return one after another. An IP address is written in one way by all workers.
     """
 
-    def claim(self, address: str, worker: str, delay: float, seconds: float) -> float:
+    def claim(self, address: str, worker: str, delay: float, seconds: float, *, goes_on: bool = False) -> float:
         """Claim an IP address for one fetch and return 0, or return in how many seconds it is to be asked for again.
 
         A claim that is not released ends by itself after ``seconds``. The next fetch begins ``delay`` seconds from now
-        at the earliest.
+        at the earliest. A worker that ``goes_on`` with a visit waits for other workers alone: the delay after its own
+        last fetch holds for them, and is not shortened.
         """
         ...
 
@@ -65,21 +66,22 @@ class LocalIpLocks:
         self._held: dict[str, _Held] = {}
         self._most = _REMEMBERED
 
-    def claim(self, address: str, worker: str, delay: float, seconds: float) -> float:
+    def claim(self, address: str, worker: str, delay: float, seconds: float, *, goes_on: bool = False) -> float:
         """See ``IpLocks.claim``."""
         now = self._clock()
         self._forget(now)
         held = self._held.setdefault(address, _Held())
         if held.until <= now:
             held.out = 0
-        wait = held.opens - now
+        wait = 0.0 if goes_on and held.worker == worker else held.opens - now
         if held.out and held.worker != worker:
             wait = max(wait, delay, _SOONEST)
         if wait > 0:
             held.behind = min(held.behind + 1, _LONGEST_LINE)
             return wait + (held.behind - 1) * delay
         held.behind = 0 if held.opens + delay <= now else max(held.behind - 1, 0)
-        held.worker, held.out, held.until, held.opens = worker, held.out + 1, now + seconds, now + delay
+        held.worker, held.out, held.until = worker, held.out + 1, now + seconds
+        held.opens = max(held.opens, now + delay)
         return 0.0
 
     def renew(self, addresses: Sequence[str], worker: str, seconds: float) -> None:

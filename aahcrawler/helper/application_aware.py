@@ -9,7 +9,7 @@ from aahcrawler.helper.adaptation_protocol import Adapter
 from aahcrawler.helper.application import draft_reading
 from aahcrawler.helper.application.application_reading import Adaptation, ApplicationReading
 from aahcrawler.helper.application.completion import Completion
-from aahcrawler.helper.application.scripted import is_empty_shell
+from aahcrawler.helper.application.scripted import Scripted, is_empty_shell, scripted
 from aahcrawler.helper.assistance import READ, Assistance, FailedAction, Failure
 from aahcrawler.helper.detection.attempts import Attempts, PageGivenUpError, Watchdog
 from aahcrawler.helper.detection.recognition import Recognised, Recogniser
@@ -25,7 +25,9 @@ from aahcrawler.page import Page
 from aahcrawler.page.date_order import NumericDates
 from aahcrawler.page.titles import head_title, parts
 from aahcrawler.webobject import WebObject
+from knowledge_base.behaviours import Behaviour
 from knowledge_base.hosts import HostIndex
+from knowledge_base.matching import Sight
 from knowledge_base.model import Application, KnowledgeBase, Match
 from knowledge_base.url_rules import Reason
 from online_analysis.document import Document, Outlink
@@ -62,6 +64,7 @@ class ApplicationAwareHelper:
         self._completion = Completion()
         self._compares_drafts = False
         self._recogniser = Recogniser(knowledge_base, self._sites, self._watchdog)
+        self._knows_scripts = any(application.needs_browser for application in knowledge_base.applications)
 
     def comparing_drafts(self) -> Self:
         """Have pages of drafts read generically as well, so that the better reading counts; return the helper.
@@ -201,6 +204,35 @@ class ApplicationAwareHelper:
         known = (link for link in entries if self._sites.application(link.url) is application)
         anywhere = gives_aliases(application)
         return [link for link in known if anywhere or self._sites.verdict(application, link.url).level is not None]
+
+    def scripted(self, page: Page) -> Scripted:
+        """Return how far an HTML page, or what is known of its application, shows that scripts make its content.
+
+        Never raises, whatever the page contains.
+        """
+        found = scripted(page)
+        if found is Scripted.SHELL or not self._knows_scripts:
+            return found
+        match = self._match(page)
+        signs = match.application.needs_browser if match is not None else ()
+        attempts = Attempts(page, match.application.name if match is not None else "", self._watchdog)
+        meets = Sight(page).meets
+        shows = bool(signs) and attempts.attempt(lambda: any(map(meets, signs)), action="needs-browser")
+        return Scripted.SHELL if shows else found
+
+    def behaviours(self, page: Page) -> tuple[Behaviour, ...]:
+        """Return what is to be done on a page in a browser, as far as the page as it came shows what it is of."""
+        return self.knowledge_base.behaviours_on(self._match(page))
+
+    def _match(self, page: Page) -> Match | None:
+        self._watchdog.begin()
+        try:
+            shown = self._recogniser.recognise(page)
+        except PageGivenUpError:
+            return None
+        if shown.application is None:
+            return None
+        return Match(shown.application, shown.place.level if shown.place is not None else None)
 
     def listed(self, page: Page) -> Iterator[Assistance]:
         """Yield the links of a sitemap, or of an announced feed, in pieces; never raises, whatever its content."""

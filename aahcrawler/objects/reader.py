@@ -301,6 +301,7 @@ class _Graph:
             reading=self._reading(),
             frames=tuple(own.get(v.HAS_FRAME, ())),
             frame_of=self.first(self.name, v.FRAME_OF) or "",
+            rendered=self.first(self.name, v.READ_FROM) or "",
         )
 
     def _reading(self) -> Reading | None:

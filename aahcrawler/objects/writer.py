@@ -33,7 +33,8 @@ class CaptureDescription:
     ``reader`` identifies the reader (``aahcrawler.fingerprint``), empty where unknown. ``reading`` is None for a first
     reading. ``is_requisite`` says that it is no page, but a file that an object of a page consists of.
     ``frames`` are the URLs of documents that it shows within it, ``frame_of`` is that of the page that shows it so and
-    led to it, empty where none did.
+    led to it, empty where none did. ``rendered`` is the id of the record with the document that a browser made of the
+    page, from which all of this was read; empty where it was read as it came.
     """
 
     iri: str
@@ -60,6 +61,7 @@ class CaptureDescription:
     is_requisite: bool = False
     frames: tuple[str, ...] = ()
     frame_of: str = ""
+    rendered: str = ""
 
     @property
     def graph(self) -> str:
@@ -156,6 +158,7 @@ def _of_capture(capture: CaptureDescription) -> tuple[tuple[str, str | None], ..
         *((v.HAS_FRAME, iri(url)) for url in capture.frames),
         (v.FRAME_OF, iri(capture.frame_of) if capture.frame_of else None),
         (v.TRAP, text(capture.trap) if capture.trap else None),
+        (v.READ_FROM, iri(capture.rendered) if capture.rendered else None),
         (v.SESSION, text(capture.session) if capture.session else None),
         (v.READER, text(capture.reader) if capture.reader else None),
     )

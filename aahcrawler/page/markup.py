@@ -16,6 +16,9 @@ from resiliparse.parse.html import HTMLTree
 MAX_ATTRIBUTES = 256
 """The most attributes of one tag that are parsed: the parser's time grows with their square."""
 
+SHADOW_MODES = frozenset({"open", "closed"})
+"""The values of ``shadowrootmode`` that declare a shadow root (HTML, section 4.12.3)."""
+
 MOST_MENDED = 2_000_000
 """The largest document, in bytes, that is parsed once more if its markup is wrong."""
 
@@ -67,6 +70,17 @@ def _mended(tree: HtmlElement, utf_8: bytes) -> HtmlElement:
 
 def _swallows(button: HtmlElement) -> bool:
     return next(button.iterdescendants("h1", "main", "article", "table", "form", "footer", "p"), None) is not None
+
+
+def with_shadow_roots(tree: HtmlElement) -> HtmlElement:
+    """Return a document in which shadow roots that are declared can be read: browsers show what stands in them.
+
+    Each becomes a ``div`` with the attribute ``shadowrootmode``; other templates stay what they are.
+    """
+    for template in list(tree.iter("template")):
+        if template.get("shadowrootmode") in SHADOW_MODES:
+            template.tag = "div"
+    return tree
 
 
 def empty() -> HtmlElement:

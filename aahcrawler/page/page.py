@@ -31,6 +31,7 @@ _NEAR = 10_000
 """Bytes before the end of a beginning within which a tag is looked for."""
 
 _HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
+_OF_THE_PAYLOAD = frozenset({"content-type", "content-encoding", "content-length", "transfer-encoding"})
 _UNKNOWN_TYPES = frozenset({"unknown/unknown", "application/unknown", "*/*"})
 
 
@@ -71,7 +72,9 @@ class Page:
     read-only. Only the first ``PARSED_BYTES`` of a body are decoded and parsed. ``transcript`` is the text and the
     links of a document such as PDF, None if it was not read. ``order`` is that of day and month in the dates of the
     page's site, None if unknown. ``shared_titles`` are the parts that the titles of its site have in common, in lower
-    case without spaces and signs, ``record_shapes`` those of the records that pages like it have shown.
+    case without spaces and signs, ``record_shapes`` those of the records that pages like it have shown. ``rendered``
+    says that the body is not what the server sent, but the document that a browser made of it; ``document_url`` is the
+    URL that it had then, empty where that is ``url``.
     """
 
     url: str
@@ -84,6 +87,8 @@ class Page:
     order: Order | None = None
     shared_titles: frozenset[str] = frozenset()
     record_shapes: tuple[RecordShape, ...] = ()
+    rendered: bool = False
+    document_url: str = ""
 
     @cached_property
     def media_type(self) -> str:
@@ -147,9 +152,8 @@ class Page:
             return jsontree.parse(self.text)
         if not self.is_html:
             return markup.empty()
-        if self.encoding == "utf-8":
-            return markup.parse(self.body[:PARSED_BYTES])
-        return markup.parse(self.text.encode("utf-8", "replace"))
+        raw = self.body[:PARSED_BYTES] if self.encoding == "utf-8" else self.text.encode("utf-8", "replace")
+        return markup.with_shadow_roots(markup.parse(raw))
 
     def of_site(
         self,
@@ -167,6 +171,19 @@ class Page:
         """The language that the document element declares, in lower case: ``de``, ``en-gb``; None without one."""
         declared = (self.tree.get("lang") or self.tree.get("xml:lang") or "").strip().lower().replace("_", "-")
         return declared or None
+
+    def as_rendered(self, dom: bytes, document_url: str = "", most: int = PARSED_BYTES) -> "Page":
+        """Return the page as a browser left it: a document in UTF-8 of at most ``most`` bytes, else the same answer."""
+        kept = (field for field in self.headers.fields if field[0].lower() not in _OF_THE_PAYLOAD)
+        return replace(
+            self,
+            headers=Headers((*kept, ("Content-Type", "text/html; charset=utf-8"))),
+            body=dom[:most],
+            complete=len(dom) <= most,
+            transcript=None,
+            rendered=True,
+            document_url=document_url,
+        )
 
     def beginning(self, size: int) -> "Page":
         """Return the page as if it ended after ``size`` bytes, before a tag if one is near; itself if it is shorter.
@@ -201,12 +218,13 @@ class Page:
 
     @cached_property
     def base_url(self) -> str:
-        """The base of relative links: the URL of the first ``base`` element, else that of the page."""
+        """The base of relative links: the URL of the first ``base`` element, else that of the document."""
+        own = resolve(self.url, self.document_url) or self.url if self.document_url else self.url
         for element in self.tree.iter("base"):
             reference = element.get("href")
             if reference is not None:
-                return resolve(self.url, reference) or self.url
-        return self.url
+                return resolve(own, reference) or own
+        return own
 
 
 _MEDIA_TYPE = re.compile(r"[a-z0-9!#$&^_.+-]+/[a-z0-9!#$&^_.+-]+|\*/\*")

@@ -172,15 +172,13 @@ def _of_style(element: Element) -> Found:
 
 
 def _of_media(element: Element) -> Found:
-    """Yield still picture and film or sound; of several sources the first one that browsers play by themselves."""
+    """Yield still picture and film or sound; of several sources the first file, and a stream where there is no file."""
     yield from _attributes(element, "poster")
     named = next((found for name in _MEDIA_ATTRIBUTES if (found := (element.get(name) or "").strip())), None)
-    sources = (
-        source
-        for source in islice(element.iter("source"), _MOST_SOURCES)
-        if not _PLAYLIST.search(source.get("type") or "")
-    )
-    reference = named or next((found for source in sources if (found := _source(source))), None)
+    sources = [source for source in islice(element.iter("source"), _MOST_SOURCES) if _source(source)]
+    files = (source for source in sources if not _PLAYLIST.search(source.get("type") or ""))
+    chosen = next(files, sources[0] if sources else None)
+    reference = named or (_source(chosen) if chosen is not None else "")
     if reference:
         yield _Rank.MEDIA, reference
 

@@ -13,6 +13,8 @@ from aahcrawler.page import Page, generic, requisites
 from aahcrawler.page.media_file import media_file
 from aahcrawler.pipeline.score import ScoredPage
 from aahcrawler.scores import Lesson
+from aahcrawler.streams.manifest_reading import manifest_of
+from aahcrawler.streams.stream_manifest import StreamNote, UnreadableManifestError, notes_of
 from aahcrawler.traps import Verdict
 from aahcrawler.webobject import Container
 from online_analysis.aggregation import Scores
@@ -91,6 +93,21 @@ def of_media(page: Page) -> Metadata | None:
     """Return what a file of an object is, None where it is no picture, sound or film. It has no priority either."""
     found = media_file(page) if 200 <= page.status < 300 else None
     return None if found is None else Metadata(media_type=page.media_type, objects=(found,))
+
+
+def of_stream(page: Page, most_lines: int) -> Metadata | None:
+    """Return what the manifest of a stream asks for, None where an answer is none. It has no priority either."""
+    if not 200 <= page.status < 300:
+        return None
+    try:
+        found = manifest_of(page, most_lines)
+    except UnreadableManifestError:
+        return Metadata(media_type=page.media_type, stream=(StreamNote.UNREADABLE,))
+    if found is None:
+        return None
+    parts = dict.fromkeys(url for part in found.parts if (url := urls.canonicalize(part)) is not None)
+    links = tuple(Link(url, LinkType.REQUISITE) for url in parts if url != page.url)
+    return Metadata(media_type=page.media_type, links=links, stream=tuple(notes_of(found)))
 
 
 def not_understood(lease: Lease, page: Page, error: Exception) -> Metadata:

@@ -41,6 +41,7 @@ class LinkRules:
     obeys_nofollow: bool = False
     requisites_per_page: int = 0
     requisites_per_style_sheet: int = 0
+    parts_per_stream: int = 0
 
     def offer(
         self,
@@ -130,7 +131,7 @@ def discover_links(
     redirects = others.add(() if loops else _redirects(lease, targets, rules), rules)
     others.add(_frames(lease, frames, rules), rules)
     others.add(announced([link.url for link in feeds]), rules)
-    asked, bounded = _requisites(lease, needed, media_of(metadata, lease.url), rules) if wants_requisites else ([], {})
+    asked, bounded = _requisites(lease, metadata, needed, rules) if wants_requisites else ([], {})
     others.add(asked, rules)
     counts: dict[str, float] = {f"refused:{reason}": len(where) for reason, where in positions.items()}
     for offer in rejected.get(Trap.BARREN, ()):
@@ -141,6 +142,7 @@ def discover_links(
     if loops:
         counts["refused:redirects"] = counts.get("refused:redirects", 0) + 1
     counts.update(bounded)
+    counts.update({f"stream:{note}": 1 for note in metadata.stream})
     for reason, refused in others.rejected.items():
         rejected.setdefault(reason, []).extend(refused)
     redirect = redirects[0].url if redirects else None
@@ -211,16 +213,17 @@ def media_of(metadata: Metadata, own: str) -> Mapping[str, None]:
 
 
 def _requisites(
-    lease: Lease, links: Sequence[Link], media: Mapping[str, None], rules: LinkRules
+    lease: Lease, metadata: Metadata, links: Sequence[Link], rules: LinkRules
 ) -> tuple[list[Offer], dict[str, float]]:
     """Return what is asked for to show an answer, and by statistic how much of it is left out.
 
-    The files of its objects (``media``) come first, whether or not the page shows them by itself. Those behind
+    The files of its objects come first, whether or not the page shows them by itself. Those behind
     ``PROMPT`` are worth less than their page the farther back they are, so that pages come in between.
     """
+    media = media_of(metadata, lease.url)
     needed = [*media, *(link.url for link in links if link.url not in media)]
-    name = "requisites_per_page" if lease.kind == "page" else "requisites_per_style_sheet"
-    most = (rules.requisites_per_page if lease.kind == "page" else rules.requisites_per_style_sheet) or len(needed)
+    name, bound = _bound(lease, metadata, rules)
+    most = bound or len(needed)
     if lease.path[-MOST_IMPORTS:].upper() == Hop.REQUISITE * MOST_IMPORTS:
         most = 0
     asked = [
@@ -235,6 +238,15 @@ def _requisites(
     ]
     left = len(needed) - len(asked)
     return asked, {f"refused:{name}": left} if left else {}
+
+
+def _bound(lease: Lease, metadata: Metadata, rules: LinkRules) -> tuple[str, int]:
+    """Return the limit on what an answer asks for: its name, and its number, 0 for none."""
+    if metadata.stream:
+        return "parts_per_stream", rules.parts_per_stream
+    if lease.kind == "page":
+        return "requisites_per_page", rules.requisites_per_page
+    return "requisites_per_style_sheet", rules.requisites_per_style_sheet
 
 
 def _hop(metadata: Metadata, link: Link) -> Hop:

@@ -26,6 +26,8 @@ class Modifier(StrEnum):
     """A page with its links coloured by their scores."""
     BOTH = "ol_"
     """A page with both."""
+    SENT = "as_"
+    """A page with its banner, as the server sent it where a browser made something else of it."""
     FRAME = "if_"
     """A document within a page, without a banner."""
     STYLE = "cs_"
@@ -38,7 +40,7 @@ class Modifier(StrEnum):
     """The bytes as they came, to be kept as a file."""
 
 
-PAGES: Final = frozenset({Modifier.PAGE, Modifier.OBJECTS, Modifier.LINKS, Modifier.BOTH})
+PAGES: Final = frozenset({Modifier.PAGE, Modifier.OBJECTS, Modifier.LINKS, Modifier.BOTH, Modifier.SENT})
 """Those with a banner, to which the links of such a page lead."""
 
 

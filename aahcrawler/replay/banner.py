@@ -5,7 +5,7 @@ It is a shadow root that the document declares, so that the page's style sheets 
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, Literal
 
 from aahcrawler.replay.addresses import PAGES, Address, Modifier
 from aahcrawler.replay.capture_lookup import date_of
@@ -57,13 +57,16 @@ _LONGEST_URL: Final = 200
 class Told:
     """What the banner tells besides: objects that were outlined, of how many, and where the page sends readers on to.
 
-    ``objects`` is None where none were to be outlined; with ``scored`` the colours of links are explained.
+    ``objects`` is None where none were to be outlined; with ``scored`` the colours of links are explained. ``made``
+    says which of two is shown where the archive holds both: the page as a browser left it (``rendered``), or as it was
+    ``sent``.
     """
 
     objects: tuple[int, int] | None = None
     scored: bool = False
     refresh: str = ""
     cut: bool = False
+    made: Literal["", "rendered", "sent"] = ""
 
 
 def banner(asked: Address, answer: RecordedAnswer, told: Told) -> str:
@@ -102,6 +105,8 @@ def _notes(asked: Address, answer: RecordedAnswer, told: Told) -> list[str]:
         notes.append(
             f"The nearest to the moment asked for, {_written(date_of(asked.moment))}: {_duration(apart)} {side} it."
         )
+    if told.made:
+        notes.append(_made(asked, answer, told.made))
     if told.refresh:
         modifier = asked.modifier if asked.modifier in PAGES else Modifier.PAGE
         path = Address(asked.crawl, answer.moment, modifier, told.refresh).path
@@ -119,6 +124,20 @@ def _notes(asked: Address, answer: RecordedAnswer, told: Told) -> list[str]:
     if told.scored:
         notes.append(LEGEND)
     return notes
+
+
+def _made(asked: Address, answer: RecordedAnswer, made: str) -> str:
+    """Return what is shown of a page that scripts made, and the way to the other."""
+    modifier, said, way = {
+        "rendered": (
+            Modifier.SENT,
+            "Shown as a browser left it, after its scripts had run.",
+            "Show what the server sent",
+        ),
+        "sent": (Modifier.PAGE, "Shown as the server sent it, without its scripts.", "Show it as a browser left it"),
+    }[made]
+    path = Address(asked.crawl, answer.moment, modifier, answer.url).path
+    return f'{said} <a href="{markup_of(path, 1 << 14)}">{way}</a>'
 
 
 def _written(date: datetime) -> str:

@@ -11,7 +11,10 @@ from pathlib import Path
 from threading import Lock
 from typing import TypeVar
 
-from aahcrawler.archive.index import LINES, SORTED, Place, place_of
+from aahcrawler.archive.asked_requests import key_of_url
+from aahcrawler.archive.index import LINES, SORTED
+from aahcrawler.archive.index_entry import Place, place_of
+from aahcrawler.archive.resources import page_of_resource
 from aahcrawler.archive.surt import surt
 from aahcrawler.layout import ARCHIVE, INDEX, INDEXES, WARC
 from aahcrawler.replay.sorted_lines import GrowingLines, Lines, SortedLines
@@ -77,7 +80,7 @@ class CaptureLookup:
 
         Those of URLs that only share its key, as ones in other case do, come last. Raise ``NoIndexError``.
         """
-        found = self._read(lambda lines: _near(lines, surt(url), moment))
+        found = self._read(lambda lines: _near(lines, key_of_url(url), moment))
         wanted, date = _plain(url), date_of(moment)
 
         def place(capture: Indexed) -> tuple[bool, float, bool]:
@@ -89,8 +92,9 @@ class CaptureLookup:
     def listed(self, beginning: str, after: str, most: int, *, pages_only: bool = True) -> Listed:
         """Return the captures whose key begins with that of a URL's beginning, in the order of keys and moments.
 
-        ``after`` is the ``following`` of the part before, or empty. With ``pages_only``, what the index says to be a
-        picture or the like is left out. Raise ``NoIndexError``.
+        ``after`` is the ``following`` of the part before, or empty. What a browser made of pages is no
+        capture. With ``pages_only``, what the index says to be a picture or the like is left out.
+        Raise ``NoIndexError``.
         """
         prefix = _prefix(beginning)
         begin = max(after.encode("utf-8", "replace"), prefix)
@@ -98,7 +102,9 @@ class CaptureLookup:
         captures: list[Indexed] = []
         for line in lines[:_LISTED]:
             capture = indexed(line)
-            if capture is None or (pages_only and capture.media_type not in _PAGES):
+            if capture is None or page_of_resource(capture.url):
+                continue
+            if pages_only and capture.media_type not in _PAGES:
                 continue
             if len(captures) == most:
                 return Listed(tuple(captures), line.decode("utf-8", "replace"))

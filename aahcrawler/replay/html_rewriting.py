@@ -142,12 +142,26 @@ def _rewrite_element(element: Element, around: Surroundings, rewritten: Rewritte
     tag = str(element.tag)
     if tag in _RENAMED:
         element.tag = _RENAMED[tag]
+    shadow = _shadow_mode(element)
     if tag in ("a", "area") and (target := resolve(around.base, element.get("href") or "")):
         rewritten.links.append((element, target))
     prepare = _PREPARED.get(tag)
     if prepare is not None:
         prepare(element, around)
     clean_attributes(element, around)
+    if shadow:
+        element.tag = "template"
+        element.set("shadowrootmode", shadow)
+
+
+def _shadow_mode(element: Element) -> str:
+    """Return the mode of a declared shadow root, empty for any other element.
+
+    One of the body itself would hide all that stands in the body beside it, the banner too.
+    """
+    mode, host = element.get("shadowrootmode"), element.getparent()
+    is_declared = element.tag == "div" and mode in markup.SHADOW_MODES
+    return mode if mode and is_declared and host is not None and host.tag not in ("body", "html") else ""
 
 
 def _make_settable(node: Element) -> None:

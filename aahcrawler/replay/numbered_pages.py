@@ -88,9 +88,17 @@ def marked_markup(marked: MarkedPage, cockpit: str, nonce: str) -> bytes:
         rewritten = _json_document(page.tree, elements)
     else:
         rewritten = rewrite_html(page.tree, page.text[:_BEGINNING], around)
+    _flat(rewritten.tree)
     _still(rewritten.tree)
     outline_marks(elements, marked.marks)
     return rewritten.markup(in_head=_script(cockpit, nonce, _chosen(marked)))
+
+
+def _flat(tree: HtmlElement) -> None:
+    """Have what stands in shadow roots stand in the page, where it can be chosen."""
+    for template in list(tree.iter("template")):
+        template.tag = "div"
+        template.attrib.pop("shadowrootmode", None)
 
 
 def _still(tree: HtmlElement) -> None:

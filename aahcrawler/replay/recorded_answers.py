@@ -8,11 +8,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from aahcrawler.archive.index_entry import Place
 from aahcrawler.archive.payload import HttpPayload, status_of
 from aahcrawler.archive.record_access import Record, RecordError, open_place, record_at
 from aahcrawler.archive.records import is_http
+from aahcrawler.archive.resources import DOCUMENT_URL, DOM
 from aahcrawler.archive.scanning import Header, timestamp
 from aahcrawler.archive.surt import surt
+from aahcrawler.exchange import Rendered
 from aahcrawler.layout import ARCHIVE
 from aahcrawler.page import Headers, Page
 from aahcrawler.page.decoding import decode_content
@@ -26,6 +29,7 @@ MOST_SHOWN: Final = 5_000_000
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _LOOKS = 10
 """Captures of a URL of which the records are read until one of them can be shown."""
+_MOST_SIZES = 1_000
 _IDENTICAL = "identical-payload-digest"
 _FOLDED = re.compile(rb"\r?\n[ \t]+")
 
@@ -36,8 +40,8 @@ class RecordedAnswer:
 
     ``record_id`` is without angle brackets, that of the revisit where it is one. ``url`` is as the record has it.
     ``location`` is where a redirect leads, absolute; empty for other answers. ``whole`` is False where the crawl cut
-    the answer. ``earlier`` and ``later`` are the moments of the captures of the URL beside it, in 14 digits, empty
-    where there is none.
+    the answer, ``is_revisit`` says that its payload is another's. ``earlier`` and ``later`` are the
+    moments of the captures of the URL beside it, in 14 digits, empty where there is none.
     """
 
     record_id: str
@@ -48,6 +52,7 @@ class RecordedAnswer:
     holder: Indexed
     location: str = ""
     whole: bool = True
+    is_revisit: bool = False
     earlier: str = ""
     later: str = ""
 
@@ -71,6 +76,7 @@ class RecordedAnswers:
     def __init__(self, crawl: Path) -> None:
         self._archive = crawl / ARCHIVE
         self.lookup = CaptureLookup(crawl)
+        self._sizes: dict[Place, int] = {}
 
     def nearest(self, url: str, moment: str) -> RecordedAnswer | None:
         """Return the answer of a URL that was captured nearest to a moment, None where none can be shown.
@@ -102,6 +108,28 @@ class RecordedAnswers:
             except RecordError:
                 return
 
+    def size(self, answer: RecordedAnswer, *, counting: bool) -> int | None:
+        """Return how many bytes ``payload`` yields; None where only ``counting`` tells, and for a damaged record.
+
+        What was counted is remembered. Raise ``OSError``.
+        """
+        place = answer.holder.place
+        if place in self._sizes:
+            return self._sizes[place]
+        file = open_place(self._archive, place.file)
+        if file is None:
+            return None
+        with file:
+            try:
+                found = _size(record_at(file, place.offset), counting=counting)
+            except RecordError:
+                return None
+        if found is not None:
+            if len(self._sizes) >= _MOST_SIZES:
+                self._sizes.clear()
+            self._sizes[place] = found
+        return found
+
     def decoded(self, answer: RecordedAnswer, most: int) -> tuple[bytes, bool]:
         """Return the payload without its codings, at most so many bytes, and whether that is all of it."""
         coded = bytearray()
@@ -115,10 +143,56 @@ class RecordedAnswers:
         decoded = decode_content(bytes(coded[:most]), ", ".join(answer.headers.all("Content-Encoding")), most)
         return decoded.body, whole and decoded.complete
 
-    def page(self, answer: RecordedAnswer) -> Page:
-        """Return the answer as a page, its beginning where it is larger than ``MOST_SHOWN``."""
+    def page(self, answer: RecordedAnswer, document: Rendered | None = None) -> Page:
+        """Return the answer as a page, its beginning where it is larger than ``MOST_SHOWN``.
+
+        With a document that a browser made of it, that is what the page consists of.
+        """
+        if document is not None:
+            sent = Page(answer.url, answer.status, answer.headers, b"", answer.date)
+            return sent.as_rendered(document.dom, document.document_url, MOST_SHOWN)
         body, whole = self.decoded(answer, MOST_SHOWN)
         return Page(answer.url, answer.status, answer.headers, body, answer.date, whole)
+
+    def document(self, answer: RecordedAnswer) -> Rendered | None:
+        """Return the document that a browser made of an answer, or a little more of it than is shown; None for none.
+
+        A revisit beside which there is none has that which was last made of the same payload before it. Raise
+        ``OSError`` and ``NoIndexError``.
+        """
+        for capture in self.lookup.nearest(f"{DOM}{answer.url}", answer.moment)[:_LOOKS]:
+            opened = self._opened(capture) if capture.moment <= answer.moment else None
+            if opened is None:
+                continue
+            of = opened.header.concurrent_to
+            if answer.record_id in of or self._is_of_payload(answer, capture, of):
+                return self._document_at(capture)
+        return None
+
+    def _is_of_payload(self, answer: RecordedAnswer, document: Indexed, of: tuple[str, ...]) -> bool:
+        """Return whether a document was made of the payload of a revisit, at the URL of the revisit."""
+        if not answer.is_revisit:
+            return False
+        payload = answer.holder.digest
+        same = (each for each in self.lookup.nearest(answer.url, document.moment) if each.moment == document.moment)
+        known = (self._opened(each) for each in same if payload and each.digest == payload)
+        return any(opened.header.record_id in of for opened in known if opened is not None)
+
+    def _document_at(self, capture: Indexed) -> Rendered | None:
+        file = open_place(self._archive, capture.place.file)
+        if file is None:
+            return None
+        with file:
+            try:
+                record = record_at(file, capture.place.offset)
+                dom = bytearray()
+                for piece in record.block():
+                    dom += piece
+                    if len(dom) > MOST_SHOWN:
+                        break
+                return Rendered(bytes(dom), record.header.get(DOCUMENT_URL), record.header.record_id)
+            except RecordError:
+                return None
 
     def _answer(self, capture: Indexed) -> RecordedAnswer | None:
         opened = self._opened(capture)
@@ -192,6 +266,7 @@ def _made(opened: _Opened, head: bytes, holder: Indexed) -> RecordedAnswer | Non
         # A resource, or an answer that begins with its payload.
         headers, status = Headers((("Content-Type", header.get("Content-Type")),)), 200
     location = resolve(url, headers.get("Location")) if status in REDIRECTS else None
+    is_revisit = header.get("WARC-Type").lower() == "revisit"
     return RecordedAnswer(
         header.record_id,
         url,
@@ -200,7 +275,8 @@ def _made(opened: _Opened, head: bytes, holder: Indexed) -> RecordedAnswer | Non
         headers,
         holder,
         location or "",
-        not header.get("WARC-Truncated") or header.get("WARC-Type").lower() == "revisit",
+        not header.get("WARC-Truncated") or is_revisit,
+        is_revisit,
     )
 
 
@@ -221,6 +297,21 @@ def _head_of(record: Record) -> bytes:
         if http.head is not None:
             break
     return http.beginning
+
+
+def _size(record: Record, *, counting: bool) -> int | None:
+    """Return the size of a record's payload; that of one in the chunked coding is counted or not told."""
+    if not is_http(record.header.get("Content-Type")):
+        return int(record.header.get("Content-Length"))
+    http = HttpPayload()
+    size = 0
+    for piece in record.block():
+        size += len(http.feed(piece))
+        if http.head is not None and not http.chunked:
+            return int(record.header.get("Content-Length")) - len(http.head)
+        if http.chunked and not counting:
+            return None
+    return size
 
 
 def _agrees(revisit: Header, digest: str) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 from secrets import token_urlsafe
 from typing import Final, Protocol
@@ -16,6 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from aahcrawler.replay import own_pages
 from aahcrawler.replay.addresses import Address
 from aahcrawler.replay.answer_headers import policy
+from aahcrawler.replay.byte_ranges import asked_range
 from aahcrawler.replay.capture_lookup import NoIndexError
 from aahcrawler.replay.door import Door
 from aahcrawler.replay.numbered_pages import PLACE, MarkedPages, marked_markup
@@ -140,7 +142,8 @@ class _ReplayApp:
             captures = self._known[folder] = ReplayedCaptures(folder, self._annotate)
         try:
             if address is not None:
-                return self._shown(captures.show(address), request.method)
+                part = "" if "if-range" in request.headers else request.headers.get("range", "")
+                return self._shown(captures.show(address, in_part=bool(part)), request.method, part)
             return self._listed(captures, unquote(name), request)
         except NoIndexError as error:
             return self._message(503, "No index", str(error))
@@ -167,10 +170,20 @@ class _ReplayApp:
         listed = captures.answers.lookup.listed(beginning, after, _LISTED, pages_only=pages_only)
         return self._own(own_pages.list_of_captures(crawl, beginning, listed, pages_only=pages_only))
 
-    def _shown(self, shown: Shown, method: str) -> Response:
+    def _shown(self, shown: Shown, method: str, part: str) -> Response:
+        """Return what is shown, or the part of it that a Range field asks for. Nothing here has a validator."""
+        status, headers, body = shown.status, dict(shown.headers), shown.body
+        if shown.size is not None and status == HTTPStatus.OK:
+            headers |= {"Accept-Ranges": "bytes", "Content-Length": str(shown.size)}
+            found = asked_range(part, shown.size) if part and method == "GET" else None
+            if found is not None and found.begin == found.end:
+                return self._response(416, {"Content-Range": f"bytes */{shown.size}"}, b"")
+            if found is not None:
+                headers |= {"Content-Range": found.told(shown.size), "Content-Length": str(found.end - found.begin)}
+                status, body = 206, found.cut(iter((body,)) if isinstance(body, bytes) else body)
         # Of what is asked for its fields alone, nothing is read.
-        unread = method == "HEAD" and not isinstance(shown.body, bytes)
-        return self._response(shown.status, shown.headers, b"" if unread else shown.body)
+        unread = method == "HEAD" and not isinstance(body, bytes)
+        return self._response(status, headers, b"" if unread else body)
 
     def _own(self, body: bytes) -> Response:
         return Response(body, 200, {**self._policy(forms=True), **_HTML})

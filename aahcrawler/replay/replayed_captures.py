@@ -53,13 +53,15 @@ def no_annotations(_crawl: str, _answer: RecordedAnswer) -> Annotations | None:
 class Shown:
     """An answer of the replay. ``found`` are the numbers of the objects that were outlined.
 
-    ``body`` is given in pieces where the answer may be large; they are read once.
+    ``body`` is given in pieces where the answer may be large; they are read once. ``size`` is the number of its bytes,
+    of which a part may be asked for; None where that is not known, or the answer is no file.
     """
 
     status: int
     headers: Mapping[str, str]
     body: bytes | Iterator[bytes]
     found: frozenset[int] = frozenset()
+    size: int | None = None
 
 
 class ReplayedCaptures:
@@ -69,8 +71,11 @@ class ReplayedCaptures:
         self.answers = RecordedAnswers(crawl)
         self._annotate = annotate
 
-    def show(self, address: Address) -> Shown:
-        """Return what is shown for an address. Raise ``NoIndexError`` where the archive has no index."""
+    def show(self, address: Address, *, in_part: bool = False) -> Shown:
+        """Return what is shown for an address; ``in_part`` says that a part of it will be asked for.
+
+        Raise ``NoIndexError`` where the archive has no index.
+        """
         answer = self.answers.nearest(address.url, address.moment)
         if answer is None:
             return Shown(404, _HTML, own_pages.not_captured(address))
@@ -79,16 +84,29 @@ class ReplayedCaptures:
             return Shown(302, {**told_of(answer), "Location": target.path}, b"")
         match address.modifier:
             case Modifier.FILE:
-                return Shown(200, {**told_of(answer), **as_file(answer.url)}, self._body(answer)[1])
+                body = self._body(answer)[1]
+                size = self._size(answer, body, in_part=in_part)
+                return Shown(200, {**told_of(answer), **as_file(answer.url)}, body, size=size)
             case Modifier.STYLE:
                 return self._style_sheet(address, answer)
             case Modifier.IMAGE | Modifier.MEDIA:
-                return self._media(answer)
+                return self._media(answer, in_part=in_part)
             case _:
                 return self._document(address, answer)
 
-    def shown_page(self, address: Address, answer: RecordedAnswer, page: Page, marks: Annotations | None) -> Shown:
-        """Return an HTML page as it is shown, with its objects and links marked; the page's tree is changed by it."""
+    def shown_page(
+        self,
+        address: Address,
+        answer: RecordedAnswer,
+        page: Page,
+        marks: Annotations | None,
+        *,
+        has_document: bool = False,
+    ) -> Shown:
+        """Return an HTML page as it is shown, with its objects and links marked; the page's tree is changed by it.
+
+        ``has_document`` says that the archive holds what a browser made of the page, which is not shown here.
+        """
         objects = marks.objects if marks is not None else ()
         elements = find_objects(page.tree, objects)
         onward = refresh(page)
@@ -103,6 +121,7 @@ class ReplayedCaptures:
             scored,
             onward.url if onward is not None else "",
             not page.complete,
+            "rendered" if page.rendered else "sent" if has_document else "",
         )
         above = banner(address, answer, told) if address.modifier in PAGES else ""
         body = own_pages.framed(here, above) if above and rewritten.framed else rewritten.markup(above)
@@ -110,12 +129,17 @@ class ReplayedCaptures:
 
     def _document(self, address: Address, answer: RecordedAnswer) -> Shown:
         """Return a page; what is none is shown within one of the replay's own."""
+        document = self.answers.document(answer)
+        if document is not None and address.modifier is not Modifier.SENT:
+            page = self.answers.page(answer, document)
+            return self.shown_page(address, answer, page, self._marks(address, answer))
         declared = answer.headers.media_type
         if _PLAYED.fullmatch(declared):
             return self._around(address, answer, declared)
         page = self.answers.page(answer)
         if page.is_html:
-            return self.shown_page(address, answer, page, self._marks(address, answer))
+            shown = self._marks(address, answer)
+            return self.shown_page(address, answer, page, shown, has_document=document is not None)
         if _TEXTS.fullmatch(page.media_type):
             cut = not page.complete or len(page.text) > own_pages.LONGEST_TEXT
             above = banner(address, answer, Told(cut=cut)) if address.modifier in PAGES else ""
@@ -151,7 +175,7 @@ class ReplayedCaptures:
         rewritten = rewrite_css(text, Surroundings(address, answer.url).link)
         return Shown(_status(answer.status), {**told_of(answer), **_CSS}, rewritten.encode("utf-8", "replace"))
 
-    def _media(self, answer: RecordedAnswer) -> Shown:
+    def _media(self, answer: RecordedAnswer, *, in_part: bool) -> Shown:
         """Return a picture and the like as it was; what is none is for no browser to interpret."""
         beginning, body = self._body(answer)
         media_type = answer.headers.media_type
@@ -159,7 +183,11 @@ class ReplayedCaptures:
             media_type = sniff(beginning[:_BEGINNING])
         if not _PLAYED.fullmatch(media_type):
             return Shown(404, {**told_of(answer), **as_file(answer.url)}, b"")
-        return Shown(_status(answer.status), {**told_of(answer), "Content-Type": media_type}, body)
+        size = self._size(answer, body, in_part=in_part)
+        return Shown(_status(answer.status), {**told_of(answer), "Content-Type": media_type}, body, size=size)
+
+    def _size(self, answer: RecordedAnswer, body: bytes | Iterator[bytes], *, in_part: bool) -> int | None:
+        return len(body) if isinstance(body, bytes) else self.answers.size(answer, counting=in_part)
 
     def _body(self, answer: RecordedAnswer) -> tuple[bytes, bytes | Iterator[bytes]]:
         """Return the beginning of a payload without its codings, and the whole of it.

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from aahcrawler.scope import Refusal, SourceRefusal
+from aahcrawler.streams.stream_manifest import StreamNote
 from aahcrawler.traps import Trap
 
 _WORDS: Mapping[str, str] = {
@@ -37,6 +38,7 @@ _WORDS: Mapping[str, str] = {
     "ignored": "a Scrapy middleware does not want it",
     "requisites_per_page": "images, styles and other files of one page beyond limits.requisites_per_page",
     "requisites_per_style_sheet": "files of one style sheet beyond limits.requisites_per_style_sheet",
+    "parts_per_stream": "parts of one stream of film or sound beyond limits.parts_per_stream",
     "requisite_file_bytes": "files larger than limits.requisite_file_bytes",
     "requisite_bytes": "images, styles and other files beyond limits.requisite_bytes",
 }
@@ -58,3 +60,18 @@ def _with_words(reason: str) -> str:
     if group == Refusal.SCHEME and scheme:
         return f"by {scheme}, which the crawler does not speak ({reason})"
     return f"{_WORDS[reason]} ({reason})" if reason in _WORDS else reason
+
+
+_OF_STREAMS: Mapping[str, str] = {
+    StreamNote.READ: "manifests that were read",
+    StreamNote.LEFT_OUT: "that offer other qualities or languages, of which one was chosen",
+    StreamNote.LIVE: "that go on: what they named at that moment is kept",
+    StreamNote.PROTECTED: "that need a licence: not fetched",
+    StreamNote.CUT: "with more parts than are read",
+    StreamNote.UNREADABLE: "that break their format: no part is fetched",
+}
+
+
+def of_streams(counts: Mapping[str, int]) -> Mapping[str, int]:
+    """Return counts of manifests of streams by what there is to tell of them, in words."""
+    return {f"{_OF_STREAMS.get(note, note)} ({note})": number for note, number in counts.items()}

@@ -25,7 +25,7 @@ from aahcrawler.objects.reader import (
     page_rows,
 )
 from aahcrawler.refusals import Failed
-from aahcrawler.report import adaptation_section, reason_words
+from aahcrawler.report import adaptation_section, browser_section, reason_words
 from aahcrawler.report.archive_section import ArchiveFile, archive_files, read_files
 from aahcrawler.report.chart import Axis, Line, bars, line_chart, over_pages
 from aahcrawler.report.failed_section import failed_table
@@ -90,6 +90,14 @@ class Summary(BaseModel):
     refused: dict[str, int]
     avoided: dict[str, int] = {}
     unverified: dict[str, int] = {}
+    stream: dict[str, int] = {}
+    http: dict[str, int] = {}
+    data: dict[str, int] = {}
+    browser: dict[str, int] = {}
+    browser_missing: dict[str, int] = {}
+    browser_isolation: dict[str, int] = {}
+    browser_version: dict[str, int] = {}
+    browser_refused: dict[str, int] = {}
     blocked: dict[str, int]
     error: dict[str, int]
     failed: dict[str, int] = {}
@@ -202,6 +210,7 @@ def report(summary: Summary, kept: Kept) -> str:
         *((("Seeds", seed_table(summary.seeds)),) if summary.seeds else ()),
         *((("Since the crawl before", _since(summary, kept.former, kept.changes)),) if kept.former is not None else ()),
         ("Relevance over pages and over time", _relevance(rows)),
+        *((("Pages in a browser", browser_section.shown(_looks(summary))),) if summary.browser else ()),
         *((("Learned terms of the topic", learned_topic(kept.topic)),) if not kept.topic.is_empty else ()),
         ("Pages by application and level", bars(_applications(rows), "No page yet.")),
         ("Web objects by type", completeness(summary.object, kept.complete)),
@@ -215,6 +224,11 @@ def report(summary: Summary, kept: Kept) -> str:
         (
             "Accepted certificates that do not verify",
             bars(summary.unverified, "There were none."),
+        ),
+        *(
+            (("Streams of film and sound", bars(reason_words.of_streams(summary.stream), "")),)
+            if summary.stream
+            else ()
         ),
         ("URLs not fetched, by reason", bars(reason_words.in_words(summary.blocked), "None was blocked.")),
         ("URLs that failed", failed_table(kept.failed)),
@@ -250,6 +264,17 @@ _STATES = {
     "due": "to be fetched again later",
 }
 _KINDS = {"pages": "Pages", "requisites": "Images, styles and other files of pages"}
+
+
+def _looks(summary: Summary) -> browser_section.Looks:
+    return browser_section.Looks(
+        summary.http,
+        summary.browser,
+        summary.browser_missing,
+        {**summary.browser_isolation, **summary.browser_version},
+        summary.browser_refused,
+        summary.data,
+    )
 
 
 def _in_words(reasons: Mapping[str, int]) -> Mapping[str, int]:

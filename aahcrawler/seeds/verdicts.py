@@ -84,7 +84,8 @@ _ADVICE: Final = {
     Verdict.LOGIN: "look for pages that are public, or give network.logins an account of yours",
     Verdict.LOGIN_FAILED: "compare network.logins or network.accounts and the secrets with a login in a browser; "
     "crawl.log says what was refused",
-    Verdict.SCRIPTS: "its content is made by scripts, which the crawler does not run: look for a feed or a sitemap",
+    Verdict.SCRIPTS: "its content is made by scripts, and no browser looked at it: install Chromium and "
+    "aahcrawler[browser], see `browser` in the ICD, or look for a feed or a sitemap",
     Verdict.SOFT_404: "the page says that it is not there: look for its new URL",
     Verdict.PARKED: "nobody uses the domain at present: look for the site's new address",
     Verdict.MAINTENANCE: "try again later",

@@ -338,7 +338,9 @@ def _leading_on(url: str, said: Metadata) -> Iterable[str]:
 
 
 def _needs_scripts(page: Page) -> bool:
-    """Return whether a page without text has scripts that may make one, or says that they do."""
+    """Return whether a page without text has scripts that may make one, or says that they do; no browser ran them."""
+    if page.rendered:
+        return False
     if any(_NEEDS_SCRIPTS.search(each.text_content()[:_BRIEF]) for each in page.tree.iter("noscript")):
         return True
     return next(page.tree.iter("script"), None) is not None

@@ -45,7 +45,7 @@ def without_records(path: Path, captures: Set[str]) -> bool:
         except RecordError:
             return None
         fields = record.header
-        named = {fields.record_id, *(fields.get(name).strip("<>") for name in ("WARC-Concurrent-To",))}
+        named = {fields.record_id, *fields.concurrent_to}
         about = fields.get("WARC-Refers-To").strip("<>") if record.kind == "metadata" else ""
         return iter(()) if captures & {*named, about} else None
 

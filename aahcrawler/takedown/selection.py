@@ -8,6 +8,7 @@ from pathlib import Path
 from aahcrawler.archive.gzip_members import members
 from aahcrawler.archive.history_record import understood
 from aahcrawler.archive.record_access import LONGEST_METADATA, Record, RecordError
+from aahcrawler.archive.resources import page_of_resource
 from aahcrawler.layout import ARCHIVE, NQUADS, OBJECTS, WARC
 from aahcrawler.metadata import MEDIA_TYPE, LinkType
 from aahcrawler.segments import lines, segments
@@ -92,7 +93,10 @@ def graph_of(statements: bytes) -> str:
 def _take(known: Archived, record: Record, file: str) -> None:
     header = record.header
     if record.kind in _ANSWERS:
-        known.urls[header.record_id] = header.get("WARC-Target-URI").strip("<>")
+        target = header.get("WARC-Target-URI").strip("<>")
+        if record.kind == "resource" and any(other in known.urls for other in header.concurrent_to):
+            return  # It goes where the answer goes that it was made of.
+        known.urls[header.record_id] = page_of_resource(target) or target
         known.files[header.record_id] = file
         if record.kind == "revisit":
             known.originals[header.record_id] = header.get("WARC-Refers-To").strip("<>")

@@ -31,6 +31,7 @@ from aahcrawler.wire.errors import (
 from aahcrawler.wire.ip_policy import IpPolicy
 from aahcrawler.wire.pool import Pool
 from aahcrawler.wire.reception import Bounds, Reception
+from aahcrawler.wire.relay import Relay, Withholding
 from aahcrawler.wire.request import Origin, Target, WireRequest, serialise, target_of
 from aahcrawler.wire.route import Proxy, forwarding_proxy
 from aahcrawler.wire.settings import KeepAlive, Limits, Timeouts, WireSettings
@@ -110,6 +111,12 @@ class _Sent:
         line, _, rest = self.raw.partition(b"\r\n")
         return line + b"\r\nProxy-Authorization: " + login.encode("ascii") + b"\r\n" + rest
 
+    @property
+    def relay(self) -> Relay | None:
+        """Who is given the site's answer: that a proxy asks for a login is none."""
+        relay = self.request.relay
+        return relay if relay is None or self.proxy is None else Withholding(relay, LOGIN)
+
     def later(self, seconds: float) -> "_Sent":
         """Return the same, begun so many seconds later."""
         return replace(self, started=self.started + seconds, deadline=self.deadline + seconds) if seconds else self
@@ -183,8 +190,8 @@ class WireClient:
     async def _converse(self, connection: Connection, sent: _Sent) -> Answer:
         limits, timeouts = self._settings.limits, self._settings.timeouts
         capture = Capture(self._settings.spool, limits.memory_bytes)
-        reception = Reception(sent.request.method, self._bounds(sent.request), capture)
-        patience = Patience(timeouts.first_byte, timeouts.idle, sent.deadline)
+        reception = Reception(sent.request.method, self._bounds(sent.request), capture, sent.relay)
+        patience = Patience(timeouts.first_byte, timeouts.idle, sent.deadline, sent.request.until)
         started_at = self._now()
         try:
             latency = await connection.exchange(sent.with_login, reception, patience)

@@ -19,11 +19,15 @@ _QUICK_ACK: int | None = getattr(sockets, "TCP_QUICKACK", None)
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Seconds to wait for the first byte and between bytes, and the loop time at which the exchange must be over."""
+    """Seconds to wait for the first byte and between bytes, and the loop time at which the exchange must be over.
+
+    When ``until`` is set it must be over at once.
+    """
 
     first_byte: float
     idle: float
     deadline: float
+    until: asyncio.Event | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +98,14 @@ class Connection(asyncio.Protocol):
         started = self._heard_at = self._loop.time()
         self._transport.write(request)
         self._watch()
+        ending = None if patience.until is None else asyncio.ensure_future(self._end_with(patience.until))
         try:
             await self._settled
             await self._spilled()
         finally:
             self._stop_watching()
+            if ending is not None:
+                ending.cancel()
             if not reception.reusable:
                 self._discard(reception)
             self._reception = self._settled = self._spilling = None
@@ -207,6 +214,10 @@ class Connection(asyncio.Protocol):
             self._timer = self._loop.call_at(min(patience.deadline, now + gap), self._watch)
         else:
             self._expire(now - self._heard_at)
+
+    async def _end_with(self, until: asyncio.Event) -> None:
+        await until.wait()
+        self._expire(self._loop.time() - self._heard_at)
 
     def _expire(self, silence: float) -> None:
         reception = self._reception

@@ -9,6 +9,7 @@ from aahcrawler.wire.capture import Capture
 from aahcrawler.wire.errors import DisconnectError, HeaderLimitError, ProtocolError
 from aahcrawler.wire.framing import Framing, FramingError, framing_of, is_ambiguous
 from aahcrawler.wire.head import BLANK, HEAD_END, Head, StatusLine, parse_head, parse_status_line
+from aahcrawler.wire.relay import Relay
 
 SWITCHING_PROTOCOLS = 101
 MANY_PIECES = 16
@@ -37,10 +38,12 @@ class Reception:
     States: head -> body -> done. Blank lines before the status line and interim responses are left out of the capture.
     A body that breaks its framing, or goes beyond its bound, is done at that point and ``truncated`` gives the reason;
     the received bytes stay. ``feed`` raises ``ProtocolError`` or ``HeaderLimitError`` for a head that cannot be taken.
+    ``relay`` is given the final head and the payload as they come; the capture is the same with it and without.
     """
 
-    def __init__(self, method: str, bounds: Bounds, capture: Capture) -> None:
+    def __init__(self, method: str, bounds: Bounds, capture: Capture, relay: Relay | None = None) -> None:
         self.capture = capture
+        self._relay = relay
         self.head: Head | None = None
         self.done = False
         self.truncated: Truncation | None = None
@@ -151,6 +154,8 @@ class Reception:
         self.head = head
         self._framing = framing_of(head, self._method)
         self.done = self._framing.complete
+        if self._relay is not None:
+            self._relay.begin(head.line.status, head.line.reason, head.headers)
         wanted = self._bounds.wanted
         if not self.done and wanted is not None and not wanted(head.line.status, head.headers):
             self.cut(Truncation.LENGTH)
@@ -183,6 +188,8 @@ class Reception:
             if room > 0:
                 self._kept += piece[:room]
             self.payload_size += len(piece)
+            if self._relay is not None and piece:
+                self._relay.take(bytes(piece))
 
 
 def _status_line_of(pending: bytearray) -> StatusLine | None:

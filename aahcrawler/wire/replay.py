@@ -1,5 +1,6 @@
 """An archived answer as the page that it was when it came."""
 
+from http import HTTPStatus
 from pathlib import Path
 
 from aahcrawler.exchange import Exchange
@@ -16,12 +17,22 @@ _HEAD = 1 << 20
 """Bytes and lines that a head may have: more than any that was archived."""
 
 
-def replayed(exchange: Exchange, page_bytes: int = PAGE_BYTES) -> Page | None:
-    """Read an exchange from its start as if it came over a connection; None where it has no readable head.
+def replayed(exchange: Exchange, page_bytes: int = PAGE_BYTES, *, as_sent: bool = False) -> Page | None:
+    """Return the page of an archived answer as it was read when it came; None where it has no readable head.
 
-    ``page_bytes`` bounds the body before and after content decoding; ``Page.complete`` tells whether that cut it. The
-    exchange stays open.
+    That is the document which a browser made of it where the archive holds one and ``as_sent`` does not say otherwise,
+    else what the server sent, read from its start as if it came over a connection. ``page_bytes`` bounds the body
+    before and after content decoding; ``Page.complete`` tells whether that cut it. The exchange stays open.
     """
+    page = _sent(exchange, page_bytes)
+    if exchange.rendered is None or as_sent:
+        return page
+    if page is None:  # A 304, of which the archive has no head here: it stands for a page that came with 200.
+        page = Page(exchange.url, HTTPStatus.OK, Headers(), b"", exchange.started_at)
+    return page.as_rendered(exchange.rendered.dom, exchange.rendered.document_url, page_bytes)
+
+
+def _sent(exchange: Exchange, page_bytes: int) -> Page | None:
     # Chunks of a byte each take six on the wire; what is longer than that was not kept whole before either.
     body_bytes = 6 * page_bytes + _PIECE
     bounds = Bounds(_HEAD, _HEAD, body_bytes, payload_bytes=page_bytes)

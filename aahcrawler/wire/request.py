@@ -1,11 +1,13 @@
 """A request to a server, and its exact bytes."""
 
+import asyncio
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from aahcrawler.wire.admission import Admission
 from aahcrawler.wire.errors import InvalidRequestError
+from aahcrawler.wire.relay import Relay
 
 WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 ACCEPT_ENCODING = "gzip, deflate"
@@ -27,7 +29,9 @@ class WireRequest:
     memory for parsing, ``max_bytes`` the longest body on the wire, ``timeout`` the most seconds of the whole exchange;
     None takes the settings' value. ``wanted`` gets status and header fields, and returns whether the body is worth
     having; an unwanted one is cut off before it begins, like one that is too long. ``admission`` is called before each
-    connection to an address. ``captured_as`` is the URL that the exchange is kept under, empty for ``url``.
+    connection to an address. ``captured_as`` is the URL that the exchange is kept under, empty for ``url``. ``relay``
+    is given the answer while it arrives. When ``until`` is set, an answer that is under way ends there, as if its time
+    had run out.
     """
 
     url: str
@@ -40,6 +44,8 @@ class WireRequest:
     wanted: Callable[[int, Sequence[tuple[str, str]]], bool] | None = None
     admission: Admission | None = None
     captured_as: str = ""
+    relay: Relay | None = None
+    until: asyncio.Event | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,29 +59,7 @@ class Application:
 
         Raises ``InstallationError`` with what the installer said.
         """
-        folder = ENVIRONMENTS / self.name
-        interpreter, made = folder / "bin" / "python", folder / "made"
-        requirements = REQUIREMENTS / f"{self.name}.txt"
-        pins = "\n".join((requirements.read_text("utf-8") if requirements.is_file() else "", *self.node))
-        if made.is_file() and made.read_text("utf-8") == pins:
-            return interpreter
-        shutil.rmtree(folder, ignore_errors=True)
-        venv.create(folder, with_pip=True)
-        if requirements.is_file():
-            _run([interpreter, "-I", "-m", "pip", "install", "-q", "-r", requirements], _INSTALLS_WITHIN)
-        if self.node:
-            npm: list[str | Path] = [
-                "npm",
-                "install",
-                "--prefix",
-                folder,
-                "--ignore-scripts",
-                "--no-audit",
-                "--no-fund",
-            ]
-            _run([*npm, *self.node], _INSTALLS_WITHIN)
-        made.write_text(pins, "utf-8")
-        return interpreter
+        return installed(self.name, REQUIREMENTS / f"{self.name}.txt", self.node)
 
     def run(self, command: str, home: Path, argument: Path) -> Mapping[str, Place]:
         """Let the module ``create`` or ``edit`` a site in ``home``; return the place of each post by its id."""
@@ -106,7 +84,7 @@ class Application:
         with (home / "server.log").open("ab") as log:
             process = subprocess.Popen([*command, str(port)], cwd=home, env=_environment(), stdout=log, stderr=log)
             try:
-                _wait_for(port, process, home / "server.log")
+                wait_for(port, process, home / "server.log")
                 yield
             finally:
                 process.terminate()
@@ -127,6 +105,31 @@ class Application:
         ]
 
 
+def installed(name: str, requirements: Path, node: Sequence[str], package: Path | None = None) -> Path:
+    """Make the environment of a name where it is not there; return its interpreter.
+
+    It holds what a file of requirements pins, where there is one, and packages of npm beside that, or those that a
+    ``package.json`` names. Raises ``InstallationError`` with what the installer said.
+    """
+    folder = ENVIRONMENTS / name
+    interpreter, made = folder / "bin" / "python", folder / "made"
+    files = [file.read_text("utf-8") if file is not None and file.is_file() else "" for file in (requirements, package)]
+    pins = "\n".join((*filter(None, files), *node))
+    if made.is_file() and made.read_text("utf-8") == pins:
+        return interpreter
+    shutil.rmtree(folder, ignore_errors=True)
+    venv.create(folder, with_pip=True)
+    if requirements.is_file():
+        _run([interpreter, "-I", "-m", "pip", "install", "-q", "-r", requirements], _INSTALLS_WITHIN)
+    if package is not None:
+        shutil.copy(package, folder / "package.json")
+    if node or package is not None:
+        npm: list[str | Path] = ["npm", "install", "--prefix", folder, "--ignore-scripts", "--no-audit", "--no-fund"]
+        _run([*npm, *node], _INSTALLS_WITHIN)
+    made.write_text(pins, "utf-8")
+    return interpreter
+
+
 def _environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(PROJECT), "PYTHONWARNINGS": "ignore", "TZ": "UTC"}
 
@@ -142,7 +145,8 @@ def _run(command: Sequence[str | Path], within: float) -> None:
         raise InstallationError((finished.stderr or finished.stdout).strip()[-500:])
 
 
-def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+def wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    """Wait until something answers on a port of loopback; raises ``InstallationError`` where nothing does for long."""
     until = time.monotonic() + _STARTS_WITHIN
     while process.poll() is None and time.monotonic() < until:
         try:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from aahcrawler import urls
-from aahcrawler.archive.reader import captures, revisits
+from aahcrawler.archive.reader import pages, revisits
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.layout import ARCHIVE, OBJECTS, WARC
 from aahcrawler.objects.reader import page_rows
@@ -98,7 +98,7 @@ def documents(crawl: Path, helper: ApplicationAwareHelper, number: int | None = 
     if number is not None and not described:
         raise EvaluationError(f"{crawl}: is not of this crawler, so nobody can tell which pages are of crawl {number}.")
     with closing(_pages(crawl, number, archive) if described else sqlite3.connect("")) as known:
-        for capture, exchange in captures(archive):
+        for capture, exchange in pages(archive):
             with closing(exchange):
                 if described and not _is_known(known, capture.record_id):
                     continue

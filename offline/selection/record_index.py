@@ -3,7 +3,8 @@
 import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import UTC
 from io import BytesIO
 from pathlib import Path
@@ -14,8 +15,9 @@ from fastwarc.warc import ArchiveIterator, WarcRecord
 from aahcrawler import metadata, urls
 from aahcrawler.archive.gzip_members import Member, MemberError
 from aahcrawler.archive.record_access import LONGEST_METADATA
-from aahcrawler.archive.records import SESSION
-from aahcrawler.exchange import Exchange, Truncation
+from aahcrawler.archive.records import SESSION, SHOWN_ON
+from aahcrawler.archive.resources import DOCUMENT_URL, DOM, LONGEST_DOM
+from aahcrawler.exchange import Exchange, Rendered, Truncation
 from aahcrawler.layout import WARC
 from aahcrawler.metadata import MEDIA_TYPE, Metadata, MetadataError
 from aahcrawler.page import Page
@@ -31,17 +33,18 @@ _SCHEMA = """
 CREATE TABLE record (
   place INTEGER PRIMARY KEY, file INTEGER, begin INTEGER, end INTEGER, kind TEXT, id TEXT, url TEXT,
   date TEXT, beside TEXT, refers TEXT, refers_url TEXT, refers_date TEXT, warcinfo TEXT, target TEXT,
-  session TEXT, taken INTEGER DEFAULT 0
+  session TEXT, shown_on TEXT, taken INTEGER DEFAULT 0
 );
 CREATE INDEX by_id ON record (id);
 CREATE INDEX by_url ON record (url);
 CREATE INDEX by_beside ON record (beside);
 CREATE INDEX by_target ON record (target);
+CREATE INDEX by_page ON record (shown_on) WHERE shown_on <> '';
 CREATE INDEX by_taken ON record (place) WHERE taken;
 """
 _INSERT = (
     "INSERT INTO record (file, begin, end, kind, id, url, date, beside, refers, refers_url, refers_date, warcinfo,"
-    " target, session) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " target, session, shown_on) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _ORIGINAL = """
 SELECT original.id FROM record JOIN record AS original ON original.kind IN ('response', 'resource')
@@ -50,8 +53,13 @@ AND (original.id = record.refers
      OR record.refers = '' AND original.url = record.refers_url AND original.date = record.refers_date)
 LIMIT 1
 """
+_DOCUMENTS = """
+SELECT beside, file, begin FROM record
+WHERE url = ?1 AND kind = 'resource' AND (beside = ?2 OR place < (SELECT place FROM record WHERE id = ?2))
+ORDER BY beside = ?2 DESC, place DESC LIMIT 20
+"""
 
-_Row = tuple[int, int, int, str, str, str, str, str, str, str, str, str, str, str]
+_Row = tuple[int, int, int, str, str, str, str, str, str, str, str, str, str, str, str]
 
 
 class Records:
@@ -115,6 +123,10 @@ class Records:
         """Return the captures of a URL, in their order."""
         return self._ids("SELECT id FROM record WHERE url = ? AND kind IN ('response', 'revisit')", address)
 
+    def shown_on(self, address: str) -> list[str]:
+        """Return the captures of what a browser asked for on a page, in their order."""
+        return self._ids("SELECT id FROM record WHERE shown_on = ? AND shown_on <> '' ORDER BY place", address)
+
     def leading_to(self, address: str) -> list[tuple[str, str]]:
         """Return the captures of redirects to a URL, and the URLs redirected."""
         rows = self._known.execute("SELECT id, url FROM record WHERE target = ? AND url <> target", (address,))
@@ -130,24 +142,44 @@ class Records:
         return str(found[0]) if found else ""
 
     def page(self, capture: str) -> Page | None:
-        """Return the page of a capture, for a revisit that of its original; None where it cannot be read as a page."""
+        """Return the page of a capture as it was read, for a revisit of its original; None where it cannot be read.
+
+        A revisit beside which no document of a browser is has that which was last made of its payload at its URL.
+        """
         named = self._one("SELECT url FROM record WHERE id = ?", capture)
         found = self._one(
             "SELECT file, begin FROM record WHERE id = ? AND kind = 'response'", self.original(capture) or capture
         )
         if found is None or named is None:
             return None
-        with open_segment(self._files[found[0]]) as stream:
-            stream.seek(found[1])
-            return replayed(_exchange(next(iter(ArchiveIterator(stream, parse_http=False))), named[0]))
+        with self._record(*found) as record:
+            exchange = _exchange(record, named[0])
+        return replayed(replace(exchange, rendered=self._rendered(capture, named[0])))
+
+    def _rendered(self, capture: str, url: str) -> Rendered | None:
+        """Return the document that a browser made of a page, None where none did."""
+        payload = self.original(capture)
+        for beside, number, begin in self._known.execute(_DOCUMENTS, (f"{DOM}{url}", capture)).fetchall():
+            if beside == capture or (payload and payload in (beside, self.original(beside))):
+                with self._record(number, begin) as record:
+                    dom = record.reader.read(LONGEST_DOM + 1)
+                    named = record.headers.get(DOCUMENT_URL) or ""
+                    record_id = (record.headers.get("WARC-Record-ID") or "").strip("<>")
+                return Rendered(dom, named, record_id) if len(dom) <= LONGEST_DOM else None
+        return None
+
+    @contextmanager
+    def _record(self, number: int, begin: int) -> Iterator[WarcRecord]:
+        """Lend the record at a place of one of the files."""
+        with open_segment(self._files[number]) as stream:
+            stream.seek(begin)
+            yield next(iter(ArchiveIterator(stream, parse_http=False)))
 
     def metadata(self, capture: str) -> Metadata | None:
         """Return what the crawl understood of a capture when it was made; None where that was not kept."""
         found = self._known.execute("SELECT file, begin FROM record WHERE beside = ? AND kind = 'metadata'", (capture,))
         for number, begin in found.fetchall():
-            with open_segment(self._files[number]) as stream:
-                stream.seek(begin)
-                record = next(iter(ArchiveIterator(stream, parse_http=False)))
+            with self._record(number, begin) as record:
                 if record.headers.get("Content-Type") != MEDIA_TYPE:
                     continue
                 with suppress(MetadataError):
@@ -227,7 +259,9 @@ def _told(record: WarcRecord) -> tuple[str, ...]:
     beside = named("WARC-Concurrent-To") or (named("WARC-Refers-To") if kind == "metadata" else "")
     refers = [named(f"WARC-Refers-To{more}") if kind == "revisit" else "" for more in ("", "-Target-URI", "-Date")]
     date = named("WARC-Date")
-    return kind, named("WARC-Record-ID"), url, date, beside, *refers, named("WARC-Warcinfo-ID"), target, named(SESSION)
+    shown_on = named(SHOWN_ON) if kind in ("response", "revisit") else ""
+    warcinfo, session = named("WARC-Warcinfo-ID"), named(SESSION)
+    return kind, named("WARC-Record-ID"), url, date, beside, *refers, warcinfo, target, session, shown_on
 
 
 def _target(url: str, block: bytes) -> str:

@@ -146,6 +146,9 @@ def _take(capture: str, records: Records, *, with_requisites: bool) -> int:
         return int(taken)
     _take_redirects(page.url, records)
     addresses = [page.url]
+    if with_requisites and page.rendered:
+        for _ in records.take(records.shown_on(page.url)):
+            pass
     if with_requisites and page.is_html:
         addresses += _take_requisites(page, _media(capture, page.url, records), records)
     for origin in dict.fromkeys(urljoin(address, "/robots.txt") for address in addresses):

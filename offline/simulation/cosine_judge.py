@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from aahcrawler.archive.reader import captures
+from aahcrawler.archive.reader import pages
 from aahcrawler.page import Page
 from aahcrawler.page.text import plain_text
 from aahcrawler.urls import canonicalize, resolve
@@ -32,7 +32,7 @@ def read_world(folder: str) -> tuple[Mapping[str, int], Sequence[Mapping[str, in
     catalogue, lexicon = Catalogue(), Lexicon()
     counts: list[Mapping[str, int]] = []
     redirects: dict[str, str] = {}
-    for _, exchange in captures(Path(folder)):
+    for _, exchange in pages(Path(folder)):
         with closing(exchange):
             page = replayed(exchange)
         if page is None:

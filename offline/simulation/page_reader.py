@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from time import process_time
 
-from aahcrawler.archive.reader import captures
+from aahcrawler.archive.reader import pages
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.site_memory.sites import Sites
 from aahcrawler.layout import WARC
@@ -74,7 +74,7 @@ class Gathering:
     def _pages(self) -> Iterator[Page]:
         """Yield the HTML pages that were answered well, each URL once."""
         try:
-            for _, exchange in captures(self.folder):
+            for _, exchange in pages(self.folder):
                 with closing(exchange):
                     page = replayed(exchange)
                 if page is None:

@@ -28,6 +28,7 @@ topic | Subject | What the crawl is about; pages that speak of it come first.
 event | Time | The span of time that the crawl is about; leave it empty if dates do not matter.
 scope | Scope | Which pages may be fetched at all.
 sources | Sources of links | Where links are taken from beside the links on pages.
+browser | Browser | Which pages are looked at in a browser, because scripts make their content.
 scoring | Scoring | How pages and links are rated, and what comes first.
 traps | Traps | When a part of a site counts as endless and is left.
 limits | Limits | When the crawl ends; 0 is no limit.
@@ -89,6 +90,14 @@ sources.feeds | Feeds | Whether entries of RSS and Atom feeds are followed.
 sources.listings | Listings | Whether known software is asked for lists of all that it holds, once links run out.
 sources.documents | Documents | Whether PDF, DOCX, ODT and EPUB files are read.
 sources.forms | Forms | Whether harmless forms of known software are sent.
+browser | Browser | Which pages are looked at in a browser.
+browser.use | Use a browser | Whether pages are looked at in a browser once they are fetched.
+browser.pages | Always for addresses like | URL patterns of pages that a browser always looks at, one a line.
+browser.never | Never for addresses like | URL patterns of pages that no browser looks at, one a line.
+browser.page_time | Time for a page | How long a browser may look at one page.
+browser.at_once | Pages at once | How many pages a worker looks at in a browser at the same time.
+browser.under_login | Send under a login | Whether a page may send anything where the crawl has logged in.
+browser.screenshots | Pictures of pages | Whether a picture of each page in the browser is kept.
 scoring | Scoring | How pages and links are rated.
 scoring.weights | Weights | How much each analyser counts; 0 turns one off.
 scoring.update | A page found again | How another score changes that of a page that waits already.
@@ -121,7 +130,11 @@ limits.requisite_bytes | Size of images and the like | How much is fetched of wh
 limits.requisite_file_bytes | Size of one such file | How large an image, film or the like may be.
 limits.requisites_per_page | Files of a page | How many images, style sheets and scripts of a page are fetched at most.
 limits.requisites_per_style_sheet | Files of a style sheet | How many files of a style sheet are fetched at most.
+limits.parts_per_stream | Parts of a stream | How many pieces of one stream of film or sound are fetched at most.
+limits.stream_lines | Finest picture of a stream | How many lines the quality that is chosen may have.
 limits.page_bytes | Size of a page | How much of a page is read; all of it is archived.
+limits.browser_pages | Pages in a browser | How many pages are looked at in a browser at most.
+limits.browser_time | Time in a browser | How long pages are looked at in a browser in all.
 politeness | Politeness | How gently sites are asked.
 politeness.delay | Delay | The time between two fetches from one site.
 politeness.connections | Connections | How many connections to one site there may be at once.
@@ -188,6 +201,7 @@ CHOICE_WORDS: Final[Mapping[str, Mapping[str, str]]] = {
     "sources.feeds": {"off": "no", "linked": "those that links lead to", "announced": "all that pages announce"},
     "sources.listings": {"off": "no", "last": "yes, last"},
     "sources.forms": {"off": "no", "safe": "yes, those known to be safe"},
+    "browser.use": {"auto": "where scripts make the content", "always": "for every page", "never": "never"},
     "scoring.update": {
         "first": "keep the first score",
         "last": "take the last score",

@@ -239,7 +239,10 @@ class Traps(Section):
 
 
 class Limits(Section):
-    """The limits of the crawl; 0 is no limit, except for ``requisite_bytes``, where it allows none at all."""
+    """The limits of the crawl; 0 is no limit, except for ``requisite_bytes``, where it allows none at all.
+
+    ``stream_lines`` is the finest picture that is chosen of a stream's.
+    """
 
     pages: Count = Field(default=0, examples=["10000"])
     bytes: Size = Field(default=0, examples=["20 GB"])
@@ -249,7 +252,11 @@ class Limits(Section):
     requisite_file_bytes: Size = Field(default=5 * 10**7, examples=["200 MB"])
     requisites_per_page: Count = Field(default=200, examples=["500"])
     requisites_per_style_sheet: Count = Field(default=50, examples=["100"])
+    parts_per_stream: Count = Field(default=2_000, examples=["5000"])
+    stream_lines: Count = Field(default=1080, examples=["720"])
     page_bytes: Annotated[Size, Field(ge=1000)] = Field(default=10**7, examples=["10 MB"])
+    browser_pages: Count = Field(default=0, examples=["1000"])
+    browser_time: Duration = Field(default=timedelta(0), examples=["2 hours"])
 
 
 class Sources(Section):

@@ -13,7 +13,7 @@ from fastwarc.warc import ArchiveIterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.archive import WarcWriter
+from aahcrawler.archive import WarcWriter, index_entry
 from aahcrawler.archive import index as cdxj
 from aahcrawler.archive.index import IndexWriter, LineSorter, rebuild, update
 from aahcrawler.archive.surt import surt
@@ -153,7 +153,9 @@ def test_a_full_disk_costs_lines_and_no_record(tmp_path: Path) -> None:
             capture = writer.write(page_exchange(b"%d" % number))
             if number == 5:
                 with files_up_to(1700):
-                    index.add(cdxj.Entry("response", "http://a.test/", "2026", "x" * 400, b"", "", capture.file, 1, 1))
+                    index.add(
+                        index_entry.Entry("response", "http://a.test/", "2026", "x" * 400, b"", "", capture.file, 1, 1)
+                    )
     assert next(folder.glob("*.gz.lines")).read_bytes().count(b"\n") < 10
     index.close()
     assert only(folder) == rebuild(files, tmp_path / "other").read_bytes()

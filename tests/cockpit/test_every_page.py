@@ -18,6 +18,7 @@ HERE = f"/crawls/{CRAWL}"
 PARTS = frozenset(
     {
         "/crawls/{crawl}/live",
+        "/crawls/{crawl}/captures/{record}/{picture}",
         "/crawls/{crawl}/url/scores",
         "/crawls/{crawl}/exclusions/preview/{job}",
         "/crawls/{crawl}/steer/{section}/preview/{job}",

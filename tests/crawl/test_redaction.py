@@ -2,11 +2,13 @@
 
 import gzip
 import hashlib
+from dataclasses import replace
 from datetime import UTC, datetime
 from io import BytesIO
 
 import pytest
 
+from aahcrawler.archive.resources import Resource
 from aahcrawler.crawl.capture import redaction
 from aahcrawler.crawl.capture.redaction import NO_REDACTION, Redaction
 from aahcrawler.credentials.given import Credentials, GivenHeader, GivenLogin, Password
@@ -125,3 +127,18 @@ def test_a_url_that_lets_in_is_masked() -> None:
     kept = WHOLE.of(asked(url="https://forum.test/feed?a=1&api_key=abcdefgh&b=2"))
     assert kept.url == "https://forum.test/feed?a=1&api_key=REDACTED&b=2"
     assert "url" in kept.redacted
+
+
+def test_what_a_browser_made_of_a_page_is_masked_and_pictures_are_left_out() -> None:
+    page = "https://forum.test/?access_token=abcdefgh"
+    dom = f"<p>{SECRET} {SESSION}</p>".encode()
+    made = (Resource.rendered_dom(page, dom, f"{page}#x"), Resource.screenshot(page, b"PNG"))
+    before = asked(f"Cookie: id={SESSION}", url=page)
+    (kept,) = WHOLE.resources(before, made)
+    assert kept.block == b"<p>REDACTED REDACTED</p>"
+    assert "abcdefgh" not in kept.target + kept.document_url
+    assert kept.record_id == made[0].record_id
+    other = asked(url="https://other.test/")
+    assert WHOLE.resources(other, made) == made
+    assert Redaction(GIVEN, masks=False).resources(before, made) == made
+    assert "abcdefgh" not in WHOLE.of(replace(other, shown_on=page)).shown_on

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from aahcrawler import metadata as metadata_record
 from aahcrawler.archive.history import Former, History
 from aahcrawler.archive.records import UNIDENTIFIED, Identified, Original
+from aahcrawler.archive.resources import Resource
 from aahcrawler.archive.writer import Capture
 from aahcrawler.crawl.capture.archiver import LARGE
 from aahcrawler.crawl.capture.recrawl import UNCONDITIONAL, ConditionalRequest
@@ -28,8 +29,9 @@ from aahcrawler.crawl.directory.folder_lock import FolderLock
 from aahcrawler.crawl.fetch.download_handler import Captured, CapturedResponse
 from aahcrawler.crawl.fetch.ip_claims import IpAddressBusyError
 from aahcrawler.crawl.fetch.politeness import StoppedError
+from aahcrawler.crawl.fetch.retry_after import AGAIN, LONGEST_REST
 from aahcrawler.crawl.fetch.robots_txt import RobotsDeniedError, RobotsUnreachableError
-from aahcrawler.crawl.response.handler import AGAIN, LONGEST_REST, RequisiteBudgetError, rest_asked
+from aahcrawler.crawl.response.handler import RequisiteBudgetError, rest_asked
 from aahcrawler.crawl.startup.job import assemble
 from aahcrawler.exchange import Exchange, Truncation
 from aahcrawler.frontier.protocol import Counts, FrontierUnavailableError, Lease, Offer, Outcome, State
@@ -137,6 +139,7 @@ class Archive:
         *,
         original: Original | None = None,
         metadata: bytes | None = None,
+        resources: Sequence[Resource] = (),  # noqa: ARG002 - no browser makes any here
     ) -> Capture:
         assert identified.media_type is None or "/" in identified.media_type
         self.recorder.did("archive")

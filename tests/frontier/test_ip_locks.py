@@ -43,6 +43,18 @@ def test_fetches_of_an_address_begin_a_delay_apart(addresses: IpLocks, clock: Cl
     assert addresses.claim(HERE, "one", 2.0, 60.0) == 0
 
 
+def test_a_visit_waits_for_others_alone(addresses: IpLocks, clock: Clock) -> None:
+    addresses.claim(HERE, "one", 5.0, 60.0)
+    addresses.release(HERE, "one", 5.0)
+    clock.now += 1.0
+    assert addresses.claim(HERE, "one", 0.05, 60.0, goes_on=True) == 0
+    assert addresses.claim(HERE, "two", 0.05, 60.0, goes_on=True) > 0
+    addresses.release(HERE, "one", 0.05)
+    assert addresses.claim(HERE, "two", 5.0, 60.0) >= 4.0
+    clock.now += 4.0
+    assert addresses.claim(HERE, "two", 5.0, 60.0) == 0
+
+
 def test_the_delay_begins_anew_when_a_fetch_ends(addresses: IpLocks, clock: Clock) -> None:
     addresses.claim(HERE, "one", 2.0, 60.0)
     clock.now += 10.0
@@ -133,7 +145,7 @@ def test_nothing_is_kept_of_addresses_that_are_free(server: EmbeddedServer) -> N
 
 steps = st.lists(
     st.tuples(
-        st.sampled_from(["claim", "claim", "release", "wait"]),
+        st.sampled_from(["claim", "claim", "go on", "release", "wait"]),
         st.sampled_from([HERE, THERE]),
         st.sampled_from(["one", "two"]),
         st.sampled_from([0.5, 1.0, 4.0]),
@@ -155,7 +167,7 @@ def test_any_order_of_claims(
     clock = Clock()
     locks, local = made(clock)
     held: dict[str, list[str]] = {HERE: [], THERE: []}
-    opens = {HERE: 0.0, THERE: 0.0}
+    opens, last = {HERE: 0.0, THERE: 0.0}, {HERE: "", THERE: ""}
     for what, address, worker, seconds in steps:
         if what == "wait":
             clock.now += seconds
@@ -166,10 +178,13 @@ def test_any_order_of_claims(
                 held[address].remove(worker)
                 opens[address] = max(opens[address], clock.now + seconds)
         else:
-            wait = locks.claim(address, worker, seconds, 1000.0)
-            assert wait == local.claim(address, worker, seconds, 1000.0)
+            goes_on = what == "go on"
+            wait = locks.claim(address, worker, seconds, 1000.0, goes_on=goes_on)
+            assert wait == local.claim(address, worker, seconds, 1000.0, goes_on=goes_on)
             if wait == 0:
                 assert set(held[address]) <= {worker}
-                assert opens[address] <= clock.now
+                assert opens[address] <= clock.now or (goes_on and last[address] == worker)
                 held[address].append(worker)
-                opens[address] = clock.now + seconds
+                opens[address], last[address] = max(opens[address], clock.now + seconds), worker
+            else:
+                assert not goes_on or last[address] != worker

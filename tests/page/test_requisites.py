@@ -135,7 +135,7 @@ def test_style_sheets(css: str, names: list[str]) -> None:
         ("<video src=b.mp4><source src=a.webm></video>", ["b.mp4"]),
         ("<audio><source src=a.ogg type=audio/ogg><source src=a.mp3></audio>", ["a.ogg"]),
         ("<audio data-src=a.mp3></audio><bgsound src=b.mid>", ["a.mp3", "b.mid"]),
-        ("<video><source src=a.mpd type=application/dash+xml></video><video></video>", []),
+        ("<video><source src=a.mpd type=application/dash+xml></video><video></video>", ["a.mpd"]),
         ("<object data=a.swf type=application/x-shockwave-flash></object><embed src=b.svg>", ["a.swf", "b.svg"]),
         ("<object><param name=Movie value=a.swf><param name=loop value=no><embed src=a.swf></object>", ["a.swf"]),
         ("<object data=a.html></object><embed src=b.pdf type=application/pdf><object></object>", []),

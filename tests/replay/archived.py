@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,6 +10,7 @@ from pathlib import Path
 from aahcrawler.archive import CrawlInfo, Original, WarcWriter
 from aahcrawler.archive.history import History
 from aahcrawler.archive.index import IndexWriter
+from aahcrawler.archive.resources import Resource
 from aahcrawler.archive.writer import Capture
 from aahcrawler.replay.addresses import Address, Modifier
 from aahcrawler.replay.capture_lookup import date_of
@@ -42,6 +43,7 @@ class Archived:
         headers: Mapping[str, str] = HTML,
         status: int = 200,
         original: Capture | None = None,
+        resources: Sequence[Resource] = (),
     ) -> Capture:
         """Append the answer of a URL; with an original of the same payload, as a revisit of that."""
         payload = body.encode() if isinstance(body, str) else body
@@ -53,7 +55,7 @@ class Archived:
         held = None
         if original is not None:
             held = Original(original.record_id, original.url, original.warc_date, digest)
-        return self._writer.write(exchange, original=held)
+        return self._writer.write(exchange, original=held, resources=resources)
 
     def close(self) -> ReplayedCaptures:
         """End the crawl; return what shows its captures."""

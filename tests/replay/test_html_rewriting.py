@@ -88,7 +88,8 @@ def test_what_a_page_leads_to_is_of_the_archive(html: str, holds: str) -> None:
             f"<link rel={each} href=//EVIL/>"
             for each in ("preload", "prefetch", "preconnect", "dns-prefetch", "manifest")
         ),
-        "<template shadowrootmode=open><p>EVIL</template>",
+        "<template><p>EVIL</template>",
+        "<div><template shadowrootmode=open><script>EVIL</script><p onclick=EVIL></template></div>",
         "<svg><set attributeName=href to='http://EVIL'/></svg>",
         "<!-- EVIL -->",
         "<?php EVIL ?>",

@@ -1,5 +1,6 @@
 """The replay answers those whom it lets in, from the archive alone, and nothing it answers may act."""
 
+import gzip
 import os
 import re
 import signal
@@ -183,3 +184,50 @@ def test_the_command_tells_its_address_and_ends_in_good_order(folder: Path) -> N
         assert b"Archived" in Replay(int(found[1])).ask(PAGE).body
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 0
+
+
+@pytest.fixture(scope="module")
+def film(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replay]:
+    crawl = Archived(tmp_path_factory.mktemp("film"))
+    crawl.add(FILM, url="http://a.test/f.mp4", headers={"Content-Type": "video/mp4"})
+    frames = b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in (FILM[:100_000], FILM[100_000:]))
+    chunked = {"Content-Type": "video/mp4", "Transfer-Encoding": "chunked"}
+    crawl.add(frames + b"0\r\n\r\n", url="http://a.test/c.mp4", headers=chunked)
+    coded = {"Content-Type": "video/mp4", "Content-Encoding": "gzip"}
+    crawl.add(gzip.compress(FILM), url="http://a.test/z.mp4", headers=coded)
+    crawl.close()
+    with serving(replay_app(FixedFolders({"test": crawl.folder}), ("localhost",))) as served:
+        yield served
+
+
+FILM = bytes(range(256)) * 3000
+
+
+@pytest.mark.parametrize("name", ["f", "c", "z"])
+@pytest.mark.parametrize("modifier", ["oe_", "id_"])
+def test_film_can_be_wound_forward(film: Replay, name: str, modifier: str) -> None:
+    path = f"/test/{MOMENT}{modifier}/http://a.test/{name}.mp4"
+    whole = film.ask(path)
+    assert (whole.status, whole.body) == (200, FILM)
+    for asked, begin, end in (
+        ("bytes=0-", 0, len(FILM)),
+        ("bytes=99990-100009", 99_990, 100_010),
+        ("bytes=-7", len(FILM) - 7, len(FILM)),
+        ("bytes=700000-9999999", 700_000, len(FILM)),
+    ):
+        part = film.ask(path, Range=asked)
+        assert (part.status, part.body) == (206, FILM[begin:end])
+        assert part.headers["content-range"] == f"bytes {begin}-{end - 1}/{len(FILM)}"
+        assert part.headers["content-length"] == str(end - begin)
+        assert "sandbox" in part.headers["content-security-policy"]
+    beyond = film.ask(path, Range=f"bytes={len(FILM)}-")
+    assert (beyond.status, beyond.headers["content-range"]) == (416, f"bytes */{len(FILM)}")
+    for whole_again in ({"Range": "bytes=0-1,5-6"}, {"Range": "lines=0-1"}, {"Range": "bytes=0-1", "If_Range": '"x"'}):
+        assert film.ask(path, "GET", None, **whole_again).status == 200
+    assert film.ask(path, "HEAD", Range="bytes=0-1").headers.get("accept-ranges") == "bytes"
+
+
+def test_pages_come_whole(replay: Replay) -> None:
+    answer = replay.ask(PAGE, Range="bytes=0-1")
+    assert answer.status == 200
+    assert b"Archived" in answer.body

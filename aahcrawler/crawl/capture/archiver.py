@@ -8,6 +8,7 @@ from functools import partial
 from aahcrawler import metadata as metadata_record
 from aahcrawler.archive.history import History, HistoryRecord
 from aahcrawler.archive.records import UNIDENTIFIED, Identified, Original
+from aahcrawler.archive.resources import Resource
 from aahcrawler.archive.writer import Capture, WarcWriter
 from aahcrawler.crawl.capture.redaction import NO_REDACTION, Redaction
 from aahcrawler.exchange import Exchange
@@ -25,12 +26,14 @@ RetryWrite = Callable[[Callable[[], Awaitable[Capture]]], Awaitable[Capture]]
 class Annotations:
     """The records archived with an answer: the identified type of its payload, and its metadata.
 
-    ``unchanged`` is the former capture that the answer equals, None where it equals none.
+    ``unchanged`` is the former capture that the answer equals, None where it equals none. ``resources`` are what a
+    browser made of the page.
     """
 
     identified: Identified = UNIDENTIFIED
     metadata: Metadata | None = None
     unchanged: Original | None = None
+    resources: tuple[Resource, ...] = ()
 
 
 NO_ANNOTATIONS = Annotations()
@@ -52,11 +55,18 @@ class Archiver:
         self._lock = asyncio.Lock()
 
     async def keep(self, exchange: Exchange, annotations: Annotations, retry: RetryWrite) -> Capture:
-        """Archive an answer, a large one beside the event loop: 2 GB take minutes to compress."""
+        """Archive an answer, a large one beside the event loop: 2 GB take minutes to compress.
+
+        Of one that is from the archive nothing is written, and it is the capture that it was, unless it was understood
+        as a page: what that said has to stand beside an answer, which is then a revisit of the same moment.
+        """
+        if exchange.kept_in and not _is_page(annotations):
+            return Capture(exchange.kept_in, exchange.url, exchange.started_at, "", 0, session=exchange.session)
         is_large = exchange.response_size > LARGE
+        shown = self._redaction.resources(exchange, annotations.resources)
         kept = await asyncio.to_thread(self._redaction.of, exchange) if is_large else self._redaction.of(exchange)
         try:
-            return await self._keep(kept, annotations, retry)
+            return await self._keep(kept, replace(annotations, resources=shown), retry)
         finally:
             if kept.response is not exchange.response:
                 kept.close()
@@ -64,9 +74,15 @@ class Archiver:
     async def _keep(self, exchange: Exchange, annotations: Annotations, retry: RetryWrite) -> Capture:
         async with self._lock:
             original = annotations.unchanged or self._known(exchange)
-            metadata = annotations.metadata
-            block = None if metadata is None else metadata_record.write(replace(metadata, url=exchange.url))
-            write = partial(self._writer.write, exchange, annotations.identified, original=original, metadata=block)
+            metadata = _metadata(annotations.metadata, exchange)
+            write = partial(
+                self._writer.write,
+                exchange,
+                annotations.identified,
+                original=original,
+                metadata=None if metadata is None else metadata_record.write(metadata),
+                resources=annotations.resources,
+            )
 
             async def once() -> Capture:
                 return await asyncio.to_thread(write) if exchange.response_size > LARGE else write()
@@ -80,6 +96,20 @@ class Archiver:
             return None
         known = self._history.original(exchange.payload_digest)
         return known if known is None or self._redaction.are_alike(known.url, exchange.url) else None
+
+
+def _is_page(annotations: Annotations) -> bool:
+    said = annotations.metadata
+    return bool(annotations.resources) or (said is not None and said.priority is not None)
+
+
+def _metadata(metadata: Metadata | None, exchange: Exchange) -> Metadata | None:
+    """Return the metadata of an exchange with what the browser said of it; None where nothing is to be told."""
+    if metadata is None and not exchange.initiator:
+        return None
+    return replace(
+        metadata or Metadata(), url=exchange.url, resource_type=exchange.resource_type, initiator=exchange.initiator
+    )
 
 
 def identified(body: bytes, language: str | None = None, *, declared: str = "") -> Identified:

@@ -26,6 +26,8 @@ def description(
     former = comparison.former
     record = former.record_id if former is not None else None
     own = record if former is not None and former.original_url == former.url else None
+    if former is not None and comparison.page.rendered:  # Many pages that scripts make have one payload.
+        record = own = former.metadata_of
     return CaptureDescription(
         iri=capture.record_id,
         url=capture.url,
@@ -47,6 +49,7 @@ def description(
         reader=metadata.understood_by,
         is_requisite=lease.kind == "requisite",
         frames=tuple(link.url for link in metadata.links if link.type is LinkType.FRAME),
+        rendered=metadata.browser.dom if metadata.browser is not None else "",
         frame_of=lease.via if lease.path.upper().endswith(Hop.FRAME) else "",
     )
 

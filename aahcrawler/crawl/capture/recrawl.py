@@ -5,7 +5,7 @@ That tells which URLs to ask for with conditions, and what an answer is compared
 
 import re
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from http import HTTPStatus
@@ -44,6 +44,11 @@ class ConditionalRequest:
     conditional: bool = False
 
     @property
+    def plain(self) -> "ConditionalRequest":
+        """The same request as if it had been made without conditions."""
+        return replace(self, conditional=False)
+
+    @property
     def conditions(self) -> dict[str, bytes]:
         """The header fields of a conditional request, none for another."""
         if self.former is None or not self.conditional:
@@ -63,7 +68,8 @@ class RecrawlComparison:
     ``former`` is the capture that the answer is compared with, ``before`` what was understood of it. ``remembered``
     says that ``before`` is what would be understood today. ``change`` is None for whatever neither is nor was a page.
     ``unmodified`` says that the server sent no payload because the former one is still right. ``held`` is false where
-    the archive has the payload of ``former`` no more.
+    the archive has the payload of ``former`` no more. ``repeats`` says whether the payload is that of ``former``; None
+    is what ``change`` says, which is of the page as a browser showed it where one did.
     """
 
     page: Page
@@ -73,13 +79,17 @@ class RecrawlComparison:
     remembered: bool = False
     unmodified: bool = False
     held: bool = True
+    repeats: bool | None = None
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether the payload is that of the former capture."""
+        return self.change is Change.UNCHANGED if self.repeats is None else self.repeats
 
     @property
     def original(self) -> Original | None:
         """The response that holds the payload of an unchanged answer; None where the archive has it no more."""
-        if self.former is None or self.change is not Change.UNCHANGED or not self.held:
-            return None
-        return self.former.original
+        return self.former.original if self.former is not None and self.is_repeated and self.held else None
 
 
 class UnreadableCaptureError(Exception):
@@ -150,12 +160,46 @@ class Recrawl:
             return RecrawlComparison(page, former, Change.GONE, before)
         return RecrawlComparison(page, former, Change.CHANGED if is_page and is_success else None, before)
 
+    def shown(self, comparison: RecrawlComparison, page: Page | None, text: str = "") -> RecrawlComparison:
+        """Return what the ``page`` that a browser showed makes of the comparison of its answer; None: none showed it.
+
+        The digest of its ``text`` says whether it changed since a browser showed it last. Where none did, nothing is
+        said beyond what the answer said, and nothing is remembered; where one did then and none now, nobody knows.
+        Raise as ``compare`` does.
+        """
+        former, before = comparison.former, comparison.before
+        if page is None:
+            if former is None or not former.rendered or comparison.change is not Change.UNCHANGED:
+                return comparison
+            came = self.sent_page(former) if comparison.unmodified else comparison.page
+            return replace(comparison, page=came, change=None, before=None, remembered=False, repeats=True)
+        known = replace(comparison, page=page, remembered=False, repeats=comparison.is_repeated)
+        if former is None:
+            return known
+        if not former.rendered or before is None or before.browser is None:
+            return replace(known, before=None)
+        return replace(known, change=Change.UNCHANGED if before.browser.text == text else Change.CHANGED)
+
+    def answer_of(self, former: Former) -> Exchange | None:
+        """Return a former answer as the archive has it, which the caller closes; None where it has it no more."""
+        return self._history.exchange(former)
+
+    def sent_page(self, former: Former) -> Page:
+        """Return a page as its server sent it. Raise ``UnreadableCaptureError`` where the archive has it no more."""
+        return self._page(former, as_sent=True)
+
     def page_of(self, former: Former) -> Page:
-        """Return a page as the archive has it. Raise ``UnreadableCaptureError`` where it has it no more."""
+        """Return a page as it was read: as a browser showed it, or as it was sent.
+
+        Raise ``UnreadableCaptureError`` where the archive has it no more.
+        """
+        return self._page(former)
+
+    def _page(self, former: Former, *, as_sent: bool = False) -> Page:
         exchange = self._history.exchange(former)
         if exchange is not None:
             with closing(exchange):
-                page = replayed(exchange, self._page_bytes)
+                page = replayed(exchange, self._page_bytes, as_sent=as_sent)
             if page is not None:
                 return page
         raise UnreadableCaptureError(former.url)

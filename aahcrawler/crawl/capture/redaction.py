@@ -15,6 +15,7 @@ from typing import BinaryIO, Final, cast
 from urllib.parse import urlsplit
 
 from aahcrawler.archive.payload import HttpPayload
+from aahcrawler.archive.resources import Resource
 from aahcrawler.credentials.given import NONE, Credentials, is_among
 from aahcrawler.credentials.masking import LEAST_OF_A_TOKEN, REDACTED, Masks
 from aahcrawler.exchange import Exchange
@@ -24,6 +25,8 @@ from aahcrawler.urls import queue_of
 LARGEST: Final = 16_000_000
 """Bytes of a response up to which secrets are looked for in its body, and of what it is after decoding."""
 
+_HEAD: Final = 65_536
+"""Bytes of an answer in which the cookies that it sets are looked for."""
 _COOKIE: Final = re.compile(rb"([^=;\s]+)=([^;]*)")
 _LINE: Final = re.compile(rb"([^:\r\n]+):[ \t]*([^\r\n]*)")
 _AUTHORIZATION: Final = frozenset({b"authorization", b"proxy-authorization"})
@@ -44,9 +47,30 @@ class Redaction:
     def of(self, exchange: Exchange) -> Exchange:
         """Return an exchange as it is to be archived; its response is read from the start and left there."""
         if not is_among(self._sites, exchange.url):
-            return exchange
+            return self._elsewhere(exchange)
         marked = replace(exchange, session=", ".join(self._kinds(exchange, queue_of(exchange.url))))
         return self._masked(marked) if self._masks else marked
+
+    def resources(self, exchange: Exchange, resources: Sequence[Resource]) -> tuple[Resource, ...]:
+        """Return what a browser made of a page as it is to be archived, given the exchange as it passed.
+
+        Where secrets are masked, they are in documents; pictures, in which none can be found, are left out.
+        """
+        if not self._masks or not is_among(self._sites, exchange.url):
+            return tuple(resources)
+        exchange.response.seek(0)
+        masks = Masks({*self._given.secrets, *_tokens(exchange.request, exchange.response.read(_HEAD))}, tokens=True)
+        exchange.response.seek(0)
+        return tuple(
+            replace(
+                each,
+                target=masks.masked_text(each.target),
+                block=masks.masked(each.block),
+                document_url=masks.masked_text(each.document_url),
+            )
+            for each in resources
+            if each.media_type.startswith("text/")
+        )
 
     def are_alike(self, url: str, other: str) -> bool:
         """Return whether the crawl has credentials for the sites of both URLs, or of none.
@@ -54,6 +78,12 @@ class Redaction:
         What a site showed to the crawl alone is not what a capture of another one refers to.
         """
         return is_among(self._sites, url) == is_among(self._sites, other)
+
+    def _elsewhere(self, exchange: Exchange) -> Exchange:
+        """Return an exchange with another site; the page that it is shown on may be of one with credentials."""
+        if not self._masks or not exchange.shown_on or not is_among(self._sites, exchange.shown_on):
+            return exchange
+        return replace(exchange, shown_on=Masks(self._given.secrets, tokens=True).masked_text(exchange.shown_on))
 
     def _kinds(self, exchange: Exchange, site: str) -> Iterator[str]:
         """Yield how a site knows the crawl in an exchange."""
@@ -75,7 +105,8 @@ class Redaction:
         done: set[str] = set()
         request, url = self._request(exchange, masks, done), masks.masked_text(exchange.url)
         answered = _response if len(answer) <= LARGEST else _large
-        changed = answered(replace(exchange, url=url, request=request), answer, masks, done)
+        shown_on = masks.masked_text(exchange.shown_on)
+        changed = answered(replace(exchange, url=url, request=request, shown_on=shown_on), answer, masks, done)
         if url != exchange.url:
             done.add("url")
         return replace(changed, redacted=", ".join(sorted(done)))
@@ -163,7 +194,7 @@ def _value(name: bytes, value: bytes) -> bytes:
 
 def _tokens(request: bytes, answer: bytes) -> Iterator[str]:
     """Yield the long values of the cookies that an exchange carries."""
-    for name, value in (*_fields(request.partition(b"\r\n\r\n")[0]), *_fields(answer[:65_536])):
+    for name, value in (*_fields(request.partition(b"\r\n\r\n")[0]), *_fields(answer[:_HEAD])):
         pairs: Sequence[tuple[bytes, bytes]] = _COOKIE.findall(value) if name == b"cookie" else ()
         if name == b"set-cookie":
             pairs = _COOKIE.findall(value)[:1]

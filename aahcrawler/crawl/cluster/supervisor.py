@@ -37,6 +37,7 @@ from aahcrawler.crawl.reporting.exit_status import (
     ended_well,
     outcome,
     say,
+    tell_browser,
     tell_seeds,
     tell_undelivered,
 )
@@ -126,6 +127,7 @@ def run_supervised(icd: Path, settings: Settings, workers: int, *, accept_change
         with _stopped_by_signals(supervisor), display(console) as show:
             code = supervisor.run(show)
         tell_seeds(console, supervisor.view)
+        tell_browser(console, supervisor.view)
         say(console, outcome(supervisor.folder.root, supervisor.view, supervisor.failure))
     tell_undelivered(console, supervisor.folder.root, supervisor.view.delivery)
     return code

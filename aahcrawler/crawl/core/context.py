@@ -66,6 +66,7 @@ class CrawlContext:
             obeys_nofollow=self.icd.politeness.nofollow == "obey",
             requisites_per_page=limits.requisites_per_page,
             requisites_per_style_sheet=limits.requisites_per_style_sheet,
+            parts_per_stream=limits.parts_per_stream,
         )
 
 

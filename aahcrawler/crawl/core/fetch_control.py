@@ -80,13 +80,27 @@ class FetchControl:
         """Wait until a URL's queue may be fetched from; raise ``StoppedError`` if the crawl is stopped before."""
         has_come = False
         while not has_come:
-            while self._is_hindered and not self.ending.is_set():
-                await self._until_ending(_HINDERED_SECONDS)
+            await self._until_unhindered()
             with self._waiting(url, self.politeness.reserve(url)) as seconds:
                 await self._until_ending(seconds)
             if self.ending.is_set():
                 raise StoppedError
             has_come = not self._is_hindered
+
+    async def wait_within_visit(self, seconds: float) -> None:
+        """Wait for some seconds; raise ``StoppedError`` if the crawl is stopped before. Politeness is the visit's."""
+        has_come = False
+        while not has_come:
+            await self._until_unhindered()
+            if seconds > 0:
+                await self._until_ending(seconds)
+            if self.ending.is_set():
+                raise StoppedError
+            has_come, seconds = not self._is_hindered, 0.0
+
+    async def _until_unhindered(self) -> None:
+        while self._is_hindered and not self.ending.is_set():
+            await self._until_ending(_HINDERED_SECONDS)
 
     @property
     def _is_hindered(self) -> bool:

@@ -10,9 +10,9 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import TypeAdapter, ValidationError
 
-from aahcrawler.credentials.given import Credentials
+from aahcrawler.credentials.given import Credentials, is_among
 from aahcrawler.credentials.http_authentication import HostAuthentication
-from aahcrawler.credentials.masking import REDACTED
+from aahcrawler.credentials.masking import REDACTED, Masks, tokens_among
 from aahcrawler.credentials.site_cookies import SiteCookies
 from aahcrawler.urls import origin, queue_of
 
@@ -184,6 +184,16 @@ class SiteSessions:
         if authentication is not None and (answer := authentication.header(method, url)):
             fields["Authorization"] = answer
         return fields
+
+    def masks(self, session: SiteSession, url: str, *, tokens: bool) -> Masks | None:
+        """Return what masks in a page of a site what no page is to tell again, or others; None where there is nothing.
+
+        That is what the crawl was given for the site, the cookies by which it is known there, and with ``tokens`` the
+        parameters of URLs that let in.
+        """
+        if not is_among(self.sites, url):
+            return None
+        return Masks({*self.given.secrets, *tokens_among(session.cookies.values())}, tokens=tokens)
 
     def authentication(self, url: str) -> HostAuthentication | None:
         """Return how the crawl answers where a URL's origin asks who is there; None where it does not."""

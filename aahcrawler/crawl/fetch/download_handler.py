@@ -2,7 +2,7 @@
 
 import asyncio
 import ipaddress
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -12,7 +12,7 @@ from scrapy.core.downloader.handlers.base import BaseDownloadHandler
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
-from aahcrawler.crawl.fetch.ip_claims import IP_CLAIM, IpClaim
+from aahcrawler.crawl.fetch.ip_claims import IP_CLAIM, Claim
 from aahcrawler.crawl.fetch.politeness import StoppedError
 from aahcrawler.exchange import Exchange
 from aahcrawler.page.decoding import decode_content
@@ -26,6 +26,17 @@ WANTED = "download_wanted"
 """The key of ``Request.meta`` that holds ``WireRequest.wanted``, if anything."""
 CAPTURED_AS = "download_captured_as"
 """The key of ``Request.meta`` that holds ``WireRequest.captured_as``, if anything."""
+RELAY = "download_relay"
+"""The key of ``Request.meta`` that holds ``WireRequest.relay``, if anything."""
+UNTIL = "download_until"
+"""The key of ``Request.meta`` that holds ``WireRequest.until``, if anything."""
+KEPT_BYTES = "download_kept"
+"""The key of ``Request.meta`` that holds ``WireRequest.keep``: how many bytes of a body the response has."""
+SPELLED = "download_spelled"
+"""The key of ``Request.meta`` that holds the names of header fields as they are to be sent, by those in lower case.
+
+Scrapy writes the names of a request's fields in a way of its own.
+"""
 ENDING = "download_ending"
 """The key of ``Request.meta`` that holds an ``asyncio.Event``; when it is set, the download has ``GRACE`` left."""
 GRACE = 5.0
@@ -114,7 +125,7 @@ class WireDownloadHandler(BaseDownloadHandler):
         Raise ``WireError`` where there is none, ``IpAddressBusyError`` where the host's IP address is not to be asked
         soon, and ``StoppedError`` where it did not come before the crawl's end.
         """
-        claim: IpClaim | None = request.meta.get(IP_CLAIM)
+        claim: Claim | None = request.meta.get(IP_CLAIM)
         timeout = request.meta.get("download_timeout")
         asked = WireRequest(
             url=request.url,
@@ -126,6 +137,9 @@ class WireDownloadHandler(BaseDownloadHandler):
             wanted=request.meta.get(WANTED),
             admission=claim,
             captured_as=request.meta.get(CAPTURED_AS, ""),
+            keep=request.meta.get(KEPT_BYTES),
+            relay=request.meta.get(RELAY),
+            until=request.meta.get(UNTIL),
         )
         try:
             answer = await self._open_downloads.until(request.meta.get(ENDING), self._client.fetch(asked))
@@ -183,9 +197,11 @@ class OpenDownloads:
 
 
 def _sent_headers(request: Request) -> Iterable[tuple[str, str]]:
-    for name, values in request.headers.items():
+    spelled: Mapping[str, str] = request.meta.get(SPELLED, {})
+    for raw, values in request.headers.items():
+        name = raw.decode("latin-1")
         for value in values:
-            yield name.decode("latin-1"), value.decode("latin-1")
+            yield spelled.get(name.lower(), name), value.decode("latin-1")
 
 
 def _response(request: Request, answer: Answer, page_bytes: int) -> CapturedResponse:

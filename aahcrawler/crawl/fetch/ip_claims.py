@@ -10,13 +10,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
+from typing import Protocol
 
 from aahcrawler.crawl.lease.frontier_executor import FrontierExecutor
 from aahcrawler.frontier.ip_locks import IpLocks
 from aahcrawler.frontier.protocol import FrontierUnavailableError
+from aahcrawler.wire.admission import Admission
 
 IP_CLAIM = "aah_ip_claim"
-"""The key of ``Request.meta`` that holds a request's ``IpClaim``."""
+"""The key of ``Request.meta`` that holds a request's ``Claim``."""
 SOON = 2.0
 """Seconds that a request waits for its IP address; what would take longer goes back to the frontier meanwhile."""
 
@@ -61,10 +63,10 @@ class IpClaims:
         """Return the claim of one request. Where there is no delay, nothing is claimed and nothing waits."""
         return IpClaim(self, url)
 
-    async def claim(self, address: str, delay: float) -> float:
-        """Claim an IP address: 0, or in how many seconds it may be had."""
+    async def claim(self, address: str, delay: float, *, goes_on: bool = False) -> float:
+        """Claim an IP address: 0, or in how many seconds it may be had (``IpLocks.claim``)."""
         arguments = address, self._holder.worker, delay, self._holder.seconds
-        wait = await self._executor.call(self._locks.claim, *arguments)
+        wait = await self._executor.call(self._locks.claim, *arguments, goes_on=goes_on)
         if not wait:
             self._claimed[address] += 1
         return wait
@@ -83,8 +85,16 @@ class IpClaims:
             await self._executor.call(self._locks.release, address, self._holder.worker, delay)
 
 
+class Claim(Admission, Protocol):
+    """The claim of one request, at one IP address at a time."""
+
+    async def leave(self) -> None:
+        """Let the delay of the IP address begin: the request has ended."""
+        ...
+
+
 class IpClaim:
-    """The claim of one request, at one IP address at a time (``wire.admission.Admission``)."""
+    """The claim of a request that comes by itself (``Claim``)."""
 
     def __init__(self, claims: IpClaims, url: str) -> None:
         self._claims = claims
@@ -106,7 +116,7 @@ class IpClaim:
         self._address = name
 
     async def leave(self) -> None:
-        """Let the delay of the IP address begin: the request has ended."""
+        """See ``Claim.leave``."""
         name, self._address = self._address, ""
         if name:
             await self._claims.release(name, self._claims.delay_of(self._url))

@@ -12,7 +12,12 @@ from aahcrawler.crawl.stats.crawl_log import concealed
 
 DONE, FAILED, MISTAKE, SEED_GAVE_NOTHING = 0, 1, 2, 3
 """Exit codes: the crawl ended in good order; a store failed; nothing was begun, something has to be mended; the crawl
-ended in good order, and at least one of its seeds was no way into its site."""
+ended in good order, and at least one of its seeds was no way into its site, or it had no browser for pages that its
+definition wants looked at in one."""
+
+
+MISSING = "browser_missing"
+"""The counts of pages that were not looked at in a browser for want of one, by the reason."""
 
 
 def outcome(folder: Path, crawl: Countable, failure: object) -> str:
@@ -31,9 +36,18 @@ def tell_seeds(console: Console, crawl: Countable) -> None:
         say(console, line)
 
 
+def tell_browser(console: Console, crawl: Countable) -> None:
+    """Say that pages were not looked at in a browser for want of one, and what to do about it."""
+    for why, pages in crawl.stats.group(MISSING).items():
+        say(console, f"kept as they came for want of a browser: {pages:,} {'page' if pages == 1 else 'pages'}. {why}")
+
+
 def ended_well(crawl: Countable) -> int:
     """Return the exit code of a crawl of which no store failed."""
-    return SEED_GAVE_NOTHING if any(each.gave_nothing for each in results(crawl)) else DONE
+    is_demanded = crawl.icd.browser.use == "always" or bool(crawl.icd.browser.pages)
+    lacks_browser = is_demanded and bool(crawl.stats.group(MISSING))
+    gave_nothing = any(each.gave_nothing for each in results(crawl))
+    return SEED_GAVE_NOTHING if gave_nothing or lacks_browser else DONE
 
 
 def tell_undelivered(console: Console, folder: Path, delivery: Delivery | None) -> None:

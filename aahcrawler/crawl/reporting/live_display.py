@@ -105,6 +105,7 @@ def facts_of(job: Shown, pages_per_second: float) -> dict[str, str]:
         "relevant pages": relevant,
         "web objects": f"{int(stats['objects']):,}",
         "applications": applications or "-",
+        **in_browser(stats),
         "images, styles and other files": f"{int(stats['requisites']):,}",
         "received": f"{stats['bytes'] / 1e6:,.1f} MB",
         "errors": errors(stats),
@@ -140,6 +141,20 @@ def since_before(stats: Stats) -> str:
     '1,200 unchanged, 3 changed, 0 new, 0 gone'
     """
     return ", ".join(f"{int(stats[name]):,} {name}" for name in ("unchanged", "changed", "new", "gone"))
+
+
+def in_browser(stats: Stats) -> dict[str, str]:
+    """Return how many pages were looked at in a browser, where any was or was to be.
+
+    >>> in_browser(Stats({"browser:pages": 1200, "browser:failed": 3, "browser:unavailable": 2}))
+    {'in a browser': '1,200 pages (3 failed, 2 without for want of one)'}
+    """
+    found = stats.group("browser")
+    words = {"failed": "failed", "limit": "beyond the limits", "unavailable": "without for want of one"}
+    others = ", ".join(f"{found[name]:,} {said}" for name, said in words.items() if found.get(name))
+    if not found.get("pages") and not others:
+        return {}
+    return {"in a browser": f"{found.get('pages', 0):,} pages{f' ({others})' if others else ''}"}
 
 
 def adapted(stats: Stats) -> dict[str, str]:

@@ -9,12 +9,11 @@ fetched again; after it this crawl never fetches it again.
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
-from time import time
 from typing import Final
 
 from aahcrawler.archive.writer import Capture
+from aahcrawler.crawl.browsing.page_rendering import NO_LOOK, Look, PageRendering
 from aahcrawler.crawl.capture.archiver import Annotations, identified
 from aahcrawler.crawl.capture.description import count, description, object_counts
 from aahcrawler.crawl.capture.recrawl import (
@@ -35,6 +34,7 @@ from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.fetch.download_handler import CapturedResponse
 from aahcrawler.crawl.fetch.ip_claims import IpAddressBusyError
 from aahcrawler.crawl.fetch.politeness import StoppedError
+from aahcrawler.crawl.fetch.retry_after import AGAIN, retry_after
 from aahcrawler.crawl.fetch.robots_txt import RobotsDeniedError, RobotsUnreachableError
 from aahcrawler.crawl.health.error_classification import is_full, is_local
 from aahcrawler.crawl.lease.lease_source import LostLeaseError
@@ -43,7 +43,7 @@ from aahcrawler.crawl.response.autodiscovery import AnnouncedFeeds
 from aahcrawler.crawl.response.batch_scoring import BatchScoring
 from aahcrawler.crawl.response.link_ranking import LinkRanking
 from aahcrawler.crawl.response.listings import Contents, Listings
-from aahcrawler.crawl.response.page_analyser import PageAnalyser
+from aahcrawler.crawl.response.page_analyser import PageAnalyser, seen
 from aahcrawler.crawl.response.repaired_pages import ReadPage, Rereading
 from aahcrawler.crawl.response.seed_trail import SeedTrail
 from aahcrawler.crawl.response.transcripts import Transcripts
@@ -65,12 +65,8 @@ from aahcrawler.wire.errors import ProxyUnavailableError, RefusedAddressError, W
 
 logger = logging.getLogger(__name__)
 
-AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
-"""Answers that may be another one later."""
 _DENIED = frozenset({"robots", "address"})
 """Reasons for which a URL is blocked that a person sees among failed ones."""
-LONGEST_REST = 3600.0
-"""Seconds beyond which a Retry-After is not believed."""
 
 
 class RequisiteBudgetError(Exception):
@@ -120,6 +116,7 @@ class ResponseSteps:
     seed_trail: SeedTrail
     sessions: SiteSessions
     budgets: DomainBudgets
+    rendering: PageRendering | None = None
     peer_export: PeerExport | None = None
     rereading: Rereading | None = None
 
@@ -157,6 +154,8 @@ class ResponseHandler:
     async def close(self) -> None:
         """Score what waits for its batch, read again what waits for that, and end the process that reads documents."""
         await self._steps.transcripts.close()
+        if self._steps.rendering is not None:
+            await self._steps.rendering.close()
         if self._steps.rereading is not None and self._lifecycle.failure is None:
             await self._steps.rereading.close()
         try:
@@ -171,7 +170,9 @@ class ResponseHandler:
     ) -> None:
         """Understand an answer, which was ``asked`` for so, archive it, queue its links, and finish its lease."""
         politeness, rest = self._fetching.politeness, rest_asked(response)
-        politeness.on_response(lease.url, response.status, response.captured.latency, rest)
+        is_fetched = not response.exchange.kept_in
+        if is_fetched:
+            politeness.on_response(lease.url, response.status, response.captured.latency, rest)
         self._fetching.proxy_outage.over(response.exchange.proxy)
         try:
             if self._worth_another_try(lease, response, asked):
@@ -182,7 +183,8 @@ class ResponseHandler:
             await self.on_error(lease, error)
         finally:
             response.exchange.close()
-            politeness.fetch_ended(lease.url)
+            if is_fetched:
+                politeness.fetch_ended(lease.url)
             self._fetching.leases.finished(lease)
 
     async def on_error(self, lease: Lease, error: Exception) -> None:
@@ -330,15 +332,20 @@ class ResponseHandler:
             return
         try:
             comparison = self._steps.recrawl.compare(lease, page, response.exchange, asked, known.fingerprint)
+            look = await self._look(lease, response, comparison)
+            comparison = self._steps.recrawl.shown(comparison, look.page, look.text)
         except UnreadableCaptureError:
             await self._ask_plainly(lease, response)
             return
-        stats = _stats(lease, comparison, response, asked)
+        stats, sent = _stats(lease, comparison, response, asked), page
+        stats.merge(look.counts)
+        page = look.page or page
         if page.status >= HTTPStatus.BAD_REQUEST and not is_probe(lease.url):
             await self._keep_failed(lease, f"status {page.status}")
         comparison = await self._steps.transcripts.read(lease, comparison, stats)
         comparison = self._steps.analyser.recalled(lease, comparison)
         found = self._steps.analyser.analyse(lease, comparison)
+        found = None if found is None else seen(found, look, lease, known.scope.spelling)
         discovered = self._discover(lease, page, found.metadata, stats) if found is not None else NO_LINKS
         if lease.kind == "page":
             discovered = (
@@ -347,7 +354,7 @@ class ResponseHandler:
             await self._steps.link_ranking.answered(lease, response.status, found, discovered)
             await self._learn(found)
         await self._keep_refused(lease, found, discovered)
-        capture = await self._writer.archive(response.exchange, _annotations(lease, page, comparison, found))
+        capture = await self._writer.archive(response.exchange, _annotations(lease, sent, comparison, found, look))
         if found is not None and (lease.kind == "page" or found.metadata.objects):
             stated = await self._describe(lease, comparison, found, capture, page.status)
             self._count(lease, comparison, found, stated, stats)
@@ -356,12 +363,16 @@ class ResponseHandler:
         logger.info("%s %d %s", lease.url, page.status, comparison.change or lease.kind)
         discovered = await self._listed(lease, page.status, found, discovered)
         offers, outcome = self._steps.batch_scoring.offers(found, discovered), Outcome(stats=stats.counts)
-        if await self._commit(lease, State.DONE, offers, outcome, rest_asked(response)):
+        if await self._commit(lease, State.DONE, offers, outcome, max(rest_asked(response), look.rest)):
             if self._steps.peer_export is not None and found is not None:
                 self._steps.peer_export.links(
                     lease.url, discovered.pages, discovered.refused, are_scored=found.contribution is None
                 )
             await self._steps.batch_scoring.add(found, discovered)
+
+    async def _look(self, lease: Lease, response: CapturedResponse, comparison: RecrawlComparison) -> Look:
+        """Have a browser show a page where that is to be."""
+        return NO_LOOK if self._steps.rendering is None else await self._steps.rendering.of(lease, response, comparison)
 
     async def _is_refused(self, lease: Lease, page: Page, response: CapturedResponse) -> bool:
         """End a lease whose answer is not to be kept, for its size or its type; return whether it is such."""
@@ -503,7 +514,7 @@ class ResponseHandler:
         """Finish a lease; False where it had been lost."""
         politeness = self._fetching.politeness
         delay = max(rest, politeness.delay_of(lease.url))
-        if state is State.BLOCKED:  # Nothing was asked for, robots.txt perhaps.
+        if state is State.BLOCKED or "from_archive" in outcome.stats:  # Nothing was asked for, robots.txt perhaps.
             delay = politeness.rest_left(lease.url)
         stats = {**outcome.stats, **self._steps.budgets.used(lease.url, outcome.stats)}
         outcome = replace(outcome, stats=stats, delay=delay, learned=politeness.learned(lease.url))
@@ -531,7 +542,9 @@ def _page(lease: Lease, response: CapturedResponse) -> Page:
     )
 
 
-def _annotations(lease: Lease, page: Page, comparison: RecrawlComparison, found: PageAnalysis | None) -> Annotations:
+def _annotations(
+    lease: Lease, page: Page, comparison: RecrawlComparison, found: PageAnalysis | None, look: Look
+) -> Annotations:
     """Return what is archived with an answer: metadata of pages, files of objects, and sheets that lead somewhere.
 
     What is remembered is in the archive already.
@@ -543,11 +556,13 @@ def _annotations(lease: Lease, page: Page, comparison: RecrawlComparison, found:
         and not comparison.remembered
         and (lease.kind == "page" or needs_requisites(metadata) or bool(metadata.objects))
     )
-    return Annotations(what, metadata if is_told else None, comparison.original)
+    return Annotations(what, metadata if is_told else None, comparison.original, look.resources)
 
 
 def _stats(lease: Lease, comparison: RecrawlComparison, response: CapturedResponse, asked: ConditionalRequest) -> Stats:
     size = response.exchange.response_size
+    if response.exchange.kept_in:  # The visit that captured it has counted it.
+        return Stats({"from_archive": 1})
     stats = Stats({"requests": 1, "answers": 1, "bytes": size, f"status:{response.status}": 1})
     if asked.conditional:
         stats.add("conditional")
@@ -559,17 +574,5 @@ def _stats(lease: Lease, comparison: RecrawlComparison, response: CapturedRespon
 
 
 def rest_asked(response: CapturedResponse) -> float:
-    """Return for how many seconds an answer asks to be left in peace, at most ``LONGEST_REST`` (RFC 9110, 10.2.3).
-
-    0 for answers that mean something else by Retry-After, and where it cannot be read.
-    """
-    if response.status not in AGAIN:
-        return 0.0
-    value = Headers(response.wire_headers).get("Retry-After").strip()
-    if value.isascii() and value.isdigit():
-        return min(float(value[:9]), LONGEST_REST)
-    try:
-        seconds = parsedate_to_datetime(value).timestamp() - time()
-    except (ValueError, OverflowError):
-        return 0.0
-    return min(max(0.0, seconds), LONGEST_REST)
+    """Return for how many seconds an answer asks to be left in peace (``retry_after``)."""
+    return retry_after(response.status, response.wire_headers)

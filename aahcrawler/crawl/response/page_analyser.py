@@ -1,9 +1,11 @@
 """Analyse an answer, now or by what a former crawl understood, and compare the two."""
 
 import logging
+from collections.abc import Callable
 from dataclasses import replace
 
 from aahcrawler.archive.history import Former
+from aahcrawler.crawl.browsing.page_rendering import Look
 from aahcrawler.crawl.capture.recrawl import Change, Recrawl, RecrawlComparison, UnreadableCaptureError
 from aahcrawler.crawl.core.budget_left import Budget
 from aahcrawler.crawl.core.context import CurrentContext
@@ -12,6 +14,7 @@ from aahcrawler.crawl.response.trap_detection import TrapDetection
 from aahcrawler.frontier.hops import Hop, ends_with
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.helper import Refused
+from aahcrawler.helper.application import scripted
 from aahcrawler.metadata import Link, LinkType, Metadata
 from aahcrawler.objects.versions import Changes, carried
 from aahcrawler.page import Page, feeds, shown_within
@@ -23,6 +26,7 @@ from aahcrawler.pipeline.score import ScoredPage, score
 from aahcrawler.pipeline.trap_evidence import are_of, marked
 from aahcrawler.pipeline.understand import understand
 from aahcrawler.traps import Trap, Verdict, is_probe
+from aahcrawler.urls import canonicalize
 from online_analysis.batching import Contribution
 
 logger = logging.getLogger(__name__)
@@ -51,7 +55,7 @@ class PageAnalyser:
             if 300 <= page.status < 400:
                 return self._signed(self._redirect(lease, page))
             if lease.kind == "requisite":
-                found = _of_requisite(lease, page)
+                found = _of_requisite(lease, page, self._context.now.icd.limits.stream_lines)
                 return None if found is None else self._signed(PageAnalysis(found))
             return self._analyse_page(lease, page, comparison.before)
         except Exception as error:  # Whatever a page may provoke, it is archived, and the crawl goes on.
@@ -174,7 +178,7 @@ class PageAnalyser:
         found = PageAnalysis(metadata, assistance.refused, assistance.containers, failed, learned, scores=scored.scores)
         contributed = self._contribution(page, scored)
         found = replace(found, contribution=contributed, document=assistance.document)
-        return self._signed(self._with_feeds(page, with_embedded(page, found)))
+        return self._signed(self._with_stream(page, self._with_feeds(page, with_embedded(page, found))))
 
     def _with_feeds(self, page: Page, found: PageAnalysis) -> PageAnalysis:
         """Add the feeds that a page announces, where the definition asks for them."""
@@ -182,6 +186,14 @@ class PageAnalyser:
             return found
         links = tuple(Link(url, LinkType.FEED) for url in feeds.announced(page))
         return replace(found, metadata=replace(found.metadata, links=(*found.metadata.links, *links)))
+
+    def _with_stream(self, page: Page, found: PageAnalysis) -> PageAnalysis:
+        """Add what a page asks for that is no page, but the manifest of a stream."""
+        stream = None if page.is_html else analysis.of_stream(page, self._context.now.icd.limits.stream_lines)
+        if stream is None:
+            return found
+        links = (*found.metadata.links, *stream.links)
+        return replace(found, metadata=replace(found.metadata, links=links, stream=stream.stream))
 
     def _contribution(self, page: Page, scored: ScoredPage) -> Contribution | None:
         topic = self._context.now.topic
@@ -193,10 +205,32 @@ class PageAnalyser:
         return replace(found, metadata=replace(found.metadata, understood_by=self._context.now.fingerprint))
 
 
-def _of_requisite(lease: Lease, page: Page) -> Metadata | None:
+def _of_requisite(lease: Lease, page: Page, most_lines: int) -> Metadata | None:
     if page.media_type == "text/css":
         return analysis.of_stylesheet(page)
+    if (stream := analysis.of_stream(page, most_lines)) is not None:
+        return stream
     return analysis.of_media(page) if ends_with(lease.path, Hop.MEDIA) else None
+
+
+def seen(found: PageAnalysis, look: Look, lease: Lease, spelling: Callable[[str], str]) -> PageAnalysis:
+    """Add to the analysis of a page what a browser noted of it, and where its scripts wanted to go.
+
+    Of a page that shows nothing it is taken for the page that it sends its readers on to.
+    """
+    said = found.metadata
+    if look.note is None:
+        return found
+    known = {lease.url, *(link.url for link in said.links)}
+    leads = dict.fromkeys(filter(None, (canonicalize(url) for url in look.leads_to)))
+    is_passage = look.page is not None and not said.objects and scripted.shows_nothing(look.page)
+    links: list[Link] = []
+    for url in leads:
+        if is_passage and not links and url != lease.url:
+            links.append(Link(url, LinkType.REDIRECT))
+        elif (spelled := spelling(url)) not in known:
+            links.append(Link(spelled, LinkType.PAGE, score=said.score or 0.0))
+    return replace(found, metadata=replace(said, browser=look.note, links=(*said.links, *links)))
 
 
 def with_embedded(page: Page, found: PageAnalysis) -> PageAnalysis:

@@ -11,12 +11,14 @@ from scrapy import Request
 from scrapy.crawler import Crawler
 
 from aahcrawler import urls
+from aahcrawler.crawl.browsing.visit_pace import VISIT, VisitPace
 from aahcrawler.crawl.capture.archiver import Annotations, identified
 from aahcrawler.crawl.capture.recrawl import UNCONDITIONAL, ConditionalRequest, Recrawl, UnreadableCaptureError
 from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.core.fetch_control import FetchControl
 from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.fetch.download_handler import MOST_BYTES, CapturedResponse
+from aahcrawler.crawl.fetch.ip_claims import IP_CLAIM
 from aahcrawler.crawl.fetch.robots_txt import LARGEST, RobotsDeniedError, RobotsUnreachableError, Rules
 from aahcrawler.crawl.lease.lease_source import LEASE, LostLeaseError
 from aahcrawler.crawl.response.autodiscovery import AnnouncedSitemaps
@@ -32,6 +34,9 @@ MOST_HOSTS = 10_000
 """How many hosts' rules are remembered."""
 KEPT_SECONDS = 24 * 3600.0
 """How long rules are used before they are asked for again (RFC 9309, section 2.4)."""
+
+MOST_WAITED = 10.0
+"""Seconds that a request of a page in a browser waits for a robots.txt."""
 
 _OF_THE_HOST = frozenset(
     {
@@ -73,6 +78,9 @@ class RobotsMiddleware:
         Raise ``RobotsDeniedError``, ``RobotsUnreachableError``, ``StoppedError`` when the crawl ends meanwhile,
         ``WireError`` for a host that cannot be talked to, and ``LostLeaseError`` for a lease that ran out meanwhile.
         """
+        pace: VisitPace | None = request.meta.get(VISIT)
+        if pace is not None:
+            await self._judge(request, pace)
         if LEASE not in request.meta:
             return
         named: tuple[str, ...] = ()
@@ -89,7 +97,24 @@ class RobotsMiddleware:
         if not await self._fetching.leases.holds(request.meta[LEASE]):
             raise LostLeaseError
 
-    async def _of(self, origin: str) -> Rules:
+    async def _judge(self, request: Request, pace: VisitPace) -> None:
+        """Let an allowed request of a visit pass when its host may be asked, by the pace of the visit.
+
+        What a host that nobody has asked yet says is waited for as long as a page can wait. Whoever waits may leave;
+        the rules are for others as well, and come all the same.
+        """
+        if self._context.now.obeys_robots:
+            coming = asyncio.ensure_future(self._of(urls.origin(request.url), pace))
+            coming.add_done_callback(_look)
+            try:
+                rules = await asyncio.wait_for(asyncio.shield(coming), MOST_WAITED)
+            except TimeoutError:
+                raise RobotsUnreachableError(f"{request.url}: its robots.txt does not come soon") from None
+            if not rules.allow(request.url):
+                raise RobotsDeniedError(request.url)
+        await pace.wait_for_turn(request.url)
+
+    async def _of(self, origin: str, pace: VisitPace | None = None) -> Rules:
         known = self._rules.get(origin)
         if known is not None and (not known.done() or known.result().expires > asyncio.get_running_loop().time()):
             return await asyncio.shield(known)
@@ -98,7 +123,7 @@ class RobotsMiddleware:
         while len(self._rules) > MOST_HOSTS:
             self._rules.popitem(last=False)
         try:
-            rules = await self._ask(origin)
+            rules = await self._ask(origin, pace)
         except BaseException as error:
             self._rules.pop(origin, None)
             coming.set_exception(error)
@@ -108,14 +133,14 @@ class RobotsMiddleware:
         coming.set_result(rules)
         return rules
 
-    async def _ask(self, origin: str) -> Rules:
+    async def _ask(self, origin: str, pace: VisitPace | None) -> Rules:
         expires = asyncio.get_running_loop().time() + KEPT_SECONDS
         url: str | None = f"{origin}/robots.txt"
         for hop in range(MOST_REDIRECTS + 1):
             if url is None:
                 break
             try:
-                response = await self._fetch(url)
+                response = await self._fetch(url, pace)
             except WireError as error:
                 if hop == 0 and error.reason in _OF_THE_HOST:
                     raise
@@ -129,22 +154,27 @@ class RobotsMiddleware:
                 return Rules.read(response.body, expires) if response.status < 300 else Rules(None, expires)
         return Rules(None, expires)  # Too many redirects count as no robots.txt (RFC 9309, section 2.3.1.2).
 
-    async def _fetch(self, url: str) -> Page:
+    async def _fetch(self, url: str, pace: VisitPace | None) -> Page:
         """Return what a robots.txt says, where it has not changed what the archive has of it."""
         asked = self._recrawl.asked(url)
-        response = await self._download(url, asked)
+        response = await self._download(url, asked, pace)
         if response.status == HTTPStatus.NOT_MODIFIED and asked.conditional and asked.former is not None:
             try:
                 return self._recrawl.page_of(asked.former)
             except UnreadableCaptureError:
                 self._recrawl.ask_plainly(url)
-                response = await self._download(url, UNCONDITIONAL)
+                response = await self._download(url, UNCONDITIONAL, pace)
         when = response.exchange.started_at
         return Page(url, response.status, Headers(response.wire_headers), response.body, when)
 
-    async def _download(self, url: str, asked: ConditionalRequest) -> CapturedResponse:
-        await self._fetching.wait_for_slot(url)
-        request = build_request(url, asked, self._context.now, self._fetching, {MOST_BYTES: LARGEST})
+    async def _download(self, url: str, asked: ConditionalRequest, pace: VisitPace | None) -> CapturedResponse:
+        own: dict[str, object] = {MOST_BYTES: LARGEST}
+        if pace is None:
+            await self._fetching.wait_for_slot(url)
+        else:
+            await pace.wait_for_turn(url)
+            own[IP_CLAIM] = pace.claim_of(url)
+        request = build_request(url, asked, self._context.now, self._fetching, own)
         assert self._crawler.engine is not None  # noqa: S101
         try:
             response = await self._crawler.engine.download_async(request)
@@ -161,3 +191,9 @@ class RobotsMiddleware:
         counts = {"requests": 1, "robots": 1, "bytes": exchange.response_size, "conditional": int(asked.conditional)}
         await self._writer.count(counts)
         return response
+
+
+def _look(coming: "asyncio.Future[Rules]") -> None:
+    """Look at how asking for rules ended: those who waited may have left, and asyncio would complain."""
+    if not coming.cancelled():
+        coming.exception()

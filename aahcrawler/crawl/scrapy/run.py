@@ -21,6 +21,7 @@ from aahcrawler.crawl.reporting.exit_status import (
     ended_well,
     outcome,
     say,
+    tell_browser,
     tell_items,
     tell_seeds,
     tell_undelivered,
@@ -29,6 +30,7 @@ from aahcrawler.crawl.reporting.live_display import Show, display
 from aahcrawler.crawl.scrapy.crawl_settings import adapts, knowledge_folders, turn_log_on
 from aahcrawler.crawl.scrapy.setting_support import without_effect
 from aahcrawler.crawl.scrapy.spider import AahSpider
+from aahcrawler.crawl.startup.browser_check import browser_notes
 from aahcrawler.crawl.startup.factory import open_job
 from aahcrawler.crawl.startup.job import Job
 from aahcrawler.frontier.protocol import FrontierUnavailableError
@@ -69,11 +71,12 @@ def run(icd: Path, settings: Settings, *, accept_changes: bool = False, spider: 
         say(console, f"{icd}: interrupted before the crawl began")
         return DONE
     say(console, f"{job.writer.stores.folder.root}: {job.lifecycle.started_as}")
-    for line in without_effect(settings):
+    for line in (*browser_notes(job.lifecycle.icd), *without_effect(settings)):
         say(console, line)
     with job.writer.stores.closing, seldom_collected():
         _crawl(process, spider, job, nullcontext() if _logs_to_terminal(settings) else display(console))
     tell_seeds(console, job.lifecycle)
+    tell_browser(console, job.lifecycle)
     tell_items(console, job.lifecycle)
     tell_undelivered(console, job.writer.stores.folder.root, job.lifecycle.delivery)
     say(console, outcome(job.writer.stores.folder.root, job.lifecycle, job.lifecycle.failure))

@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter, OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import Final, Self, cast
@@ -13,6 +13,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 
 from aahcrawler import urls
+from aahcrawler.crawl.browsing.visit_pace import VISIT, VisitPace
 from aahcrawler.crawl.capture.archiver import Annotations, identified
 from aahcrawler.crawl.capture.recrawl import UNCONDITIONAL
 from aahcrawler.crawl.core.form_login import FormLogins, Step
@@ -23,7 +24,6 @@ from aahcrawler.crawl.scrapy.request_building import build_request
 from aahcrawler.crawl.scrapy.spider import AahSpider
 from aahcrawler.crawl.startup.job import Job
 from aahcrawler.credentials.given import is_among
-from aahcrawler.credentials.masking import Masks, tokens_among
 from aahcrawler.frontier.control import Revisit
 from aahcrawler.frontier.protocol import Lease, Offer
 from aahcrawler.page import Headers, Page
@@ -73,8 +73,11 @@ class SessionMiddleware:
         if LEASE in request.meta:
             await self._logins.ensure(session)
         fields = self._sessions.headers(session, request.method, request.url)
-        request.headers.pop("Cookie", None)
-        request.headers.pop("Authorization", None)
+        if VISIT in request.meta:  # The browser has begun with the site's cookies, and knows them all by now.
+            fields.pop("Cookie", None)
+        else:
+            request.headers.pop("Cookie", None)
+            request.headers.pop("Authorization", None)
         for name, value in fields.items():
             request.headers[name] = value.encode("latin-1")
         request.meta[_ANSWERED] = "Authorization" in fields
@@ -87,14 +90,18 @@ class SessionMiddleware:
         if not isinstance(response, CapturedResponse):
             return response
         session = await self._sessions.of(request.url)
-        fields = set_cookies(response.wire_headers) if self._sessions.given.keeps_cookies else ()
+        fields = self._news(request, response)
         has_news = bool(fields) and session.cookies.take(request.url, fields)
         if fields:
             await self._sessions.keep(session)
         if _STEP in request.meta or request.meta.get(_SENT, 0) >= MOST_AGAIN:
             return response
-        if self._answers_challenge(request, response) or (has_news and _target(response) == request.url):
+        is_visit = VISIT in request.meta  # There the browser follows redirects, and is given what came.
+        led_to_itself = has_news and not is_visit and _target(response) == request.url
+        if self._answers_challenge(request, response) or led_to_itself:
             return await self._again(request, response)
+        if is_visit:
+            return response
         lease: Lease | None = request.meta.get(LEASE)
         if lease is not None and lease.kind == "page":
             if await self._is_lost(session, response):
@@ -103,15 +110,26 @@ class SessionMiddleware:
             await self._lead_back(session, lease, response)
         return self._concealed(session, response)
 
+    def _news(self, request: Request, response: CapturedResponse) -> Sequence[str]:
+        """Return the cookies of an answer that are to be kept.
+
+        A visit has its page's site alone: of others that are logged in to, another worker may keep the session.
+        """
+        if not self._sessions.given.keeps_cookies:
+            return ()
+        pace: VisitPace | None = request.meta.get(VISIT)
+        if pace is not None and not pace.is_of_site(request.url) and is_among(self._sessions.sites, request.url):
+            return ()
+        return set_cookies(response.wire_headers)
+
     def _concealed(self, session: SiteSession, response: CapturedResponse) -> CapturedResponse:
         """Return an answer as the crawl understands it: what it knows no page is to tell it again, and others.
 
         The archive has what came (``capture.redaction``).
         """
-        if not is_among(self._sessions.sites, response.url):
+        masks = self._sessions.masks(session, response.url, tokens=self._job.context.now.icd.archive.redact)
+        if masks is None:
             return response
-        words = {*self._sessions.given.secrets, *tokens_among(session.cookies.values())}
-        masks = Masks(words, tokens=self._job.context.now.icd.archive.redact)
         body = masks.masked(response.body)
         headers = tuple((name, masks.masked_text(value)) for name, value in response.wire_headers)
         if body == response.body and headers == response.wire_headers:
@@ -160,7 +178,7 @@ class SessionMiddleware:
         """Archive an answer, and return the one to the same request, sent again."""
         await self._put_aside(response, {"sent_again": 1})
         self._job.fetching.politeness.fetch_ended(request.url)
-        if LEASE not in request.meta:
+        if LEASE not in request.meta and VISIT not in request.meta:
             await self._job.fetching.wait_for_slot(request.url)
         meta = {**request.meta, _SENT: request.meta.get(_SENT, 0) + 1}
         return await self._download(request.replace(meta=meta))

@@ -17,7 +17,7 @@ from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
-from aahcrawler.crawl.capture.recrawl import UNCONDITIONAL
+from aahcrawler.crawl.capture.recrawl import UNCONDITIONAL, ConditionalRequest
 from aahcrawler.crawl.core.context import CrawlContext
 from aahcrawler.crawl.core.domain_budgets import DomainBudgetError
 from aahcrawler.crawl.core.lifecycle import Lifecycle
@@ -39,10 +39,12 @@ from aahcrawler.crawl.scrapy.crawl_settings import SAID, adapts, apply, knowledg
 from aahcrawler.crawl.scrapy.item_delivery import ItemDelivery
 from aahcrawler.crawl.scrapy.items import WebObjectItem
 from aahcrawler.crawl.scrapy.request_building import build_request, posting, sent_form
+from aahcrawler.crawl.scrapy.visit_fetching import VisitFetching
 from aahcrawler.crawl.startup.factory import open_job
 from aahcrawler.crawl.startup.job import Job
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.page import Headers
+from aahcrawler.traps import is_probe
 
 logger = logging.getLogger(__name__)
 
@@ -96,6 +98,7 @@ class AahSpider(Spider):
             logger.warning("%s", line)
         spider = super().from_crawler(crawler, *args, job=job, **kwargs)
         spider.job.writer.object_watchers.append(spider.items.deliver)
+        job.visits.send_by(VisitFetching(crawler, job.context, job.fetching))
         return spider
 
     @cached_property
@@ -193,19 +196,30 @@ class AahSpider(Spider):
             await asyncio.wait(self._fetching)
 
     async def _fetched(self, lease: Lease, request: Request) -> None:
-        """Fetch what was leased, and handle the answer."""
+        """Fetch what was leased, or take it from the archive where a visit has it there; handle the answer."""
+        asked: ConditionalRequest = request.meta[ASKED]
         try:
-            response = await self._answer(request)
+            recorded = await self._recorded(lease, request)
+            response = await self._answer(request) if recorded is None else recorded
         except Exception as error:
             await self.job.handler.on_error(lease, _told(error))
             return
         self._held += len(response.body)
         self.items.begin(lease.url, response)
         try:
-            await self.job.handler.on_response(lease, response, request.meta[ASKED])
+            await self.job.handler.on_response(lease, response, asked if recorded is None else asked.plain)
         finally:
             self.items.end(lease.url)
             self._held -= len(response.body)
+
+    async def _recorded(self, lease: Lease, request: Request) -> CapturedResponse | None:
+        """Return what a visit of this crawl has captured of a leased part of its page, None where that is nothing."""
+        if list_kind(lease) is not None or is_probe(lease.url):
+            return None
+        recorded = await self.job.visits.recorded.to_lease(lease)
+        if recorded is not None:
+            recorded.request = request
+        return recorded
 
     async def _answer(self, request: Request) -> CapturedResponse:
         """Return the answer to a request, or raise why there is none.

@@ -8,6 +8,7 @@ from pathlib import Path
 from aahcrawler.crawl.core.context import CrawlContext
 from aahcrawler.crawl.fetch.route_settings import notes
 from aahcrawler.crawl.reload.knowledge_reload import LiveKnowledgeBase
+from aahcrawler.crawl.startup.browser_check import browser_notes
 from aahcrawler.crawl.startup.factory import checked
 from aahcrawler.crawl.startup.reference_documents import Fetched, fetch_documents, reader
 from aahcrawler.scope import Scope
@@ -46,6 +47,7 @@ def open_dry_run(path: Path, folders: tuple[Path, ...]) -> OpenedDryRun:
 
 def _notes(icd: Icd, fetched: Fetched) -> Iterator[str]:
     yield from notes(icd)
+    yield from browser_notes(icd)
     yield from (f"{mistake}; scores are without it" for mistake in fetched.mistakes)
     network = icd.network
     if network.accounts or network.logins or network.headers or network.cookies_file:

@@ -30,6 +30,7 @@ from aahcrawler.crawl.reload.knowledge_reload import LiveKnowledgeBase
 from aahcrawler.crawl.reload.scope_update import BlockControl
 from aahcrawler.crawl.reporting.summary import summary
 from aahcrawler.crawl.response.trap_detection import TrapsFile
+from aahcrawler.crawl.startup.browser_check import browser_notes
 from aahcrawler.crawl.startup.frontier_connection import FrontierConnection, join_frontier, open_frontier
 from aahcrawler.crawl.startup.job import Job, JobOptions, assemble
 from aahcrawler.crawl.startup.restart import repair_folder, replayed_ranker, score_unscored
@@ -238,7 +239,7 @@ def _open(
     options = replace(others.options, credentials=credentials)
     job = assemble(context, stores, reporting, options)
     logger.info("%s, in %s by AAHCrawler %s", reporting.started_as, folder.root, __version__)
-    for note in notes(icd):
+    for note in (*notes(icd), *browser_notes(icd)):
         logger.warning("%s", note)
     topic_learner.changed.append(partial(_use_topic, job.context, fingerprints))
     return replace(job, background=(*job.background, *_background(job, sources, frontier, traps_file, fingerprints)))

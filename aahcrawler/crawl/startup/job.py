@@ -4,7 +4,13 @@ import asyncio
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
+from aahcrawler.crawl.browsing.browser_opening import open_browser
+from aahcrawler.crawl.browsing.captured_answers import RecordedAnswers
+from aahcrawler.crawl.browsing.crawl_visits import Visits
+from aahcrawler.crawl.browsing.page_rendering import PageRendering
+from aahcrawler.crawl.browsing.request_rules import RequestRules
 from aahcrawler.crawl.capture.recrawl import Recrawl
 from aahcrawler.crawl.capture.redaction import Redaction
 from aahcrawler.crawl.core.budget_left import Budget
@@ -46,6 +52,7 @@ class Job:
     rereading: Rereading
     sessions: SiteSessions
     budgets: DomainBudgets
+    visits: Visits
     background: Sequence[Background] = ()
 
     @property
@@ -86,8 +93,11 @@ def assemble(
     trap_detection = TrapDetection(current)
     ranking = LinkRanking(current, writer, reporting.peer_export, lifecycle.fail)
     analyser = PageAnalyser(current, Budget(current, writer.stats), recrawl, trap_detection)
-    rereading = Rereading(current, writer, recrawl, analyser)
+    recorded = RecordedAnswers(current, writer, lifecycle.number, lifecycle.begun_at)
     budgets = DomainBudgets(current, writer.stats)
+    visits = Visits(writer, fetching, RequestRules(current, lifecycle, sessions, budgets), recorded)
+    opened = partial(open_browser, stores.folder.spool, icd.browser.at_once)
+    rereading = Rereading(current, writer, recrawl, analyser)
     steps = ResponseSteps(
         recrawl,
         trap_detection,
@@ -101,8 +111,10 @@ def assemble(
         SeedTrail(current, writer.stats),
         sessions,
         budgets,
+        PageRendering(current, fetching, visits, recrawl, opened),
         reporting.peer_export,
         rereading,
     )
     handler = ResponseHandler(current, writer, fetching, lifecycle, steps)
-    return Job(current, writer, fetching, lifecycle, recrawl, handler, rereading, sessions, budgets, (ranking.run,))
+    parts = recrawl, handler, rereading, sessions, budgets, visits
+    return Job(current, writer, fetching, lifecycle, *parts, (ranking.run,))

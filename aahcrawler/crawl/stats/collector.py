@@ -9,7 +9,8 @@ BEGUN = "begun"
 GROUPS: Final = (
     *("application", "level", "object", "status", "type", "refused", "blocked", "error"),
     *("failure", "failed", "mended", "spared", "learned", "trap", "listing", "no_object", "avoided", "unverified"),
-    *("domain_pages", "domain_bytes"),
+    *("stream", "domain_pages", "domain_bytes"),
+    *("http", "data", "browser", "browser_missing", "browser_isolation", "browser_version", "browser_refused"),
 )
 """Counts that have a second word: ``status:200``, ``refused:login``.
 
@@ -19,7 +20,12 @@ were found all the same, ``spared`` those for which repair or learning was left 
 found to be near duplicates or soft 404s, ``listing`` pages of complete listings by application, listing and what became
 of them, ``no_object`` pages of no known level without an object, by reason, ``avoided`` links by the pattern of their
 URLs, whose pages led to no content, ``domain_pages`` and ``domain_bytes`` what domains with budgets have used of them,
-``unverified`` answers by what was wrong with a certificate that was accepted all the same.
+``unverified`` answers by what was wrong with a certificate that was accepted all the same, ``stream`` manifests of
+streams by what there is to tell of them (``streams.stream_manifest.StreamNote``). ``http``, ``data`` and
+``browser`` are what each way to look at pages has cost, and how looks in a browser ended, ``browser_missing`` counts
+pages that had none for want of a browser, by the reason, ``browser_isolation`` and ``browser_version`` looks by what
+kept the browser off the network and by what it was, ``browser_refused`` requests of pages in a browser that had no
+answer, by reason.
 """
 SINGLE: Final = (
     "requests",
@@ -54,6 +60,9 @@ SINGLE: Final = (
     "items",
     "items_dropped",
     "items_failed",
+    "browser_requests",
+    "browser_answered_from_archive",
+    "from_archive",
 )
 
 

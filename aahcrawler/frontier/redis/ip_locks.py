@@ -29,9 +29,9 @@ class RedisIpLocks:
         known = scripts.load(self._client)
         self._claim, self._renew, self._release = known["claim"], known["reclaim"], known["unclaim"]
 
-    def claim(self, address: str, worker: str, delay: float, seconds: float) -> float:
+    def claim(self, address: str, worker: str, delay: float, seconds: float, *, goes_on: bool = False) -> float:
         """See ``IpLocks.claim``."""
-        arguments = self._now(), worker, round(delay * _MICRO), round(seconds * _MICRO)
+        arguments = self._now(), worker, round(delay * _MICRO), round(seconds * _MICRO), int(goes_on)
         with unavailable():
             return int(self._claim(keys=[_key(address)], args=arguments)) / _MICRO
 

@@ -95,6 +95,10 @@ class LimitsAsked(BaseModel):
     requisite_file_bytes: Size = None
     requisites_per_page: Number | None = None
     requisites_per_style_sheet: Number | None = None
+    parts_per_stream: Number | None = None
+    stream_lines: Number | None = None
+    browser_pages: Number | None = None
+    browser_time: Annotated[str | None, Field(examples=["2 hours"])] = None
 
 
 Analyser = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_-]{0,99}$")]

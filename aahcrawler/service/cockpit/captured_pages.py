@@ -8,7 +8,8 @@ from fastapi import APIRouter, Path, Query, Response
 from aahcrawler.replay.addresses import Address, Modifier
 from aahcrawler.replay.capture_lookup import moment_of
 from aahcrawler.service.cockpit.site import Reading, Site, address
-from aahcrawler.service.views.capture_view import CaptureShown, capture_view
+from aahcrawler.service.views.browser_looks import Picture
+from aahcrawler.service.views.capture_view import CaptureShown, capture_picture, capture_view
 from aahcrawler.service.views.crawl_course import page_counts
 from aahcrawler.service.views.page_list import Level, PageFilter, PageShown, page_list
 from aahcrawler.service.views.url_captures import capture_difference, url_captures
@@ -23,6 +24,9 @@ _VIEWS = {
     "plain": ("The page alone", Modifier.PAGE),
 }
 """How a capture is shown: what the choice is called, and what the replay is asked for."""
+_OF_SCRIPTS = {"sent": ("As it was sent", Modifier.SENT)}
+"""The same for pages that are shown as a browser left them."""
+_PICTURES = {"screenshot": Picture.SCREENSHOT, "thumbnail": Picture.THUMBNAIL}
 
 
 def routes(site: Site) -> APIRouter:
@@ -70,10 +74,22 @@ def routes(site: Site) -> APIRouter:
         with indexes.asked(found) as index:
             shown = capture_view(index, record)
             versions = url_captures(index, shown.page.url)
-        chosen = view if view in _VIEWS else "both"
-        ticket = site.ticket(replay_path(crawl, shown.page, _VIEWS[chosen][1]))
-        values = {"shown": shown, "versions": versions, "views": _VIEWS, "view": chosen, "ticket": ticket}
+        views = _VIEWS if shown.look is None or not shown.look.has_document else {**_VIEWS, **_OF_SCRIPTS}
+        chosen = view if view in views else "both"
+        ticket = site.ticket(replay_path(crawl, shown.page, views[chosen][1]))
+        values = {"shown": shown, "versions": versions, "views": views, "view": chosen, "ticket": ticket}
         return site.crawl_page(session, found, "pages", "capture.html", parts=score_parts(shown), most=_LINKS, **values)
+
+    @router.get("/captures/{record}/{picture}")
+    def show_picture(
+        _: Reading,
+        crawl: str,
+        record: Annotated[str, Path(max_length=100)],
+        picture: Literal["screenshot", "thumbnail"],
+    ) -> Response:
+        with indexes.asked(site.crawl(crawl)) as index:
+            content, media_type = capture_picture(index, record, _PICTURES[picture])
+        return Response(content, media_type=media_type)
 
     @router.get("/compare")
     def compare(session: Reading, crawl: str, before: Word, after: Word) -> Response:

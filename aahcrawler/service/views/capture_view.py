@@ -14,12 +14,14 @@ from aahcrawler.page_index import member_at, url_key
 from aahcrawler.scores.columns import unpacked
 from aahcrawler.scores.entries import ENTRY, Begin, Judged, Links
 from aahcrawler.segments import DamageError
+from aahcrawler.service.views.browser_looks import BrowserLookShown, Picture, browser_look, picture
 from aahcrawler.service.views.page_indexes import Asked, Progress
 from aahcrawler.service.views.page_list import PageShown, page_shown
 from aahcrawler.service.views.warc_records import CapturePlace, RecordShown, plain, records_of
 from aahcrawler.service.web.problems import Kind, ProblemError
 
 NO_CAPTURE: Final = Kind("unknown-capture", HTTPStatus.NOT_FOUND, "Unknown capture")
+NO_PICTURE: Final = Kind("no-picture", HTTPStatus.NOT_FOUND, "No picture")
 MOST: Final = 1_000
 """Links, objects or statements of a capture that are shown."""
 _BODY: Final = 4_000
@@ -92,7 +94,8 @@ class StatementShown(BaseModel):
 class CaptureShown(BaseModel):
     """One capture. ``judgement`` is None where the score log has none; ``notes`` say what is missing, and why.
 
-    ``holder`` is the capture that states the objects of a page that had not changed, else None.
+    ``holder`` is the capture that states the objects of a page that had not changed, else None. ``look`` is what a
+    browser made of the page, None where none looked at it.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -106,6 +109,7 @@ class CaptureShown(BaseModel):
     all_objects: int
     judgement: Judgement | None
     records: tuple[RecordShown, ...]
+    look: BrowserLookShown | None
     statements: tuple[StatementShown, ...]
     all_statements: int
     notes: tuple[str, ...]
@@ -135,11 +139,21 @@ def capture_view(asked: Asked, record: str) -> CaptureShown:
         all_objects=len(objects),
         judgement=judgement,
         records=records,
+        look=browser_look(asked.folder, place),
         statements=tuple(_statement(quad) for quad in found[:MOST]),
         all_statements=len(found),
         notes=tuple(notes),
         progress=asked.progress,
     )
+
+
+def capture_picture(asked: Asked, record: str, which: Picture) -> tuple[bytes, str]:
+    """Return a picture of a capture, and its media type. Raise ``ProblemError`` where there is none."""
+    row = capture_row(asked, record)
+    found = picture(asked.folder, CapturePlace(row["record"], row["url"], row["fetched_at"]), which)
+    if found is None:
+        raise ProblemError(NO_PICTURE, "the archive holds no such picture of the page, or it is damaged")
+    return found
 
 
 def capture_row(asked: Asked, record: str) -> sqlite3.Row:

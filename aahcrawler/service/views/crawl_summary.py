@@ -11,7 +11,7 @@ from aahcrawler.report.seed_section import Seed
 
 _KEPT = 64
 _GROUPS = ("refused", "blocked", "error", "failed", "failure", "mended", "spared", "learned", "trap", "avoided")
-_MORE_GROUPS = ("application", "level", "object", "status", "type", "no_object", "listing", "unverified")
+_MORE_GROUPS = ("application", "level", "object", "status", "type", "no_object", "listing", "unverified", "stream")
 _NUMBERS = ("pages", "relevant", "objects", "bytes", "requests", "requisites", "requisite_bytes", "seconds", "retries")
 
 

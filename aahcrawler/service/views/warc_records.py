@@ -11,17 +11,17 @@ from typing import BinaryIO, Final
 
 from pydantic import BaseModel, ConfigDict
 
-from aahcrawler.archive.gzip_members import MemberError, members
-from aahcrawler.archive.index import Place
+from aahcrawler.archive.gzip_members import Member, MemberError, members
+from aahcrawler.archive.index_entry import Place
 from aahcrawler.archive.payload import beginning_of
-from aahcrawler.archive.record_access import Record, RecordError, open_place, record_at
-from aahcrawler.exchange import Exchange
+from aahcrawler.archive.record_access import Record, RecordError, open_place, record_at, rendered_in
+from aahcrawler.exchange import Exchange, Rendered
 from aahcrawler.layout import ARCHIVE
 from aahcrawler.replay.capture_lookup import CaptureLookup, NoIndexError, moment_of
 
 LARGEST: Final = 8 << 20
 """Bytes of a record that are read at most."""
-_BESIDE: Final = 4
+_BESIDE: Final = 12
 _HEAD: Final = 16 << 10
 _CRAWLS: Final = 64
 _UNSEEN: Final = dict.fromkeys((*range(9), 11, 12, *range(14, 32), *range(127, 160)), "�")
@@ -79,6 +79,7 @@ def exchange_of(crawl: Path, wanted: CapturePlace) -> Exchange | None:
                 if answer.header.record_id == wanted.record:
                     block = answer.whole_block(LARGEST)
                     return Exchange(
+                        rendered=_rendered(file, place, wanted.record),
                         url=wanted.url,
                         method="GET",
                         request=b"",
@@ -93,17 +94,49 @@ def exchange_of(crawl: Path, wanted: CapturePlace) -> Exchange | None:
     return None
 
 
+def records_beside(crawl: Path, wanted: CapturePlace) -> Iterator[Record]:
+    """Yield the records that belong to the answer of a capture, in their order; each is read before the next comes."""
+    for place in _places(crawl, wanted):
+        with _opened(crawl, place.file) as file:
+            if file is None or not _is_answer(file, place, wanted.record):
+                continue
+            for record, _ in _behind(file, place, wanted.record):
+                yield record
+            return
+
+
+def _is_answer(file: BinaryIO, place: Place, record: str) -> bool:
+    try:
+        return record_at(file, place.offset).header.record_id == record
+    except (RecordError, OSError):
+        return False
+
+
 def _beside(file: BinaryIO, place: Place, answer: str) -> Iterator[RecordShown]:
     """Yield the records behind an answer that name it."""
-    try:
-        for count, member in enumerate(members(file, place.end)):
-            record = Record(member)
-            if count == _BESIDE or record.header.get("WARC-Concurrent-To").strip("<>") != answer:
-                return
-            shown = _shown(record, place.file, None)
+    for record, member in _behind(file, place, answer):
+        shown = _shown(record, place.file, None)
+        with suppress(MemberError):
             while member.read():
                 pass
             yield shown.model_copy(update={"size": member.end - member.offset})
+
+
+def _rendered(file: BinaryIO, place: Place, answer: str) -> Rendered | None:
+    """Return the document that a browser made of an answer, None where none is beside it that can be read."""
+    with suppress(RecordError):
+        return next((found for record, _ in _behind(file, place, answer) if (found := rendered_in(record))), None)
+    return None
+
+
+def _behind(file: BinaryIO, place: Place, answer: str) -> Iterator[tuple[Record, Member]]:
+    """Yield the records behind an answer that name it, each with its gzip member, which has to be read to its end."""
+    try:
+        for count, member in enumerate(members(file, place.end)):
+            record = Record(member)
+            if count == _BESIDE or answer not in record.header.concurrent_to:
+                return
+            yield record, member
     except (RecordError, MemberError, OSError):
         return
 

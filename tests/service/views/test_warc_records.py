@@ -1,7 +1,7 @@
 """The records of a capture are found in files that are being written, and in those that are closed and indexed."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
@@ -11,6 +11,7 @@ import pytest
 
 from aahcrawler.archive.index import IndexWriter
 from aahcrawler.archive.records import CrawlInfo
+from aahcrawler.archive.resources import Resource
 from aahcrawler.archive.writer import Capture, WarcWriter
 from aahcrawler.exchange import Exchange
 from aahcrawler.layout import ARCHIVE, INDEXES
@@ -28,7 +29,15 @@ def writing(crawl: Path, size: int = 1 << 30) -> Iterator[WarcWriter]:
     index.close()
 
 
-def written(writer: WarcWriter, body: bytes, url: str = URL, seconds: float = 0) -> CapturePlace:
+def written(
+    writer: WarcWriter,
+    body: bytes,
+    url: str = URL,
+    seconds: float = 0,
+    *,
+    metadata: bytes = b'{"format":1}',
+    resources: Sequence[Resource] = (),
+) -> CapturePlace:
     head = b"HTTP/1.1 200 OK\r\nX-Said: \x1b[31m\x07\r\nContent-Length: %d\r\n\r\n" % len(body)
     with BytesIO(head + body) as response:
         exchange = Exchange(
@@ -41,7 +50,7 @@ def written(writer: WarcWriter, body: bytes, url: str = URL, seconds: float = 0)
             ip_address="127.0.0.1",
             started_at=AT + timedelta(seconds=seconds),
         )
-        kept = writer.write(exchange, metadata=b'{"format":1}')
+        kept = writer.write(exchange, metadata=metadata, resources=resources)
     return place(kept)
 
 
@@ -68,6 +77,19 @@ def test_records_are_found_while_they_are_written_and_afterwards(tmp_path: Path)
         exchange = exchange_of(tmp_path, each)
         assert exchange is not None
         assert exchange.response.read().endswith(b"\r\n\r\n" + body)
+
+
+def test_what_a_browser_made_of_a_page_is_shown_with_it(tmp_path: Path) -> None:
+    with writing(tmp_path) as writer:
+        one = written(writer, b"<div id=app>", resources=(Resource.rendered_dom(URL, b"<p>made", URL + "#2"),))
+        written(writer, b"two", "http://a.test/2")
+    records = records_of(tmp_path, one)
+    assert [record.type for record in records] == ["response", "request", "metadata", "resource"]
+    assert dict(records[3].fields)["WARC-Target-URI"] == f"urn:dom:{URL}"
+    exchange = exchange_of(tmp_path, one)
+    assert exchange is not None
+    assert exchange.rendered is not None
+    assert (exchange.rendered.dom, exchange.rendered.document_url) == (b"<p>made", URL + "#2")
 
 
 def test_records_are_found_in_files_that_are_closed_while_the_crawl_goes_on(tmp_path: Path) -> None:

@@ -1,0 +1,161 @@
+"""Speak the DevTools protocol with a browser, over the two pipes of ``--remote-debugging-pipe``.
+
+Messages are JSON. Sessions are flat: a message names the session that it belongs to, the browser's own has no name
+(https://chromedevtools.github.io/devtools-protocol/tot/Target/#method-attachToTarget).
+"""
+
+import asyncio
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+
+from aahcrawler.browser.devtools.devtools_errors import BrowserCrashedError, DevToolsError
+from aahcrawler.browser.devtools.message_pipe import MessagePipe
+
+MESSAGE_BYTES = 64 * 2**20
+"""The longest message that is taken. A page can make them long: what it logs, its data URLs, its DOM."""
+PENDING_CALLS = 10_000
+WAITING_BYTES = 64 * 2**20
+
+_ID = re.compile(rb'\{"id":(\d+)[,}]')
+_EVENT = re.compile(rb'\{"method":"([^"]+)"')
+_DETACHED = "Target.detachedFromTarget"
+
+Listener = Callable[[dict[str, Any]], None]
+
+
+class DevTools:
+    """A connection to one browser; made by ``over``.
+
+    Events are given to those who listen in the order of their coming, as they are read: a callback is quick. It may
+    send commands by ``post``. Where it raises, the loop's exception handler is told.
+    """
+
+    def __init__(self) -> None:
+        self._calls: dict[int, tuple[str, asyncio.Future[dict[str, Any]]]] = {}
+        self._listeners: dict[str, dict[str, Listener]] = {_DETACHED: {}}
+        self._last_id = 0
+        self._has_ended = asyncio.Event()
+        self._pipe = MessagePipe(self._take, self._end, MESSAGE_BYTES)
+
+    @classmethod
+    async def over(cls, pipe: tuple[int, int]) -> Self:
+        """Connect to a browser by the file descriptors to write to and to read from; both are closed at the end."""
+        devtools = cls()
+        await devtools._pipe.open(*pipe)
+        return devtools
+
+    @property
+    def closed(self) -> bool:
+        """Whether the connection has ended, by either side."""
+        return self._has_ended.is_set()
+
+    async def ended(self) -> None:
+        """Wait until the connection has ended, by either side."""
+        await self._has_ended.wait()
+
+    def close(self) -> None:
+        """End the connection, at which the browser ends."""
+        self._pipe.close()
+
+    async def call(self, method: str, params: Mapping[str, Any] | None = None, session: str = "") -> dict[str, Any]:
+        """Return the result of a command.
+
+        There is no bound in time: a page whose script never ends answers to nothing. Raises ``DevToolsError`` where
+        the browser refuses the command, its target has gone, or the result is longer than ``MESSAGE_BYTES``; and
+        ``BrowserCrashedError`` where the browser has ended, or does.
+        """
+        return await self.post(method, params, session)
+
+    def post(
+        self, method: str, params: Mapping[str, Any] | None = None, session: str = ""
+    ) -> asyncio.Future[dict[str, Any]]:
+        """Send a command now, and return what becomes of it, as ``call`` has it; nobody need look at it."""
+        answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        answer.add_done_callback(_look_at)
+        if self.closed:
+            answer.set_exception(BrowserCrashedError(f"{method}: the browser has ended"))
+        elif len(self._calls) >= PENDING_CALLS or self._pipe.waiting_bytes > WAITING_BYTES:
+            answer.set_exception(DevToolsError(f"{method}: the browser has too many commands to answer already"))
+        else:
+            self._last_id += 1
+            number = self._last_id
+            self._calls[number] = session, answer
+            answer.add_done_callback(lambda _: self._calls.pop(number, None))
+            message = {"id": number, "method": method, "params": params or {}}
+            self._pipe.send(json.dumps(message | ({"sessionId": session} if session else {})).encode())
+        return answer
+
+    def listen(self, session: str, method: str, callback: Listener) -> None:
+        """Have a callback given the parameters of each event of a name in a session, instead of the one before."""
+        self._listeners.setdefault(method, {})[session] = callback
+
+    def forget(self, session: str) -> None:
+        """Listen to nothing more of a session, and let its commands fail that have no answer yet."""
+        for listeners in self._listeners.values():
+            listeners.pop(session, None)
+        for of, answer in list(self._calls.values()):
+            if of == session:
+                _fail(answer, DevToolsError("The target has gone"))
+
+    def _take(self, text: bytes, whole: bool) -> None:
+        event = _EVENT.match(text)
+        if event is not None and event[1].decode(errors="replace") not in self._listeners:
+            return
+        if not whole:
+            self._take_overlong(text)
+            return
+        try:
+            message = json.loads(text)
+        except ValueError:
+            self.close()  # Nothing that follows can be relied on.
+            return
+        if "id" in message:
+            self._answer(message)
+        else:
+            self._tell(message.get("sessionId", ""), message.get("method", ""), message.get("params", {}))
+
+    def _take_overlong(self, head: bytes) -> None:
+        number = _ID.match(head)
+        if number is not None:
+            _, answer = self._calls.get(int(number[1]), ("", None))
+            if answer is not None:
+                _fail(answer, DevToolsError(f"The browser's answer is longer than {MESSAGE_BYTES} bytes"))
+
+    def _answer(self, message: dict[str, Any]) -> None:
+        _, answer = self._calls.get(message["id"], ("", None))
+        if answer is None or answer.done():
+            return
+        error = message.get("error")
+        if error is None:
+            answer.set_result(message.get("result", {}))
+        else:
+            answer.set_exception(DevToolsError(str(error.get("message", error))[:500]))
+
+    def _tell(self, session: str, method: str, params: dict[str, Any]) -> None:
+        callback = self._listeners.get(method, {}).get(session)
+        if callback is not None:
+            try:
+                callback(params)
+            except Exception as error:  # One event less must not cost the connection.
+                context = {"message": f"A listener to {method} failed", "exception": error}
+                asyncio.get_running_loop().call_exception_handler(context)
+        if method == _DETACHED:
+            self.forget(params.get("sessionId", ""))
+
+    def _end(self) -> None:
+        self._has_ended.set()
+        for _, answer in list(self._calls.values()):
+            _fail(answer, BrowserCrashedError("The browser has ended"))
+        self._listeners = {}
+
+
+def _fail(answer: asyncio.Future[dict[str, Any]], error: DevToolsError) -> None:
+    if not answer.done():
+        answer.set_exception(error)
+
+
+def _look_at(answer: asyncio.Future[dict[str, Any]]) -> None:
+    if not answer.cancelled():
+        answer.exception()  # Else asyncio complains of an error that nobody waits for any more.

@@ -1,0 +1,139 @@
+"""One answer on its way to the browser, in a framing of the proxy's own."""
+
+import re
+from asyncio import StreamWriter
+from collections.abc import Sequence
+
+from aahcrawler.browser.network.answer_queue import AnswerQueue
+from aahcrawler.browser.network.hop_fields import end_to_end
+from aahcrawler.browser.network.proxy_bounds import ProxyBounds
+
+FAILED = b"HTTP/1.1 502 Failed\r\nContent-Length: 1\r\nContent-Length: 2\r\nConnection: close\r\n\r\n"
+"""What stands for a request that got no answer: Chromium takes it for a network error (two lengths), and asks no more.
+
+An error status would be an answer that scripts can read, and a connection that closes without a word makes Chromium
+send the request again.
+"""
+
+_BODILESS = frozenset({204, 304})
+_PROXY_LOGIN = 407
+_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_LONGEST_LENGTH = 18
+"""Digits of a length; more is none."""
+
+
+class BrowserAnswer:
+    """Relays an answer to the browser: status, reason and header fields in their order and case, but for the hop's.
+
+    The body goes on as it comes, with the length that the server gave, else chunked. An answer that fails after it has
+    begun is broken off, which the page sees as it would see the server do so. What no browser could take (a status that
+    is none, a second head) fails likewise; so does 407, which a browser would take for a proxy's. An answer of known
+    length, or without a body, is whole with its last byte: its connection does not wait for the upstream to return.
+    """
+
+    def __init__(self, method: str, bounds: ProxyBounds) -> None:
+        self._method = method
+        self._queue = AnswerQueue(bounds.memory_bytes, bounds.file_bytes)
+        self._begun = False
+        self._failed = ""
+        self.whole = False
+        """Whether all of the answer has come."""
+        self.abandoned = False
+        """Whether the browser has gone, so that nothing more is sent."""
+        self._bodiless = False
+        self._left: int | None = None
+        """Bytes that are still to come; None where the body is chunked."""
+
+    @property
+    def failed(self) -> str:
+        """The word for why the browser gets no answer or no whole one, empty where it does."""
+        return self._failed
+
+    def begin(self, status: int, reason: str, headers: Sequence[tuple[str, str]]) -> None:
+        """Take the head."""
+        if self._begun or not 200 <= status < 1000:
+            self.fail("protocol")
+        elif status == _PROXY_LOGIN:
+            self.fail("proxy login")
+        if self._failed:
+            return
+        self._begun = True
+        self._bodiless = self._method == "HEAD" or status in _BODILESS
+        lengths = {value.strip() for name, value in headers if name.lower() == "content-length"}
+        coded = any(name.lower() == "transfer-encoding" for name, _ in headers)
+        self._left = None if coded or self._bodiless else _length(lengths)
+        lines = [f"HTTP/1.1 {status} {_CONTROLS.sub(' ', reason)}", *self._fields(headers), "", ""]
+        self._put("\r\n".join(lines).encode("latin-1", "replace"))
+        if self._bodiless or self._left == 0:
+            self._complete()
+
+    def take(self, piece: bytes) -> None:
+        """Take a piece of the body."""
+        if self._failed or self.whole or not self._begun or not piece:
+            return
+        if self._left is None:
+            self._put(b"%x\r\n%b\r\n" % (len(piece), piece))
+            return
+        self._put(piece[: self._left])  # A browser reads no further either.
+        self._left -= min(self._left, len(piece))
+        if self._left == 0:
+            self._complete()
+
+    def end(self) -> None:
+        """Take note that the answer has ended as it should."""
+        if not self._begun:
+            self.fail("no answer")
+        elif self._left:
+            self.fail("cut off")
+        elif not self._failed and not self.whole:
+            self._put(b"0\r\n\r\n")
+            self._complete()
+
+    def fail(self, reason: str) -> None:
+        """Break the answer off, unless it is whole; the first reason counts."""
+        if not self.whole:
+            self._failed = self._failed or reason
+            self._queue.end()
+
+    def abandon(self) -> None:
+        """Take note that the browser has gone, or has all."""
+        self.abandoned = True
+        self._queue.end()
+        self._queue.discard()
+
+    async def send(self, writer: StreamWriter) -> bool:
+        """Write the answer as it comes; return whether the connection can carry another one.
+
+        Raise ``OSError`` where the browser closes it.
+        """
+        while piece := await self._queue.get():
+            writer.write(piece)
+            await writer.drain()
+        if self._failed and not self._begun:
+            writer.write(FAILED)
+        return not self._failed and not self.abandoned
+
+    def _complete(self) -> None:
+        self.whole = not self._failed
+        self._queue.end()
+
+    def _put(self, data: bytes) -> None:
+        if not self.abandoned and not self._queue.put(data):
+            self.fail("slow browser")
+
+    def _fields(self, headers: Sequence[tuple[str, str]]) -> list[str]:
+        """Return the lines of the fields. No field may end the head, or frame the body in another way."""
+        framed = self._left is not None or self._bodiless
+        kept = [
+            (name, value)
+            for name, value in end_to_end(headers)
+            if _TOKEN.fullmatch(name) and (framed or name.lower() != "content-length")
+        ]
+        lines = [f"{name}: {_CONTROLS.sub(' ', value)}" for name, value in kept]
+        return lines if framed else [*lines, "Transfer-Encoding: chunked"]
+
+
+def _length(lengths: set[str]) -> int | None:
+    text = lengths.pop() if len(lengths) == 1 else ""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _LONGEST_LENGTH else None

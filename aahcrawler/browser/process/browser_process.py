@@ -1,0 +1,310 @@
+"""Start a browser that reaches nothing but the sockets it is given, and hold it until it ends."""
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import select
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from fcntl import F_SETPIPE_SZ, fcntl
+from pathlib import Path
+from typing import Any
+
+from aahcrawler.browser.process.browser_settings import BrowserSettings, Isolation
+from aahcrawler.browser.process.browser_unavailable import BrowserUnavailableError
+from aahcrawler.browser.process.chromium_executable import find_chromium, require_extra
+from aahcrawler.browser.process.chromium_flags import chromium_flags
+from aahcrawler.browser.process.launcher import PACKET
+from aahcrawler.browser.process.process_tree import descendants, tree_memory
+
+_logger = logging.getLogger(__name__)
+
+_STARTING = 30.0
+"""Seconds that a browser may take to answer."""
+_ENDING = 1.0
+_PIPE_BYTES = 1 << 20
+_SHARED_MEMORY = 1 << 30
+_QUESTION = b'{"id":1,"method":"Browser.getVersion"}\0'
+_PACKAGES = str(Path(__file__).parents[3])
+_LAUNCHER = "import sys; sys.path.append(sys.argv.pop(1)); from aahcrawler.browser.process.launcher import main; main()"
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """A listening socket that only the browser can connect to; ``address`` is as the browser knows it."""
+
+    socket: socket.socket
+    address: str
+
+
+class EndCause(StrEnum):
+    """Why a browser is no more."""
+
+    STOPPED = "stopped"
+    MEMORY = "memory"
+    EXIT = "exit"
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a browser ended: a cause, and a sentence that says it to people."""
+
+    cause: EndCause
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Launched:
+    """What a start has brought: the process that watches the browser, and the browser's own."""
+
+    launcher: subprocess.Popen[bytes]
+    control: socket.socket
+    pipe: tuple[int, int]
+    message: dict[str, Any]
+    listeners: tuple[Listener, ...]
+    version: str
+
+
+class BrowserProcess:
+    """A browser that runs. Whoever has it calls ``kill`` in the end; the pipe is its holder's to close."""
+
+    def __init__(self, launched: _Launched) -> None:
+        """Hold a browser; to be called where an event loop runs."""
+        self._launched = launched
+        self._loop = asyncio.get_running_loop()
+        self._ending: asyncio.Future[Ending] = self._loop.create_future()
+        self._said: dict[str, Any] = {}
+        launched.control.setblocking(False)
+        self._loop.add_reader(launched.control, self._listen)
+        self.pipe = launched.pipe
+        """Where DevTools messages are written, and where they are read."""
+        self.listeners = launched.listeners
+        self.isolation = Isolation.NAMESPACE if launched.message["namespace"] else Isolation.RULES
+        self.pid: int = launched.message["started"]
+        self.account: int = launched.message["account"]
+        """The number of the user that it runs under."""
+        self.version = launched.version
+        """The product and its version: ``Chrome/140.0.7339.80``."""
+
+    def may_connect(self, peer: tuple[str, int]) -> bool:
+        """Say whether the peer of a connection that a listener accepted, and that is open, may be this browser.
+
+        In a namespace of its own nobody else can connect. Else it is asked under which account the other end is.
+        """
+        if self.isolation is Isolation.NAMESPACE:
+            return True
+        ports = {int(listener.address.rpartition(":")[2]) for listener in self.listeners}
+        return _owner(peer, ports) == self.account
+
+    def memory_bytes(self) -> int:
+        """Return what all of its processes have in memory, what they share counted once as far as it is known."""
+        return tree_memory(descendants(self._launched.launcher.pid))
+
+    def kill(self) -> None:
+        """Have the browser ended with all that it has begun; ``ended`` says when that is done. It may be repeated."""
+        with contextlib.suppress(OSError):
+            self._launched.control.shutdown(socket.SHUT_WR)
+
+    async def ended(self) -> Ending:
+        """Wait until the browser has ended, with all of its processes; its folder is gone as well then."""
+        return await asyncio.shield(self._ending)
+
+    def _listen(self) -> None:
+        try:
+            message = self._launched.control.recv(PACKET)
+        except BlockingIOError:
+            return
+        except OSError:
+            message = b""
+        if message:
+            self._said = json.loads(message)
+            return
+        self._loop.remove_reader(self._launched.control)
+        self._launched.control.close()
+        for listener in self.listeners:
+            listener.socket.close()
+        self._launched.launcher.wait()
+        for left in self._said.get("left", ()):
+            _logger.warning("A browser has ended, but this could not be removed: %s", left)
+        if not self._ending.done():
+            self._ending.set_result(_ending(self._said))
+
+
+async def start_browser(settings: BrowserSettings, trusted_key: str) -> BrowserProcess:
+    """Start a browser, and return it once it answers.
+
+    ``trusted_key`` is the SHA-256 of the public key that it trusts, in Base64. Raise ``BrowserUnavailableError``, with
+    a text that says what to do, where there is no browser, or none that can be shut off as the settings want.
+    """
+    require_extra()
+    starting = asyncio.ensure_future(asyncio.to_thread(_launch, settings, trusted_key))
+    try:
+        launched = await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        starting.add_done_callback(_give_up)
+        raise
+    process = BrowserProcess(launched)
+    note = launched.message["note"]
+    if note:
+        _logger.warning("Of the browser: %s.", note)
+    return process
+
+
+def _give_up(starting: asyncio.Future[_Launched]) -> None:
+    if not starting.cancelled() and starting.exception() is None:
+        launched = starting.result()
+        _close(launched.control, launched.pipe, launched.listeners)
+        launched.launcher.wait()
+
+
+def _launch(settings: BrowserSettings, trusted_key: str) -> _Launched:
+    """Start the launcher, and through it the browser; return when it has answered."""
+    executable = find_chromium(settings.executable)
+    order = {
+        "command": [str(executable), *chromium_flags(trusted_key, shared_memory=_has_shared_memory())],
+        "folder": str(settings.profile_folder.absolute()),
+        "slots": settings.slots,
+        "memory_bytes": settings.memory_bytes,
+        "isolation": settings.isolation,
+    }
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.settimeout(_STARTING)
+    read_orders, orders = os.pipe()
+    answers, write_answers = os.pipe()
+    for pipe in (orders, answers):
+        with contextlib.suppress(OSError):
+            fcntl(pipe, F_SETPIPE_SZ, _PIPE_BYTES)
+    files = (theirs.fileno(), read_orders, write_answers)
+    try:
+        launcher = _start_launcher(files)
+    except OSError as error:
+        _close(ours, (orders, answers), ())
+        raise BrowserUnavailableError(f"The browser's launcher cannot be started: {error}.") from error
+    finally:
+        theirs.close()
+        os.close(read_orders)
+        os.close(write_answers)
+    listeners: tuple[Listener, ...] = ()
+    try:
+        ours.send(json.dumps(order).encode())
+        message, listeners = _started(ours, settings.slots)
+        version = _version(ours, (orders, answers), executable)
+    except BaseException:
+        _close(ours, (orders, answers), listeners)
+        launcher.wait()
+        raise
+    return _Launched(launcher, ours, (orders, answers), message, listeners, version)
+
+
+def _start_launcher(files: Sequence[int]) -> subprocess.Popen[bytes]:
+    # Isolated, and without site packages: it starts in a few hundredths of a second, and imports nothing by surprise.
+    command = [sys.executable, "-I", "-S", "-c", _LAUNCHER, _PACKAGES, *map(str, files)]
+    # A session of its own: what is typed at the crawler's terminal is not for it. None of the crawl's secrets, either.
+    return subprocess.Popen(
+        command, pass_fds=files, env={}, start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    )
+
+
+def _close(control: socket.socket, pipe: tuple[int, int], listeners: tuple[Listener, ...]) -> None:
+    control.close()
+    for end in pipe:
+        os.close(end)
+    for listener in listeners:
+        listener.socket.close()
+
+
+def _started(control: socket.socket, slots: int) -> tuple[dict[str, Any], tuple[Listener, ...]]:
+    try:
+        packet, files, _, _ = socket.recv_fds(control, PACKET, slots)
+    except TimeoutError:
+        packet, files = b"", []
+    message = json.loads(packet) if packet else {"failed": "its launcher did not say why"}
+    if "failed" in message:
+        raise BrowserUnavailableError(f"The browser cannot be started: {message['failed']}.")
+    sockets = [socket.socket(fileno=file) for file in files]
+    return message, tuple(Listener(one, "{}:{}".format(*one.getsockname())) for one in sockets)
+
+
+def _version(control: socket.socket, pipe: tuple[int, int], executable: Path) -> str:
+    """Ask the browser what it is: an answer shows that it works."""
+    orders, answers = pipe
+    limit = time.monotonic() + _STARTING
+    answer = b""
+    with contextlib.suppress(BrokenPipeError):
+        os.write(orders, _QUESTION)
+        while not answer.endswith(b"\0"):
+            ready = select.select([answers], [], [], max(0.0, limit - time.monotonic()))[0]
+            read = os.read(answers, PACKET) if ready else b""
+            if not read:
+                break
+            answer += read
+    with contextlib.suppress(ValueError, LookupError, TypeError):
+        return str(json.loads(answer.rstrip(b"\0"))["result"]["product"])
+    raise BrowserUnavailableError(_what_is_wrong(control, executable))
+
+
+def _what_is_wrong(control: socket.socket, executable: Path) -> str:
+    # Who has closed its pipe is about to end, and the launcher to say how.
+    select.select([control], [], [], _ENDING)
+    control.shutdown(socket.SHUT_WR)
+    with contextlib.suppress(OSError):
+        said = json.loads(control.recv(PACKET) or b"{}")
+        complaint = _printable(said.get("complaint", ""))
+        if "No usable sandbox" in complaint:
+            return (
+                f"{executable} has no sandbox here, and is not started without: allow user namespaces (sysctl "
+                "user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns; a container's seccomp "
+                "profile), or install the package chromium-sandbox."
+            )
+        if said.get("ended") == "exit":
+            how = _how(said["code"])
+            return f"{executable} is no browser, or does not work here: it {how}. {complaint}".rstrip()
+    return f"{executable} is no browser, or does not work here: it did not answer within {_STARTING:.0f} s."
+
+
+def _ending(said: dict[str, Any]) -> Ending:
+    match said.get("ended"):
+        case "stopped":
+            return Ending(EndCause.STOPPED, "The browser was stopped.")
+        case "memory":
+            text = f"The browser took {said['bytes'] >> 20} MiB of memory, more than it may, and was ended."
+            return Ending(EndCause.MEMORY, text)
+        case "exit":
+            return Ending(EndCause.EXIT, f"The browser {_how(said['code'])}.")
+    return Ending(EndCause.EXIT, "The process that watched the browser was killed, and the browser with it.")
+
+
+def _how(code: int) -> str:
+    return f"was ended by signal {-code}" if code < 0 else f"ended by itself (status {code})"
+
+
+def _printable(text: str) -> str:
+    return "".join(character if character.isprintable() else " " for character in text).strip()[-1_000:]
+
+
+def _has_shared_memory() -> bool:
+    try:
+        room = os.statvfs("/dev/shm")  # noqa: S108    # Chromium's, not ours.
+    except OSError:
+        return False
+    return room.f_bavail * room.f_frsize >= _SHARED_MEMORY
+
+
+def _owner(peer: tuple[str, int], ports: set[int]) -> int | None:
+    """Return the account of the other end of a connection to one of ``ports`` of this machine (proc(5), net/tcp)."""
+    host = socket.inet_aton(peer[0])
+    wanted = f"{int.from_bytes(host, sys.byteorder):08X}:{peer[1]:04X}"
+    targets = {f"{port:04X}" for port in ports}
+    with open("/proc/net/tcp", encoding="ascii") as table:  # noqa: PTH123
+        for line in table:
+            _, local, remote, _, _, _, _, account, *_ = line.split()
+            if local == wanted and remote.rpartition(":")[2] in targets:
+                return int(account)
+    return None

@@ -1,0 +1,269 @@
+"""Start a browser in a process of its own, which shuts it off from the network, watches it, and ends it.
+
+It lives as long as its control socket is open at the other end: whatever becomes of the crawler, its browser ends.
+It is started by ``browser_process.py`` and speaks JSON, one message a packet: an order in; then ``failed``, or
+``started`` with the listening sockets; at last ``ended``.
+"""
+
+import errno
+import fcntl
+import json
+import os
+import resource
+import select
+import signal
+import socket
+import sys
+import time
+from typing import Any, NoReturn
+
+from aahcrawler.browser.process import kernel_calls, process_tree
+from aahcrawler.browser.process.private_folder import PrivateFolder, fitting_parent, remove_left_behind
+from aahcrawler.browser.process.spare_account import spare_account
+
+PACKET = 65_536
+"""The most bytes of a message."""
+_LOOPBACK = "127.0.0.1"
+_BACKLOG = 512
+_FILES = 8_192
+_FILE_SIZE = 1 << 30
+_LOOK_EVERY = 1.0
+_PATIENCE = 5.0
+_KEPT_OF_ERRORS = 4_000
+_FIRST_FREE = 10
+"""Numbers from here on cannot clash with those that the browser expects: 0 to 2, and 3 and 4 for DevTools."""
+
+
+class _FailedError(Exception):
+    """The browser cannot be started; the text says why."""
+
+
+def main() -> None:
+    """Do as the socket says whose number is the first argument; files 2 and 3 are the browser's ends of its pipes."""
+    control = socket.socket(fileno=int(sys.argv[1]))
+    control.set_inheritable(False)
+    try:
+        _Launch(control, json.loads(control.recv(PACKET)), (int(sys.argv[2]), int(sys.argv[3]))).run()
+    except (_FailedError, OSError) as error:
+        _tell(control, {"failed": str(error)})
+
+
+def _tell(control: socket.socket, message: dict[str, Any], sockets: tuple[socket.socket, ...] = ()) -> None:
+    try:
+        socket.send_fds(control, [json.dumps(message).encode()], [one.fileno() for one in sockets])
+    except OSError:
+        return  # Nobody is there to be told.
+
+
+class _Launch:
+    """One browser, from its start to its end."""
+
+    def __init__(self, control: socket.socket, order: dict[str, Any], pipe: tuple[int, int]) -> None:
+        self._control, self._order, self._pipe = control, order, pipe
+        self._account: int | None = None
+        self._errors = b""
+
+    def run(self) -> None:
+        """Start the browser; return when it has ended, and nothing of it is left."""
+        woken = _wake_on_signals()
+        kernel_calls.adopt_orphans()
+        if os.geteuid() == 0:
+            self._account, self._mark = spare_account()
+        note = self._isolate()
+        parent = fitting_parent(self._order["folder"], self._account)
+        remove_left_behind(parent)
+        folder = PrivateFolder(parent, self._account)
+        try:
+            message = self._start(folder.path, note, woken)
+        finally:
+            whole = process_tree.end_descendants(_PATIENCE)
+            removed = folder.remove()
+        message["left"] = ([] if whole else ["processes"]) + ([] if removed else [folder.path])
+        _tell(self._control, message)
+
+    def _isolate(self) -> str:
+        """Leave the network, where that is wanted; return what a person should know of it."""
+        wanted = self._order["isolation"]
+        self._namespace = wanted != "rules"
+        if self._namespace:
+            try:
+                online = kernel_calls.enter_network_namespace()
+            except OSError as error:
+                if wanted == "namespace":
+                    raise _FailedError(f"no network namespace can be made: {error.strerror}") from error
+                self._namespace = False
+                return f"no network namespace can be made ({error.strerror}): proxy and resolver rules hold it"
+            return "" if online else "its network namespace has no second interface: pages are told they are offline"
+        return ""
+
+    def _start(self, folder: str, note: str, woken: int) -> dict[str, Any]:
+        listeners = tuple(_listener() for _ in range(self._order["slots"]))
+        # A port that is taken, and where nobody listens.
+        nobody = socket.socket()
+        nobody.bind((_LOOPBACK, 0))
+        command = [
+            *self._order["command"],
+            f"--user-data-dir={folder}/profile",
+            f"--proxy-server=http://{_LOOPBACK}:{nobody.getsockname()[1]}",
+        ]
+        process, errors = self._begin(command, folder)
+        started = {
+            "started": process,
+            "namespace": self._namespace,
+            "note": note,
+            "account": os.geteuid() if self._account is None else self._account,
+        }
+        _tell(self._control, started, listeners)
+        for listener in listeners:
+            listener.close()
+        return self._watch(process, errors, woken)
+
+    def _begin(self, command: list[str], folder: str) -> tuple[int, int]:
+        """Start the browser; return its process, and where to read what it complains of."""
+        errors, written = os.pipe()
+        failure, failed = os.pipe()
+        parent = os.getpid()
+        process = os.fork()
+        if process == 0:
+            _become(command, folder, self._account, (*self._pipe, written, failed), parent)
+        for ours in (*self._pipe, written, failed):
+            os.close(ours)
+        number = os.read(failure, 16)
+        os.close(failure)
+        if number:
+            raise _FailedError(_why_not(command[0], int(number), self._account))
+        return process, errors
+
+    def _watch(self, process: int, errors: int, woken: int) -> dict[str, Any]:
+        """Wait for the browser's end, or make it; return the message that says so."""
+        poll = select.poll()
+        for watched in (self._control.fileno(), errors, woken):
+            poll.register(watched, select.POLLIN)
+        look = time.monotonic() + _LOOK_EVERY
+        asked = False
+        while True:
+            for ready, _ in poll.poll(max(0.0, look - time.monotonic()) * 1000):
+                if ready == errors and not self._hear(errors):
+                    poll.unregister(errors)
+                elif ready == self._control.fileno() or (ready == woken and _asked_to_end(woken)):
+                    asked = True
+            status = process_tree.reap().get(process)
+            if status is not None:
+                self._hear(errors)
+                complaint = self._errors.decode(errors="replace")
+                return {"ended": "exit", "code": os.waitstatus_to_exitcode(status), "complaint": complaint}
+            if asked:
+                return {"ended": "stopped"}
+            if time.monotonic() >= look:
+                look = time.monotonic() + _LOOK_EVERY
+                if (size := self._too_large()) is not None:
+                    return {"ended": "memory", "bytes": size}
+
+    def _hear(self, errors: int) -> bool:
+        """Keep the end of what the browser complains of; say whether there can be more."""
+        read = os.read(errors, PACKET) if select.select([errors], [], [], 0)[0] else b""
+        self._errors = (self._errors + read)[-_KEPT_OF_ERRORS:]
+        return bool(read)
+
+    def _too_large(self) -> int | None:
+        """Return the memory of all processes where it is beyond the bound, else None."""
+        bound = self._order["memory_bytes"]
+        processes = process_tree.descendants(os.getpid())
+        size = process_tree.tree_memory(processes)
+        if size > bound:
+            size = process_tree.proportional_memory(processes) or size
+        return size if size > bound else None
+
+
+def _wake_on_signals() -> int:
+    """Have the end of children, and what asks this process to end, wake it: return where the numbers are read."""
+    woken, waking = os.pipe()
+    os.set_blocking(woken, False)
+    os.set_blocking(waking, False)
+    signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
+    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda *_: None)
+    return woken
+
+
+def _asked_to_end(woken: int) -> bool:
+    try:
+        return any(number != signal.SIGCHLD for number in os.read(woken, PACKET))
+    except BlockingIOError:
+        return False
+
+
+def _listener() -> socket.socket:
+    listener = socket.socket()
+    listener.bind((_LOOPBACK, 0))
+    listener.listen(_BACKLOG)
+    return listener
+
+
+def _become(
+    command: list[str], folder: str, account: int | None, files: tuple[int, int, int, int], parent: int
+) -> NoReturn:
+    """Make a browser of this process, which has just been forked; write the error's number where that fails."""
+    failed = files[3]
+    try:
+        os.setsid()
+        orders, answers, errors, failed = (_out_of_the_way(file) for file in files)
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for file, number in ((nothing, 0), (errors, 1), (errors, 2), (orders, 3), (answers, 4)):
+            os.dup2(file, number)
+        _bound()
+        if account is not None:
+            os.setgroups([])
+            os.setresgid(account, account, account)
+            os.setresuid(account, account, account)
+        os.umask(0o077)
+        os.chdir(folder)
+        kernel_calls.die_with_parent(signal.SIGKILL)
+        if os.getppid() == parent:
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+            os.execve(command[0], command, _environment(folder))  # noqa: S606
+    except OSError as error:
+        os.write(failed, str(error.errno or errno.EIO).encode())
+    finally:
+        os._exit(127)
+
+
+def _out_of_the_way(file: int) -> int:
+    return fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, _FIRST_FREE)
+
+
+def _bound() -> None:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    for kind, wanted in ((resource.RLIMIT_NOFILE, _FILES), (resource.RLIMIT_FSIZE, _FILE_SIZE)):
+        most = resource.getrlimit(kind)[1]
+        bound = wanted if most == resource.RLIM_INFINITY else min(wanted, most)
+        resource.setrlimit(kind, (bound, bound))
+
+
+def _environment(folder: str) -> dict[str, str]:
+    """Return all that the browser knows of its surroundings: nothing of the crawl's. Its zone is UTC everywhere."""
+    return {
+        "DBUS_SESSION_BUS_ADDRESS": "disabled:",
+        "DBUS_SYSTEM_BUS_ADDRESS": "disabled:",
+        "GOOGLE_API_KEY": "no",
+        "GOOGLE_DEFAULT_CLIENT_ID": "no",
+        "GOOGLE_DEFAULT_CLIENT_SECRET": "no",
+        "HOME": folder,
+        "LANG": "C.UTF-8",
+        "PATH": "/usr/bin:/bin",
+        "TMPDIR": folder,
+        "TZ": "UTC",
+        "XDG_CACHE_HOME": f"{folder}/cache",
+        "XDG_CONFIG_HOME": f"{folder}/config",
+        "XDG_DATA_HOME": f"{folder}/data",
+        "XDG_RUNTIME_DIR": folder,
+    }
+
+
+def _why_not(executable: str, number: int, account: int | None) -> str:
+    said = f"{executable} cannot be run: {os.strerror(number)}"
+    if number in (errno.EACCES, errno.ENOENT) and account is not None:
+        return f"{said}. The crawl is root's, and the browser is not: have it where every account may run it"
+    if number == errno.EINVAL and account is not None:
+        return f"{said}. Root cannot take another account here: start the crawl as an ordinary user"
+    return said

@@ -1,0 +1,81 @@
+"""Give a browser a folder of its own, and remove it: at its end, or at the next start where its owner was killed."""
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+
+from aahcrawler.browser.process import spare_account
+
+_PREFIX = "aahcrawler-browser-"
+
+
+class PrivateFolder:
+    """A folder that is its owner's as long as the owner runs: a lock says so, which no end leaves behind."""
+
+    def __init__(self, parent: str, account: int | None) -> None:
+        """Make a folder of ``account``, or of this process's own; raise ``OSError``."""
+        while True:
+            self.path = tempfile.mkdtemp(prefix=_PREFIX, dir=parent)
+            lock = _locked(self.path)
+            # Another start may have taken it for one that was left behind.
+            if lock is not None and os.path.isdir(self.path):  # noqa: PTH112    # pathlib is slow to import.
+                self._lock = lock
+                break
+        if account is not None:
+            os.chown(self.path, account, account)
+
+    def remove(self) -> bool:
+        """Remove the folder with all that is in it; say whether it is gone."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        os.close(self._lock)
+        return not os.path.exists(self.path)  # noqa: PTH110
+
+
+def fitting_parent(wanted: str, account: int | None) -> str:
+    """Return the folder to make others in: the wanted one where the account may enter it, else the system's."""
+    os.makedirs(wanted, exist_ok=True)  # noqa: PTH103
+    return wanted if account is None or _open_to_all(os.path.realpath(wanted)) else tempfile.gettempdir()
+
+
+def remove_left_behind(parent: str) -> None:
+    """Remove folders of browsers whose owner was killed."""
+    for path in _ours(parent):
+        lock = _locked(path)
+        if lock is not None:
+            shutil.rmtree(path, ignore_errors=True)
+            os.close(lock)
+
+
+def _ours(parent: str) -> Iterator[str]:
+    for entry in os.scandir(parent):
+        if entry.name.startswith(_PREFIX) and entry.is_dir(follow_symlinks=False):
+            owner = entry.stat(follow_symlinks=False).st_uid
+            if owner == os.geteuid() or spare_account.FIRST <= owner <= spare_account.LAST:
+                yield entry.path
+
+
+def _locked(path: str) -> int | None:
+    """Return the open folder, locked; None where it is gone or somebody has the lock."""
+    try:
+        opened = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(opened)
+        return None
+    return opened
+
+
+def _open_to_all(path: str) -> bool:
+    """Say whether everybody may go through a folder and all that it lies in."""
+    while True:
+        if not os.stat(path).st_mode & 0o001:  # noqa: PTH116
+            return False
+        parent = os.path.dirname(path)  # noqa: PTH120
+        if parent == path:
+            return True
+        path = parent

@@ -1,0 +1,96 @@
+"""Look at the processes that a process has begun, and end them: ``/proc`` says whose child each is (proc(5))."""
+
+import os
+import signal
+import time
+from collections.abc import Iterable
+
+_KIB = 1024
+
+
+def descendants(ancestor: int) -> list[int]:
+    """Return the processes that descend from a process, nearest first, as far as none of their parents has ended."""
+    children: dict[int, list[int]] = {}
+    for name in os.listdir("/proc"):  # noqa: PTH208    # pathlib is slow to import.
+        if name.isdigit() and (line := _read(f"/proc/{name}/stat")):
+            # A process's name may hold anything; what follows its last bracket is its state, then its parent.
+            children.setdefault(int(line.rpartition(b")")[2].split()[1]), []).append(int(name))
+    found = [ancestor]
+    for process in found:
+        found.extend(children.get(process, ()))
+    return found[1:]
+
+
+def tree_memory(processes: Iterable[int]) -> int:
+    """Return the bytes that processes have in memory, what they share counted once.
+
+    It is cheap, and rather too much: memory that several have mapped is counted with each, program files alone once.
+    """
+    own, files = 0, 0
+    for process in processes:
+        sizes = _sizes(f"/proc/{process}/status", (b"RssAnon", b"RssShmem", b"RssFile"))
+        own += sizes.get(b"RssAnon", 0) + sizes.get(b"RssShmem", 0)
+        files = max(files, sizes.get(b"RssFile", 0))
+    return own + files
+
+
+def proportional_memory(processes: Iterable[int]) -> int | None:
+    """Return the bytes of processes, what several share divided among them; None where the system does not say."""
+    total = 0
+    for process in processes:
+        size = _sizes(f"/proc/{process}/smaps_rollup", (b"Pss",)).get(b"Pss")
+        if size is None and os.path.exists(f"/proc/{process}/stat"):  # noqa: PTH110
+            return None
+        total += size or 0
+    return total
+
+
+def end_descendants(patience: float) -> bool:
+    """Kill all that descends from this process, which adopts orphans, and reap it; say whether nothing is left."""
+    limit = time.monotonic() + patience
+    while left := descendants(os.getpid()):
+        for process in left:
+            _kill(process)
+        reap()
+        if time.monotonic() > limit:
+            return False
+        time.sleep(0.002)
+    return True
+
+
+def reap() -> dict[int, int]:
+    """Take notice of the children of this process that have ended: their status by process."""
+    ended: dict[int, int] = {}
+    while True:
+        try:
+            process, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return ended
+        if process == 0:
+            return ended
+        ended[process] = status
+
+
+def _kill(process: int) -> None:
+    try:
+        os.kill(process, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        return
+
+
+def _sizes(path: str, names: tuple[bytes, ...]) -> dict[bytes, int]:
+    sizes: dict[bytes, int] = {}
+    for line in _read(path).splitlines():
+        name, _, value = line.partition(b":")
+        if name in names:
+            sizes[name] = int(value.split()[0]) * _KIB
+    return sizes
+
+
+def _read(path: str) -> bytes:
+    """Return a file of ``/proc``, or nothing where its process is gone or nobody's business."""
+    try:
+        with open(path, "rb") as opened:  # noqa: PTH123
+            return opened.read()
+    except OSError:
+        return b""

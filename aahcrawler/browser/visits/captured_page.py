@@ -1,0 +1,91 @@
+"""Take what a page shows: its document, and pictures of it."""
+
+import asyncio
+import base64
+from dataclasses import dataclass
+from typing import Any
+
+from aahcrawler.browser.devtools.devtools_errors import BrowserCrashedError, DevToolsError
+from aahcrawler.browser.visits.target_setup import HEIGHT, WIDTH
+from aahcrawler.browser.visits.visit_tally import VisitTally, unicode_text
+from aahcrawler.browser.visits.visited_page import VisitedPage
+
+DOM_BYTES = 10_000_000
+_PATIENCE = 1.5
+"""Seconds that scripts of a page may keep us waiting, before they are stopped."""
+_DOCUMENT_SECONDS = 4.0
+_PICTURE_SECONDS = 3.0
+_THUMBNAIL_SCALE = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedPage:
+    """A document in UTF-8, at most ``DOM_BYTES`` of it, what it calls itself, and pictures, empty without them."""
+
+    dom: bytes
+    title: str
+    url: str
+    screenshot: bytes = b""
+    thumbnail: bytes = b""
+
+
+async def captured(page: VisitedPage, tally: VisitTally, *, pictures: bool) -> CapturedPage:
+    """Take a page as it is now, scrolled to its top; has no bound in time of its own.
+
+    Where a script of the page runs without end it is stopped, and all scripts with it. A longer document ends after
+    its last whole tag, which is counted as ``dom bytes``; a picture that does not come in time as ``picture``.
+    """
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            said = await _finished(page)
+        async with asyncio.timeout(_DOCUMENT_SECONDS):
+            dom = await _document(page)
+    except (TimeoutError, DevToolsError) as error:
+        if isinstance(error, BrowserCrashedError):
+            raise
+        tally.refuse("endless script" if isinstance(error, TimeoutError) else "interference")
+        await page.call("Runtime.terminateExecution")
+        await page.call("Emulation.setScriptExecutionDisabled", {"value": True})
+        dom = await _document(page)
+        said = await _finished(page)
+    if len(dom) > DOM_BYTES:
+        tally.refuse("dom bytes")
+        dom = dom[: dom.rindex(b">", 0, DOM_BYTES) + 1]
+    screenshot = thumbnail = b""
+    if pictures:
+        screenshot = await _picture(page, tally, {"format": "png", "optimizeForSpeed": True})
+        clip = {"x": 0, "y": 0, "width": WIDTH, "height": HEIGHT, "scale": _THUMBNAIL_SCALE}
+        thumbnail = await _picture(page, tally, {"format": "jpeg", "quality": 60, "clip": clip})
+    return CapturedPage(dom, said[0], said[1], screenshot, thumbnail)
+
+
+async def _finished(page: VisitedPage) -> tuple[str, str]:
+    said = await page.evaluate("finish()")
+    if not isinstance(said, dict):
+        return "", ""
+    return unicode_text(str(said.get("title", ""))[:1_000]), unicode_text(str(said.get("url", "")))
+
+
+async def _document(page: VisitedPage) -> bytes:
+    """Return the markup of the whole document, shadow roots within, which no script of the page can interfere with."""
+    root = (await page.call("DOM.getDocument", {"depth": 0}))["root"]
+    try:
+        got = await page.call("DOM.getOuterHTML", {"nodeId": root["nodeId"], "includeShadowDOM": True})
+        markup = str(got["outerHTML"])
+    except BrowserCrashedError:
+        raise
+    except DevToolsError:
+        # Longer than a message may be.
+        markup = str(await page.evaluate(f"document.documentElement.outerHTML.slice(0, {DOM_BYTES})"))
+    return unicode_text(markup[: DOM_BYTES + 1]).encode()
+
+
+async def _picture(page: VisitedPage, tally: VisitTally, how: dict[str, Any]) -> bytes:
+    try:
+        async with asyncio.timeout(_PICTURE_SECONDS):
+            return base64.b64decode((await page.call("Page.captureScreenshot", how))["data"])
+    except BrowserCrashedError:
+        raise
+    except (TimeoutError, DevToolsError):
+        tally.refuse("picture")
+        return b""

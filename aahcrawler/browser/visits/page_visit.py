@@ -1,0 +1,183 @@
+"""Visit one page in a browser context that is its own."""
+
+import asyncio
+import time
+from collections.abc import Awaitable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from aahcrawler.browser.behaviours.behaviour_run import run_behaviours
+from aahcrawler.browser.devtools.devtools_connection import DevTools
+from aahcrawler.browser.devtools.devtools_errors import BrowserCrashedError, DevToolsError
+from aahcrawler.browser.visits.acted_page import ActedPage
+from aahcrawler.browser.visits.bounded_upstream import BoundedUpstream
+from aahcrawler.browser.visits.captured_page import captured
+from aahcrawler.browser.visits.context_cookies import read_cookies, set_cookies
+from aahcrawler.browser.visits.page_navigation import PageNavigation
+from aahcrawler.browser.visits.page_settling import PageSettling
+from aahcrawler.browser.visits.rendered_page import BehaviourNote, RenderedPage
+from aahcrawler.browser.visits.target_setup import HEIGHT, RUN, WIDTH, TargetSetup
+from aahcrawler.browser.visits.visit_errors import VisitFailedError
+from aahcrawler.browser.visits.visit_order import VisitOrder
+from aahcrawler.browser.visits.visit_tally import VisitTally
+from aahcrawler.browser.visits.visit_targets import VisitTargets
+from aahcrawler.browser.visits.visited_page import VisitedPage
+
+_TAKING = 0.2
+_TAKING_SECONDS = 6.0
+"""The part of a visit's time that is kept for taking the page, and the most of it in seconds."""
+_SETTLING = 0.5
+"""The part of the time for looking that the page may take to be there."""
+_SETTLING_AGAIN = 5.0
+_QUIET_AGAIN = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class VisitPlace:
+    """Where a visit takes place: a connection to a browser of some version, and a context with a proxy of its own."""
+
+    devtools: DevTools
+    version: str
+    context: str
+
+
+class PageVisit:
+    """One visit. Events of targets that are new in its context are handed in by ``targets.attach``."""
+
+    def __init__(self, place: VisitPlace, order: VisitOrder, upstream: BoundedUpstream) -> None:
+        self.tally = VisitTally()
+        self._setup = TargetSetup(order, place.version)
+        self.targets = VisitTargets(place.devtools, self._setup, upstream.log, self.tally)
+        upstream.on_flood = self.targets.on_flood = self._stop
+        self._looking: asyncio.Timeout | None = None
+        self._place = place
+        self._order = order
+        self._upstream = upstream
+
+    async def look(self) -> RenderedPage:
+        """Look at the page, within the order's bounds.
+
+        Raises ``VisitFailedError`` where there was no page, ``BrowserCrashedError`` where its process, or the browser,
+        has ended.
+        """
+        begun, seconds = time.monotonic(), self._order.bounds.seconds
+        try:
+            async with asyncio.timeout(seconds):
+                rendered = await self._rendered(seconds - min(_TAKING_SECONDS, _TAKING * seconds))
+        except TimeoutError as error:
+            raise VisitFailedError(f"The page gave nothing within {seconds:g} seconds") from error
+        except BrowserCrashedError:
+            raise
+        except DevToolsError as error:
+            raise VisitFailedError(f"The page could not be taken: {error}") from error
+        finally:
+            self.targets.end()
+        return replace(rendered, seconds=time.monotonic() - begun)
+
+    async def _rendered(self, seconds: float) -> RenderedPage:
+        """Look for so many seconds, then take the page."""
+        until = asyncio.get_running_loop().time() + seconds
+        session, frame = await self._open()
+        page = VisitedPage(self._place.devtools, session, frame)
+        navigation = PageNavigation(self._place.devtools, session, frame, self._order.url, self.tally)
+        looking = asyncio.ensure_future(self._look(page, navigation, until))
+        try:
+            either: set[asyncio.Future[Any]] = {looking, navigation.crashed}
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            if navigation.crashed.done():
+                navigation.crashed.result()
+            return looking.result()
+        finally:
+            looking.cancel()
+            navigation.crashed.cancel()
+
+    async def _open(self) -> tuple[str, str]:
+        """Make the page, as yet empty; return its session and its frame."""
+        devtools, context = self._place.devtools, self._place.context
+        await set_cookies(devtools, context, tuple(self._order.cookies))
+        own = {"browserContextId": context}
+        devtools.post("Browser.grantPermissions", {"permissions": [], **own})
+        devtools.post("Browser.setDownloadBehavior", {"behavior": "deny", "eventsEnabled": True, **own})
+        made = devtools.post("Target.createTarget", {"url": "about:blank", "width": WIDTH, "height": HEIGHT, **own})
+        either: set[asyncio.Future[Any]] = {made, self.targets.page}
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        if made.done():
+            made.result()
+        return await self.targets.page
+
+    def _stop(self) -> None:
+        """End a page that asks for more and more: stop its scripts, and take it as it is."""
+        self._upstream.over = self._upstream.over or "requests"
+        self.targets.stop()
+        if self._looking is not None and not self._looking.expired():
+            self._looking.reschedule(asyncio.get_running_loop().time())
+
+    async def _look(self, page: VisitedPage, navigation: PageNavigation, until: float) -> RenderedPage:
+        settled = False
+        notes: tuple[BehaviourNote, ...] = ()
+        try:
+            async with asyncio.timeout_at(until) as self._looking:
+                await self._go(page)
+                notes, settled = await self._act(page, navigation, until)
+        except TimeoutError:
+            settled = False
+        finally:
+            self._looking = None
+        _require_own(navigation)
+        taken = await captured(page, self.tally, pictures=self._order.pictures)
+        _require_own(navigation)
+        if self._upstream.over == "requests":
+            self.tally.refused["requests"] = max(0, self.targets.announced - self._upstream.made)
+        return RenderedPage(
+            url=taken.url or navigation.url,
+            dom=taken.dom,
+            title=taken.title,
+            screenshot=taken.screenshot,
+            thumbnail=taken.thumbnail,
+            console=self.tally.console,
+            requests=tuple(self._upstream.notes),
+            behaviours=notes,
+            leads_to=self.tally.leads_to,
+            cookies=await read_cookies(self._place.devtools, self._place.context),
+            refused=dict(self.tally.refused),
+            ended=self._upstream.over or ("settled" if settled else "time"),
+        )
+
+    async def _go(self, page: VisitedPage) -> None:
+        await page.call(*RUN)
+        went = await page.call("Page.navigate", {"url": self._order.url})
+        if went.get("errorText"):
+            raise VisitFailedError(f"The page did not load: {went['errorText']}")
+
+    async def _act(
+        self, page: VisitedPage, navigation: PageNavigation, until: float
+    ) -> tuple[tuple[BehaviourNote, ...], bool]:
+        """Wait for the page, do what is to be done on it, and wait again; return whether it came to rest in the end."""
+        settling = PageSettling(page, navigation, self._upstream.activity)
+        now = asyncio.get_running_loop().time
+        there = await _within(_SETTLING * (until - now()), settling.settle())
+        order, upstream = self._order, self._upstream
+        if not order.behaviours:
+            return (), there
+        upstream.allowed = frozenset[str]().union(*(behaviour.allows for behaviour in order.behaviours))
+        acted = ActedPage(page, self.targets, settling, upstream)
+        seconds = max(0.0, until - now() - _SETTLING_AGAIN)
+        notes = await run_behaviours(acted, order.behaviours, replace(order.bounds, seconds=seconds))
+        return notes, await _within(_SETTLING_AGAIN, settling.settle(_QUIET_AGAIN))
+
+
+async def _within(seconds: float, waiting: Awaitable[None]) -> bool:
+    """Wait for so long at most; return whether what was waited for came."""
+    try:
+        async with asyncio.timeout(seconds):
+            await waiting
+    except TimeoutError:
+        return False
+    return True
+
+
+def _require_own(navigation: PageNavigation) -> None:
+    if navigation.left:
+        raise VisitFailedError(f"The page has left for {navigation.left[:200]}")
+    if not navigation.committed:
+        raise VisitFailedError("The page did not come in time")

@@ -1,0 +1,135 @@
+"""Hold all targets of one visit: its page, frames of other sites, workers; and send popups away."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from aahcrawler.browser.devtools.devtools_connection import DevTools
+from aahcrawler.browser.visits.request_log import RequestLog
+from aahcrawler.browser.visits.target_setup import RUN, Command, TargetSetup
+from aahcrawler.browser.visits.visit_tally import VisitTally
+
+FLOOD = 100
+TARGETS = 200
+"""The most targets that are let run. Any further one stays as it began: before its first script."""
+_STOP: tuple[Command, ...] = (
+    ("Runtime.terminateExecution", {}),
+    ("Emulation.setScriptExecutionDisabled", {"value": True}),
+    ("Network.disable", {}),
+)
+_OFFLINE = {"offline": True, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+_STOP_WORKER: tuple[Command, ...] = (
+    ("Runtime.terminateExecution", {}),
+    ("Network.emulateNetworkConditions", _OFFLINE),
+)
+_WORKERS = frozenset({"worker", "shared_worker", "service_worker"})
+
+Attached = Callable[[dict[str, Any]], None]
+
+
+class VisitTargets:
+    """The targets of one browser context, each told what ``setup`` says, and listened to from its beginning.
+
+    ``page`` comes to be the session of the page, and its main frame; ``frames`` are those of other sites, by session.
+    ``announced`` counts the requests that they make; ``on_flood`` is called when those are more than twice what the log
+    has room for, and ``FLOOD``. The browser's own events of targets of the context are handed in by ``attach``.
+    """
+
+    def __init__(self, devtools: DevTools, setup: TargetSetup, log: RequestLog, tally: VisitTally) -> None:
+        self.page: asyncio.Future[tuple[str, str]] = asyncio.get_running_loop().create_future()
+        self._devtools = devtools
+        self._setup = setup
+        self._log = log
+        self._tally = tally
+        self.frames: dict[str, str] = {}
+        self.announced = 0
+        self.on_flood: Callable[[], None] = lambda: None
+        self._flood = 2 * log.most + FLOOD
+        self._sessions: dict[str, str] = {}
+        self._stopped = False
+
+    def attach(self, event: dict[str, Any]) -> None:
+        """Take an event ``Target.attachedToTarget``."""
+        target, session = event.get("targetInfo", {}), str(event.get("sessionId", ""))
+        kind, target_id = str(target.get("type", "")), str(target.get("targetId", ""))
+        self._sessions[session] = kind
+        if self._stopped:
+            return  # It stays as it began.
+        if kind == "page" and self.page.done():
+            self._tally.refuse("popup")
+            self._devtools.post("Target.closeTarget", {"targetId": target_id})
+        elif len(self._sessions) > TARGETS:
+            self._tally.refuse("target")
+        elif kind == "page":
+            self._listen(session, in_background=False)
+            self._send(session, self._setup.of_page())
+            self.page.set_result((session, target_id))
+        elif kind == "iframe":
+            self.frames[session] = target_id
+            self._listen(session, in_background=False)
+            self._send(session, [*self._setup.of_frame(), RUN])
+        elif kind in _WORKERS:
+            self._listen(session, in_background=kind == "service_worker")
+            self._send(session, [*self._setup.of_worker(), RUN])
+        else:
+            self._send(session, [RUN])
+
+    def stop(self) -> None:
+        """Stop all scripts, of page and frames for good; workers cannot ask for anything any more."""
+        self._stopped = True
+        for session, kind in self._sessions.items():
+            self._send(session, _STOP_WORKER if kind in _WORKERS else _STOP)
+
+    def end(self) -> None:
+        """Listen to nothing any more."""
+        for session in self._sessions:
+            self._devtools.forget(session)
+        self._sessions.clear()
+
+    def _send(self, session: str, commands: Iterable[Command]) -> None:
+        for method, params in commands:
+            self._devtools.post(method, params, session)
+
+    def _listen(self, session: str, *, in_background: bool) -> None:
+        def announce(event: dict[str, Any]) -> None:
+            self._log.announce(event, in_background=in_background)
+            self.announced += 1
+            if self.announced == self._flood:
+                self.on_flood()
+
+        def say(event: dict[str, Any]) -> None:
+            text = " ".join(map(_shown, event.get("args", [])[:20]))
+            if not self._tally.say(str(event.get("type", "")), text, _place(event.get("stackTrace"))):
+                self._devtools.post("Runtime.disable", session=session)
+
+        listen = self._devtools.listen
+        listen(session, "Network.requestWillBeSent", announce)
+        listen(session, "Network.webSocketCreated", lambda _: self._tally.refuse("websocket"))
+        listen(session, "Network.webTransportCreated", lambda _: self._tally.refuse("webtransport"))
+        listen(session, "Runtime.consoleAPICalled", say)
+        listen(session, "Runtime.exceptionThrown", self._fault)
+        listen(session, "Runtime.bindingCalled", self._told)
+        listen(session, "Target.attachedToTarget", self.attach)
+        listen(session, "Target.detachedFromTarget", self._detach)
+
+    def _detach(self, event: dict[str, Any]) -> None:
+        self.frames.pop(str(event.get("sessionId", "")), None)
+
+    def _fault(self, event: dict[str, Any]) -> None:
+        details = event.get("exceptionDetails", {})
+        thrown = details.get("exception", {})
+        text = str(thrown.get("description") or thrown.get("value") or details.get("text", ""))
+        self._tally.say("error", text, str(details.get("url") or _place(details.get("stackTrace"))))
+
+    def _told(self, event: dict[str, Any]) -> None:
+        if event.get("name") == self._setup.binding and event.get("payload") in ("webrtc", "print", "navigation"):
+            self._tally.refuse(event["payload"])
+
+
+def _shown(argument: dict[str, Any]) -> str:
+    return str(argument.get("value", argument.get("description", argument.get("unserializableValue", ""))))
+
+
+def _place(stack: dict[str, Any] | None) -> str:
+    frames = (stack or {}).get("callFrames") or [{}]
+    return str(frames[0].get("url", ""))

@@ -1,0 +1,152 @@
+"""Make pages of their data, without a browser, where looks in a browser have shown how.
+
+Of pages whose addresses are alike the first ones are looked at in a browser. A template that is learned from them
+(``data_templates``) has to make of the data of another one what the browser shows of it: the same title, objects and
+links. From then on it is used, and compared again with what a browser shows every ``CHECKED_EVERY`` pages.
+"""
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from aahcrawler.browser.network.upstream import BrowserRequest, RequestRefusedError
+from aahcrawler.crawl.browsing.visit_requests import VisitRequests
+from aahcrawler.crawl.core.context import CurrentContext
+from aahcrawler.data_templates.data_template import DataTemplate, PageSample, learned_template
+from aahcrawler.page import Page
+from aahcrawler.page.decoding import decode_content
+from aahcrawler.pipeline.understand import understand
+from aahcrawler.traps.patterns import pattern_of
+
+logger = logging.getLogger(__name__)
+
+MOST_SHAPES: Final = 50
+"""Shapes of addresses of which pages are kept to learn from, of all sites together, the last ones."""
+MOST_SAMPLES: Final = 6
+"""Pages of a shape from which nothing could be learned; no more are tried."""
+MOST_BYTES: Final = 1_000_000
+"""Bytes of a page beyond which nothing is learned from it."""
+CHECKED_EVERY: Final = 25
+"""Pages of a shape that are made of their data until one is looked at in a browser again."""
+
+_ACCEPT: Final = ("Accept", "application/json, text/plain, */*")
+
+
+@dataclass(slots=True)
+class _Lessons:
+    """What is known of pages whose addresses are alike. ``made`` counts pages since the last comparison."""
+
+    samples: list[PageSample] = field(default_factory=list)
+    template: DataTemplate | None = None
+    made: int = 0
+
+    @property
+    def is_given_up(self) -> bool:
+        return self.template is None and len(self.samples) >= MOST_SAMPLES
+
+
+class DataPages:
+    """Learns how pages are made of their data, and makes them; its memory is bounded."""
+
+    def __init__(self, context: CurrentContext) -> None:
+        self._context = context
+        self._known: OrderedDict[tuple[str, str], _Lessons] = OrderedDict()
+
+    def can_make(self, site: str, url: str) -> bool:
+        """Return whether a page is to be made of its data: it is known how, and no comparison is due."""
+        lessons = self._known.get(_key(site, url))
+        is_known = lessons is not None and lessons.template is not None and lessons.made < CHECKED_EVERY
+        return is_known and lessons is not None and bool(lessons.template and lessons.template.endpoints(url))
+
+    async def made(self, site: str, url: str, requests: VisitRequests) -> bytes | None:
+        """Return a page in HTML (UTF-8) made of its data, which are asked for; None where they are not to be had."""
+        lessons = self._known[_key(site, url)]
+        template = lessons.template
+        urls = template.endpoints(url) if template is not None else None
+        if template is None or urls is None:
+            return None
+        answers = [await self._asked(each, url, requests) for each in urls]
+        page = template.page([answer for answer in answers if answer is not None])
+        if page is None:
+            lessons.template = None
+            lessons.samples.clear()
+        lessons.made += 1
+        return page
+
+    async def learn(self, site: str, page: Page, dom: bytes, data: Mapping[str, bytes]) -> None:
+        """Learn from a page that a browser has shown as ``dom``, and from the JSON that it asked for, by URL."""
+        lessons = self._known.setdefault(_key(site, page.url), _Lessons())
+        self._known.move_to_end(_key(site, page.url))
+        while len(self._known) > MOST_SHAPES:
+            self._known.popitem(last=False)
+        if lessons.is_given_up or not data or len(dom) > MOST_BYTES:
+            return
+        lessons.samples.append(PageSample(page.url, dom, data))
+        if lessons.template is not None:
+            lessons.made = 0
+            if not self._is_made_right(lessons.template, page, lessons.samples[-1]):
+                logger.info("%s: pages like it are not made of their data any more", page.url)
+                lessons.template = None
+            lessons.samples = lessons.samples[-1:]
+        elif len(lessons.samples) > 2:
+            await self._try(lessons, page)
+
+    async def _try(self, lessons: _Lessons, page: Page) -> None:
+        """Learn from all pages but the last, and see whether that makes the last one."""
+        *before, last = lessons.samples
+        template = await asyncio.to_thread(learned_template, before)
+        if template is not None and self._is_made_right(template, page, last):
+            logger.info("%s: pages like it are made of their data from now on", page.url)
+            lessons.template, lessons.samples = template, [last]
+
+    def _is_made_right(self, template: DataTemplate, page: Page, sample: PageSample) -> bool:
+        """Return whether a template makes what a browser shows, as far as the crawl reads pages."""
+        urls = template.endpoints(sample.url) or ()
+        made = template.page([sample.answers.get(url, b"") for url in urls])
+        return made is not None and self._read(page, made) == self._read(page, sample.dom)
+
+    def _read(self, page: Page, dom: bytes) -> tuple[object, ...]:
+        context = self._context.now
+        shown = page.as_rendered(dom, "", context.icd.limits.page_bytes)
+        assistance = understand(shown, context.helper, context.scope.spelling)
+        links = sorted({link.url for link in assistance.document.outlinks})
+        return assistance.document.title, assistance.objects, links
+
+    async def _asked(self, url: str, page_url: str, requests: VisitRequests) -> bytes | None:
+        collected = _Collected()
+        headers = (_ACCEPT, ("Referer", page_url))
+        try:
+            await requests.answer(BrowserRequest(url, "GET", headers, resource_type="Fetch"), collected)
+        except RequestRefusedError:
+            return None
+        return collected.body(self._context.now.icd.limits.page_bytes)
+
+
+class _Collected:
+    """Collects an answer (``Relay``)."""
+
+    def __init__(self) -> None:
+        self._status = 0
+        self._codings = ""
+        self._pieces: list[bytes] = []
+
+    def begin(self, status: int, reason: str, headers: Sequence[tuple[str, str]]) -> None:  # noqa: ARG002
+        """See ``Relay.begin``."""
+        self._status = status
+        self._codings = ", ".join(value for name, value in headers if name.lower() == "content-encoding")
+
+    def take(self, piece: bytes) -> None:
+        """See ``Relay.take``."""
+        self._pieces.append(piece)
+
+    def body(self, most: int) -> bytes | None:
+        """Return the body without content coding, None where it is no whole answer with status 200."""
+        decoded = decode_content(b"".join(self._pieces), self._codings, most)
+        return decoded.body if self._status == 200 and decoded.complete else None
+
+
+def _key(site: str, url: str) -> tuple[str, str]:
+    return site, pattern_of(url).shape

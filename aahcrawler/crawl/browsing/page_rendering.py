@@ -1,0 +1,354 @@
+"""Have pages looked at in a browser where their routes say so, within the limits of the crawl.
+
+A page is what the server sent until a browser has shown it: where a look fails, for whatever reason, the page goes on
+as it came, and that is counted and kept with it.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from typing import Final, Protocol
+
+from aahcrawler.archive.history import Former
+from aahcrawler.archive.resources import Resource
+from aahcrawler.browser.devtools.devtools_errors import DevToolsError
+from aahcrawler.browser.network.upstream import Upstream
+from aahcrawler.browser.process.browser_unavailable import BrowserUnavailableError
+from aahcrawler.browser.visits.rendered_page import RenderedPage
+from aahcrawler.browser.visits.visit_errors import VisitFailedError
+from aahcrawler.browser.visits.visit_order import VisitBounds, VisitOrder
+from aahcrawler.browser_look import BrowserLook
+from aahcrawler.crawl.browsing.crawl_visits import Visits
+from aahcrawler.crawl.browsing.data_pages import DataPages
+from aahcrawler.crawl.browsing.look_notes import digest_of, in_a_line, note_of, pictures_of
+from aahcrawler.crawl.browsing.routes import Reason, Routes, Shown, is_demanded, may_look
+from aahcrawler.crawl.browsing.visit_requests import VisitRequests
+from aahcrawler.crawl.capture.recrawl import Recrawl, RecrawlComparison, UnreadableCaptureError
+from aahcrawler.crawl.core.context import CurrentContext
+from aahcrawler.crawl.core.fetch_control import FetchControl
+from aahcrawler.crawl.fetch.download_handler import GRACE, CapturedResponse
+from aahcrawler.crawl.fetch.politeness import StoppedError
+from aahcrawler.exchange import Exchange
+from aahcrawler.frontier.hops import Hop, ends_with
+from aahcrawler.frontier.protocol import Lease
+from aahcrawler.page import Page
+from aahcrawler.wire.replay import replayed
+
+logger = logging.getLogger(__name__)
+
+CRASHES: Final = 5
+"""Visits in a row with which the browser ended after which it counts as one that cannot be had."""
+BESIDE: Final = 30.0
+"""Seconds that a look may take beyond the time of its page: a browser has to begin, and to say what it shows."""
+UNAVAILABLE, LIMIT, FAILED = "unavailable", "limit", "failed"
+
+
+class Browser(Protocol):
+    """Shows pages, one or several at once."""
+
+    async def visit(self, order: VisitOrder, upstream: Upstream) -> RenderedPage:
+        """Show a page; raise ``BrowserUnavailableError``, ``DevToolsError`` or ``VisitFailedError``."""
+        ...
+
+    async def close(self) -> None:
+        """End it."""
+        ...
+
+    @property
+    def isolation(self) -> str | None:
+        """How its processes are kept off the network, None before there were any."""
+        ...
+
+    @property
+    def version(self) -> str:
+        """Its name and version, empty while that is not known."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What became of a page beside its answer.
+
+    ``page`` is the page as a browser showed it, None where none did; ``note`` is kept in its metadata, ``resources``
+    beside its answer. ``leads_to`` are where its scripts wanted to go. For ``rest`` seconds its site asked to be left
+    in peace. ``counts`` belong to the crawl's statistics.
+    """
+
+    page: Page | None = None
+    note: BrowserLook | None = None
+    resources: tuple[Resource, ...] = ()
+    leads_to: tuple[str, ...] = ()
+    rest: float = 0.0
+    counts: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """The digest of the text of the page as it was shown, empty where it was not."""
+        return self.note.text if self.note is not None else ""
+
+
+NO_LOOK: Final = Look()
+
+
+class PageRendering:
+    """Decides for each page, and has it shown. ``opened`` makes the browser when one is needed for the first time.
+
+    At most ``browser.at_once`` pages are shown at a time by this worker, as the definition was when the crawl began;
+    their leases stay out meanwhile. When the crawl ends, those under way have ``GRACE``.
+    """
+
+    def __init__(
+        self,
+        context: CurrentContext,
+        fetching: FetchControl,
+        visits: Visits,
+        recrawl: Recrawl,
+        opened: Callable[[], Browser],
+    ) -> None:
+        self._context = context
+        self._fetching = fetching
+        self._visits = visits
+        self._recrawl = recrawl
+        self._opened = opened
+        self._routes = Routes()
+        self._data_pages = DataPages(context)
+        self._slots = asyncio.Semaphore(context.now.icd.browser.at_once)
+        self._browser: Browser | None = None
+        self._missing = ""
+        self._under_way = 0
+        self._crashes = 0
+
+    async def of(self, lease: Lease, response: CapturedResponse, comparison: RecrawlComparison) -> Look:
+        """Return what a browser makes of a page that was answered, or of the former one that the answer stands for.
+
+        Raise ``StoppedError`` where the crawl ends meanwhile, ``UnreadableCaptureError`` where the former page cannot
+        be read, and errors of this machine.
+        """
+        former = self._former(lease, comparison)
+        if former is not None:
+            exchange = self._recrawl.answer_of(former)
+            if exchange is None:
+                raise UnreadableCaptureError(former.url)
+            with closing(exchange):
+                page = replayed(exchange, self._context.now.icd.limits.page_bytes, as_sent=True)
+                return await self._of(lease, page, exchange, 0.0)
+        is_page = lease.kind == "page" and not comparison.unmodified and response.exchange.truncated is None
+        page = comparison.page if is_page else None
+        return await self._of(lease, page, response.exchange, response.captured.elapsed)
+
+    def _former(self, lease: Lease, comparison: RecrawlComparison) -> Former | None:
+        """Return the former capture that an answer without a page stands for, where it may have to be shown again."""
+        former, section = comparison.former, self._context.now.icd.browser
+        if former is None or lease.kind != "page" or not comparison.unmodified or not may_look(section):
+            return None
+        is_open = former.rendered or is_demanded(section) or not comparison.remembered
+        return former if is_open else None
+
+    async def _of(self, lease: Lease, page: Page | None, exchange: Exchange, seconds: float) -> Look:
+        section = self._context.now.icd.browser
+        if page is None or page.status != 200 or not page.is_html or not may_look(section):
+            return NO_LOOK
+        if ends_with(lease.path, Hop.FORM):
+            return NO_LOOK
+        came = {"http:pages": 1.0, "http:bytes": float(exchange.response_size), "http:seconds": seconds}
+        reason = self._routes.choose(lease.queue, page, section, self._context.now.helper.scripted)
+        if not reason.is_look:
+            return Look(counts=came | ({f"browser:{reason}": 1.0} if reason is Reason.VAIN else {}))
+        if reason is not Reason.ASKED and self._data_pages.can_make(lease.queue, lease.url):
+            made = await self._made(lease, page, exchange)
+            if made.page is not None:
+                return replace(made, counts=came)
+        async with self._slots:
+            hindrance = self._hindrance()
+            if hindrance:
+                return Look(note=BrowserLook(failed=hindrance), counts=came | self._missed(reason, hindrance))
+            self._under_way += 1
+            try:
+                look = await self._shown(lease, page, exchange)
+            finally:
+                self._under_way -= 1
+        return Look(look.page, look.note, look.resources, look.leads_to, look.rest, came | self._lost(reason, look))
+
+    async def _made(self, lease: Lease, page: Page, exchange: Exchange) -> Look:
+        """Return a page made of its data, as looks at others like it have shown; an empty look where that fails."""
+        requests = self._visits.requests_of(lease, exchange)
+        began = asyncio.get_running_loop().time()
+        try:
+            dom = await self._data_pages.made(lease.queue, lease.url, requests)
+        finally:
+            await requests.close()
+        seconds = asyncio.get_running_loop().time() - began
+        counts = {
+            "data:seconds": seconds,
+            "data:requests": float(requests.requests),
+            "data:bytes": float(requests.bytes),
+        }
+        await self._fetching.stores.count({**counts, "data:pages" if dom is not None else f"data:{FAILED}": 1.0})
+        if dom is None:
+            return NO_LOOK
+        made = page.as_rendered(dom, "", self._context.now.icd.limits.page_bytes)
+        document = Resource.rendered_dom(lease.url, dom)
+        note = BrowserLook(
+            dom=document.record_id,
+            text=digest_of(made),
+            seconds=round(seconds, 3),
+            requests=requests.requests,
+            made_of=tuple(requests.data),
+        )
+        return Look(made, note, (document,), rest=requests.rest_asked)
+
+    # Whether it may be
+
+    def _hindrance(self) -> str:
+        """Return why no page can be shown by now, empty where one can. Raise ``StoppedError`` at the crawl's end."""
+        if self._fetching.ending.is_set():
+            raise StoppedError
+        if self._missing:
+            return UNAVAILABLE
+        limits, stats = self._context.now.icd.limits, self._fetching.stores.stats
+        if limits.browser_pages and stats["browser:pages"] + self._under_way >= limits.browser_pages:
+            return LIMIT
+        most = limits.browser_time.total_seconds()
+        return LIMIT if most and stats["browser:seconds"] >= most else ""
+
+    def _missed(self, reason: Reason, hindrance: str) -> dict[str, float]:
+        """Return the counts of a page that was to be shown and was not; where it only might, nothing is missed."""
+        if hindrance == UNAVAILABLE and reason is Reason.FRAME:
+            return {}
+        counts = {f"browser:{hindrance}": 1.0}
+        return counts | {f"browser_missing:{self._missing}": 1.0} if hindrance == UNAVAILABLE else counts
+
+    def _lost(self, reason: Reason, look: Look) -> dict[str, float]:
+        """Return the counts of a page that was begun to be shown, where no browser could be had for it."""
+        is_missing = look.note is not None and look.note.failed == UNAVAILABLE
+        return self._missed(reason, UNAVAILABLE) if is_missing else {}
+
+    def _is_missing(self, why: str) -> None:
+        if not self._missing:
+            self._missing = " ".join(why.split())[:500]
+            logger.warning("no page is looked at in a browser: %s", self._missing)
+
+    # One look
+
+    async def _shown(self, lease: Lease, page: Page, exchange: Exchange) -> Look:
+        order = await self._order(lease, page)
+        allows = frozenset(method for each in order.behaviours for method in each.allows)
+        requests = self._visits.requests_of(lease, exchange, frozenset() if order.reading_only else allows)
+        began, failed = asyncio.get_running_loop().time(), ""
+        rendered: RenderedPage | None = None
+        try:
+            rendered = await self._until_ending(self._visit(order, requests), order.bounds.seconds + BESIDE)
+            self._crashes = 0
+        except BrowserUnavailableError as error:
+            self._is_missing(str(error))
+            failed = UNAVAILABLE
+        except (VisitFailedError, DevToolsError, TimeoutError) as error:
+            failed = self._failed(lease, error)
+        finally:
+            await requests.close()
+        seconds = asyncio.get_running_loop().time() - began
+        if failed != UNAVAILABLE:
+            await self._count(requests, seconds, rendered)
+        if rendered is None:
+            note = BrowserLook(failed=failed, seconds=round(seconds, 3), requests=requests.requests)
+            return Look(note=note, rest=requests.rest_asked)
+        return await self._kept(lease, page, order, rendered, requests)
+
+    async def _visit(self, order: VisitOrder, requests: VisitRequests) -> RenderedPage:
+        if self._browser is None:
+            self._browser = self._opened()
+        return await self._browser.visit(order, requests)
+
+    async def _order(self, lease: Lease, page: Page) -> VisitOrder:
+        icd, section = self._context.now.icd, self._context.now.icd.browser
+        reading_only = self._visits.is_known_at(lease.url) and not section.under_login
+        behaviours = self._context.now.helper.behaviours(page)
+        return VisitOrder(
+            lease.url,
+            icd.user_agent(),
+            languages=icd.scope.languages,
+            cookies=await self._visits.cookies_for(lease.url),
+            behaviours=tuple(each for each in behaviours if not (reading_only and each.allows)),
+            reading_only=reading_only,
+            pictures=section.screenshots,
+            bounds=VisitBounds(seconds=section.page_time.total_seconds()),
+        )
+
+    async def _until_ending(self, visit: Coroutine[None, None, RenderedPage], most: float) -> RenderedPage:
+        """Return what a visit shows. Raise ``StoppedError`` where it takes longer than ``GRACE`` after the end."""
+        ending = asyncio.ensure_future(self._fetching.ending.wait())
+        showing = asyncio.ensure_future(visit)
+        try:
+            await asyncio.wait((showing, ending), timeout=most, return_when=asyncio.FIRST_COMPLETED)
+            if ending.done() and not showing.done():
+                await asyncio.wait((showing,), timeout=GRACE)
+            if showing.done():
+                return showing.result()
+            raise StoppedError if ending.done() else TimeoutError("it did not end in its time")
+        finally:
+            ending.cancel()
+            showing.cancel()
+            await asyncio.wait((showing,))
+
+    def _failed(self, lease: Lease, error: Exception) -> str:
+        """Note that a page could not be shown; return the reason, in words."""
+        logger.warning("%s: not shown in the browser: %s", lease.url, error or type(error).__name__)
+        if isinstance(error, DevToolsError):
+            self._crashes += 1
+            if self._crashes >= CRASHES:
+                self._is_missing(f"it ended {CRASHES} times in a row, at last with: {error}")
+        return in_a_line(f"{type(error).__name__}: {error}")
+
+    async def _count(self, requests: VisitRequests, seconds: float, rendered: RenderedPage | None) -> None:
+        """Count a visit at once: other workers go by the limits as well."""
+        counts = {
+            "browser:pages": 1.0,
+            "browser:seconds": seconds,
+            "browser:requests": float(requests.requests),
+            "browser:bytes": float(requests.bytes),
+        }
+        if rendered is None:
+            counts[f"browser:{FAILED}"] = 1.0
+        else:
+            for reason, number in rendered.refused.items():
+                if (more := number - requests.refused.get(reason, 0)) > 0:
+                    counts[f"browser_refused:{reason}"] = float(more)
+        if self._browser is not None and self._browser.version:
+            counts[f"browser_isolation:{self._browser.isolation}"] = 1.0
+            counts[f"browser_version:{self._browser.version}"] = 1.0
+        await self._fetching.stores.count(counts)
+
+    async def _kept(
+        self, lease: Lease, page: Page, order: VisitOrder, rendered: RenderedPage, requests: VisitRequests
+    ) -> Look:
+        """Return what is kept of a page that was shown, unless it shows less than what was sent."""
+        await self._visits.took(lease.url, rendered.cookies, order.cookies)
+        dom = await self._visits.concealed(lease.url, rendered.dom)
+        at = "" if rendered.url == lease.url else rendered.url
+        shown = page.as_rendered(dom, at, self._context.now.icd.limits.page_bytes)
+        came, looked = Shown.of(page), Shown.of(shown)
+        gained = self._routes.learn(lease.queue, lease.url, came, looked)
+        if gained and not at and not self._visits.is_known_at(lease.url):
+            await self._data_pages.learn(lease.queue, page, dom, requests.data)
+        counts = {"browser:gained" if gained else "browser:gained nothing": 1.0}
+        pictures = tuple(pictures_of(lease.url, rendered))
+        note = note_of(rendered, dict(requests.refused), requests.requests)
+        if 2 * looked.letters < came.letters:
+            await self._fetching.stores.count({**counts, "browser:showed less": 1.0})
+            return Look(note=replace(note, failed="it showed less than was sent"), resources=pictures)
+        await self._fetching.stores.count(counts)
+        document = Resource.rendered_dom(lease.url, dom, at)
+        return Look(
+            shown,
+            replace(note, dom=document.record_id, text=digest_of(shown)),
+            (document, *pictures),
+            rendered.leads_to,
+            requests.rest_asked,
+        )
+
+    async def close(self) -> None:
+        """End the browser."""
+        if self._browser is not None:
+            await self._browser.close()

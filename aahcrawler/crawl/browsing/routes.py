@@ -1,0 +1,179 @@
+"""Choose for each page whether it is looked at in a browser, by what earlier looks at pages of its site gained.
+
+Every page is fetched without a browser first, and what came decides: a page with nothing but scripts is looked at; one
+whose content seems to be missing is looked at once for each shape of address on its site, and again where that gained
+something. What a look gained is told by what a person would see more: text, links, pictures.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from hashlib import sha1
+from itertools import islice
+from typing import Final
+
+from aahcrawler.helper.application.scripted import FEW_LETTERS, Scripted, has_mount
+from aahcrawler.page import Page, text
+from aahcrawler.traps.patterns import pattern_of
+from online_analysis.icd import BrowserSection
+from online_analysis.url_patterns import UrlPattern, first_match
+
+MOST_SHAPES: Final = 20_000
+"""Shapes of addresses, of all sites together, that lessons are kept of, the last ones."""
+MOST_SITES: Final = 2_000
+MOST_TEXTS: Final = 200
+"""Texts of a site by which pages that all show the same are told."""
+MOST_LETTERS: Final = 200_000
+"""Letters of a page beyond which it is not counted any further, and elements likewise."""
+PATIENCE: Final = 3
+"""Looks in a row that gained nothing after which pages of that shape are looked at more and more rarely."""
+LONGEST_PAUSE: Final = 256
+"""Pages of a shape after which one is looked at in any case, so that a lesson that is wrong by now is unlearned."""
+
+
+class Reason(StrEnum):
+    """Why a page is looked at in a browser, or is not; those that are counted have these names in ``crawl.json``."""
+
+    ASKED = "asked for"
+    """The definition says so."""
+    SHELL = "nothing but scripts"
+    FRAME = "content missing"
+    PLAIN = "content is there"
+    FORBIDDEN = "not to be used"
+    VAIN = "in vain before"
+    """Looks at pages like it gained nothing of late."""
+
+    @property
+    def is_look(self) -> bool:
+        """Whether it is a reason to look."""
+        return self in (Reason.ASKED, Reason.SHELL, Reason.FRAME)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How much a page shows: letters and digits of visible text, links, and pictures and the like."""
+
+    letters: int = 0
+    links: int = 0
+    media: int = 0
+
+    @classmethod
+    def of(cls, page: Page) -> "Shown":
+        """Count what an HTML page shows."""
+        tree = page.tree
+        letters = sum(map(str.isalnum, text.excerpt(tree, MOST_LETTERS)))
+        links = {each.get("href") for each in islice(tree.iter("a"), MOST_LETTERS) if each.get("href")}
+        media = islice(tree.iter("img", "video", "audio", "iframe"), MOST_LETTERS)
+        return cls(letters, len(links), sum(1 for _ in media))
+
+    def gains_over(self, less: "Shown") -> bool:
+        """Return whether this is worth a look beside ``less``: a quarter more of anything, where there was something.
+
+        >>> Shown(40).gains_over(Shown(10)), Shown(4_100, 20).gains_over(Shown(4_000, 20))
+        (True, False)
+        """
+        return (
+            (less.letters <= FEW_LETTERS and self.letters > 1.25 * less.letters + 8)
+            or self.letters > 1.25 * less.letters + 80
+            or self.links > 1.25 * less.links + 3
+            or self.media > 1.25 * less.media + 2
+        )
+
+
+@dataclass(slots=True)
+class _Lesson:
+    """What was learned of pages whose addresses are alike: looks in a row in vain, and pages since the last look."""
+
+    looks: int = 0
+    vain: int = 0
+    passed: int = 0
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time to look again at what was looked at in vain."""
+        return self.passed >= min(2 << min(self.vain, 10), LONGEST_PAUSE)
+
+
+@dataclass(slots=True)
+class _Site:
+    texts: "OrderedDict[bytes, str]" = field(default_factory=OrderedDict)
+    """Digests of texts, each with the first URL that showed it."""
+
+
+class Routes:
+    """Remembers what looks at pages in a browser gained, by site and shape of address; its memory is bounded."""
+
+    def __init__(self) -> None:
+        self._lessons: OrderedDict[tuple[str, str], _Lesson] = OrderedDict()
+        self._sites: OrderedDict[str, _Site] = OrderedDict()
+
+    def choose(self, site: str, page: Page, section: BrowserSection, tell: Callable[[Page], Scripted]) -> Reason:
+        """Choose for a page as it came: what the definition says comes first, then what ``tell`` tells of the page."""
+        if (asked := _asked(page.url, section)) is not None:
+            return asked
+        scripted = tell(page)
+        if scripted is Scripted.NO and self._repeats(site, page):
+            scripted = Scripted.FRAME
+        if scripted is Scripted.NO:
+            return Reason.PLAIN
+        lesson = self._lesson(site, page.url)
+        patience = PATIENCE if scripted is Scripted.SHELL else 1
+        if lesson.vain < patience or lesson.is_due:
+            lesson.passed = 0
+            return Reason.SHELL if scripted is Scripted.SHELL else Reason.FRAME
+        lesson.passed += 1
+        return Reason.VAIN
+
+    def learn(self, site: str, url: str, came: Shown, looked: Shown) -> bool:
+        """Learn from a look at a page; return whether it gained anything over the page as it came."""
+        lesson, gained = self._lesson(site, url), looked.gains_over(came)
+        lesson.looks += 1
+        lesson.vain = 0 if gained else lesson.vain + 1
+        return gained
+
+    def _lesson(self, site: str, url: str) -> _Lesson:
+        key = site, pattern_of(url).shape
+        lesson = self._lessons.setdefault(key, _Lesson())
+        self._lessons.move_to_end(key)
+        while len(self._lessons) > MOST_SHAPES:
+            self._lessons.popitem(last=False)
+        return lesson
+
+    def _repeats(self, site: str, page: Page) -> bool:
+        """Return whether a page that scripts may fill shows the same text as another one of its site."""
+        if not has_mount(page):
+            return False
+        shown = sha1(text.excerpt(page.tree, MOST_LETTERS).encode("utf-8", "replace"), usedforsecurity=False).digest()
+        texts = self._sites.setdefault(site, _Site()).texts
+        self._sites.move_to_end(site)
+        while len(self._sites) > MOST_SITES:
+            self._sites.popitem(last=False)
+        first = texts.setdefault(shown, page.url)
+        texts.move_to_end(shown)
+        while len(texts) > MOST_TEXTS:
+            texts.popitem(last=False)
+        return first != page.url
+
+
+def may_look(section: BrowserSection) -> bool:
+    """Return whether a definition lets any page be looked at in a browser."""
+    return section.use != "never" or bool(section.pages)
+
+
+def is_demanded(section: BrowserSection) -> bool:
+    """Return whether a definition names pages that are to be looked at in a browser in any case."""
+    return section.use == "always" or bool(section.pages)
+
+
+def _asked(url: str, section: BrowserSection) -> Reason | None:
+    """Return what a definition says of a page, None where it leaves that to what the page shows."""
+    if _matches(section.never, url):
+        return Reason.FORBIDDEN
+    if section.use == "always" or _matches(section.pages, url):
+        return Reason.ASKED
+    return Reason.FORBIDDEN if section.use == "never" else None
+
+
+def _matches(patterns: tuple[str, ...], url: str) -> bool:
+    return bool(patterns) and first_match(map(UrlPattern.parse, patterns), url) is not None

@@ -1,0 +1,1 @@
+"""Pages made of their data without a browser, by templates that pages which scripts made have shown."""

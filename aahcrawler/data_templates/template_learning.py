@@ -1,0 +1,220 @@
+"""Learn a template from pages of one kind beside their data: what is the same, what is a value, what is repeated."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import groupby
+from time import monotonic
+from typing import Final
+
+from lxml.html import HtmlElement
+
+from aahcrawler.data_templates.data_scopes import Scope, ValuePath, folded, shown
+from aahcrawler.data_templates.template_nodes import Condition, ElementNode, Markup, Node, Repetition, Row, Wording
+from aahcrawler.data_templates.wording_learning import learned_moment, learned_wording
+
+_MOST_ELEMENTS: Final = 20_000
+_MOST_LISTS: Final = 4
+"""Of the lists that have as many items as there are elements, so many are tried."""
+_DEEPEST: Final = 60
+LONGEST: Final = 3.0
+"""Seconds that learning may take."""
+_ADDRESSES: Final = frozenset(("href", "src", "action", "poster"))
+_TELLING: Final = _ADDRESSES | {"id", "datetime", "title", "alt", "content"}
+"""Attributes that a reader goes by: one that cannot be explained counts as unexplained."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """An element of one page, and the data in whose scope it stands."""
+
+    element: HtmlElement
+    scope: Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """A part of a template, and how many texts and attributes of the pages it does not explain."""
+
+    node: Node
+    unexplained: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Slot:
+    """Neighbouring elements of one kind, page by page; none where a page has none there."""
+
+    runs: tuple[tuple[HtmlElement, ...], ...]
+
+
+class TemplateLearner:
+    """Learns one template within ``LONGEST`` and from ``_MOST_ELEMENTS``; what is beyond is left out."""
+
+    def __init__(self) -> None:
+        self._left = _MOST_ELEMENTS
+        self._until = monotonic() + LONGEST
+
+    def element(self, seen: Sequence[Seen], depth: int = 0) -> Learned:
+        """Return the template of elements that stand at the same place of each page."""
+        self._left = 0 if monotonic() > self._until else self._left - len(seen)
+        tag = str(seen[0].element.tag)
+        attributes, unexplained = _attributes(seen)
+        whole = _whole(seen)
+        if whole is not None or tag in {"script", "style"}:
+            return Learned(ElementNode(tag, attributes, () if whole is None else (whole,)), unexplained)
+        children = list(self._children(seen, depth))
+        unexplained += sum(child.unexplained for child in children)
+        return Learned(ElementNode(tag, attributes, tuple(child.node for child in children)), unexplained)
+
+    def _children(self, seen: Sequence[Seen], depth: int) -> Iterator[Learned]:
+        if self._left <= 0 or depth > _DEEPEST:
+            yield Learned(Wording(("",)), 1)
+            return
+        scopes = [each.scope for each in seen]
+        yield _text([each.element.text or "" for each in seen], scopes)
+        for slot in _slots([_runs(each.element) for each in seen]):
+            yield self._slot(slot, scopes, depth + 1)
+            tails = [(run[-1].tail or "") if run else "" for run in slot.runs]
+            if any(map(str.strip, tails)):
+                yield _text(tails, scopes)
+
+    def _slot(self, slot: _Slot, scopes: Sequence[Scope], depth: int) -> Learned:
+        """Return what explains most of a slot: the same elements everywhere, one that may be there, or a list."""
+        best: Learned | None = None
+        for candidate in self._candidates(slot, scopes, depth):
+            if best is None or candidate.unexplained < best.unexplained:
+                best = candidate
+            if not best.unexplained:
+                break
+        return best or Learned(Wording(("",)), sum(1 for run in slot.runs for _ in run))
+
+    def _candidates(self, slot: _Slot, scopes: Sequence[Scope], depth: int) -> Iterator[Learned]:
+        numbers = {len(run) for run in slot.runs}
+        if len(numbers) == 1:
+            yield self._row(slot, scopes, depth)
+        elif numbers == {0, 1}:
+            yield from self._optional(slot, scopes, depth)
+        yield from self._repeated(slot, scopes, depth)
+
+    def _row(self, slot: _Slot, scopes: Sequence[Scope], depth: int) -> Learned:
+        """Return elements that stand one after another on all pages alike."""
+        found = [self.element(_paired(each, scopes), depth) for each in zip(*slot.runs, strict=True)]
+        return Learned(Row(tuple(each.node for each in found)), sum(each.unexplained for each in found))
+
+    def _optional(self, slot: _Slot, scopes: Sequence[Scope], depth: int) -> Iterator[Learned]:
+        there = [(run[0], scope) for run, scope in zip(slot.runs, scopes, strict=True) if run]
+        path = _condition([bool(run) for run in slot.runs], scopes)
+        if path is not None and there:
+            found = self.element([Seen(*each) for each in there], depth)
+            yield Learned(Condition(path, found.node), found.unexplained)
+
+    def _repeated(self, slot: _Slot, scopes: Sequence[Scope], depth: int) -> Iterator[Learned]:
+        for path in _lists(slot, scopes):
+            items = [
+                Seen(element, Scope(item, scope))
+                for run, scope in zip(slot.runs, scopes, strict=True)
+                for element, item in zip(run, scope.lists.get(path, ()), strict=True)
+            ]
+            if items and self._left > 0:
+                found = self.element(items, depth)
+                yield Learned(Repetition(path, found.node), found.unexplained)
+
+
+def _paired(elements: Iterable[HtmlElement], scopes: Sequence[Scope]) -> list[Seen]:
+    return [Seen(element, scope) for element, scope in zip(elements, scopes, strict=True)]
+
+
+def _attributes(seen: Sequence[Seen]) -> tuple[Mapping[str, Wording], int]:
+    """Return the attributes that all elements have, and how many of those that count could not be explained."""
+    found: dict[str, Wording] = {}
+    unexplained = 0
+    for name in seen[0].element.attrib:
+        values = [each.element.get(name) for each in seen]
+        given = [value for value in values if value is not None]
+        wording = None
+        if len(given) == len(values):
+            wording = learned_wording(given, [each.scope for each in seen], in_url=name in _ADDRESSES)
+        if wording is not None:
+            found[str(name)] = wording
+        elif name in _TELLING:
+            unexplained += 1
+    return found, unexplained
+
+
+def _whole(seen: Sequence[Seen]) -> Markup | None:
+    """Return the value whose text elements show as a whole, None where there is none, or one says no more."""
+    if not any(len(each.element) for each in seen):
+        return None
+    texts = [folded(str(each.element.text_content())) for each in seen]
+    if not all(texts) or (len(seen) > 1 and len(set(texts)) == 1):
+        return None
+    for path, value in seen[0].scope.leaves.items():
+        if len(value) < len(texts[0]) or shown(value) != texts[0]:
+            continue
+        if all(shown(each.scope.leaves.get(path, "")) == text for each, text in zip(seen, texts, strict=True)):
+            return Markup(path)
+    return None
+
+
+def _text(texts: Sequence[str], scopes: Sequence[Scope]) -> Learned:
+    if not any(map(str.strip, texts)):
+        return Learned(Wording((" " if any(texts) else "",)))
+    found = learned_wording(texts, scopes) or learned_moment(texts, scopes)
+    return Learned(Wording(("",)), 1) if found is None else Learned(found)
+
+
+def _runs(parent: HtmlElement) -> list[tuple[str, tuple[HtmlElement, ...]]]:
+    """Return the children of an element, neighbours of one kind together."""
+    elements = [child for child in parent if isinstance(child.tag, str)]
+    return [(kind, tuple(run)) for kind, run in groupby(elements, _kind)]
+
+
+def _kind(element: HtmlElement) -> str:
+    words = (element.get("class") or "").split()
+    tag = str(element.tag)
+    return f"{tag}.{words[0]}" if words else tag
+
+
+def _slots(pages: Sequence[Sequence[tuple[str, tuple[HtmlElement, ...]]]]) -> list[_Slot]:
+    """Return the runs of all pages side by side, in an order in which all of them stand."""
+    order: list[str] = []
+    for page in pages:
+        order = _merged(order, [kind for kind, _ in page])
+    rows = [_placed(order, page) for page in pages]
+    return [_Slot(tuple(each)) for each in zip(*rows, strict=True)]
+
+
+def _merged(order: Sequence[str], kinds: Sequence[str]) -> list[str]:
+    merged: list[str] = []
+    for _, start, end, begin, stop in SequenceMatcher(None, order, kinds, autojunk=False).get_opcodes():
+        merged += order[start:end]
+        merged += kinds[begin:stop] if order[start:end] != kinds[begin:stop] else []
+    return merged
+
+
+def _placed(order: Sequence[str], page: Sequence[tuple[str, tuple[HtmlElement, ...]]]) -> list[tuple[HtmlElement, ...]]:
+    placed: list[tuple[HtmlElement, ...]] = [()] * len(order)
+    kinds = [kind for kind, _ in page]
+    for block in SequenceMatcher(None, order, kinds, autojunk=False).get_matching_blocks():
+        for offset in range(block.size):
+            placed[block.a + offset] = page[block.b + offset][1]
+    return placed
+
+
+def _condition(there: Sequence[bool], scopes: Sequence[Scope]) -> ValuePath | None:
+    paths = (path for scope in scopes for path in (*scope.leaves, *scope.lists))
+    for path in dict.fromkeys(paths):
+        if all(bool(scope.value(path)) == is_there for scope, is_there in zip(scopes, there, strict=True)):
+            return path
+    return None
+
+
+def _lists(slot: _Slot, scopes: Sequence[Scope]) -> list[ValuePath]:
+    """Return the lists that have an item for each element of a slot, on every page."""
+    paths = dict.fromkeys(path for scope in scopes for path in scope.lists)
+    fitting = [
+        path
+        for path in paths
+        if all(len(scope.lists.get(path, ())) == len(run) for scope, run in zip(scopes, slot.runs, strict=True))
+    ]
+    return fitting[:_MOST_LISTS]

@@ -1,0 +1,215 @@
+"""A server on loopback that remembers the bytes of each request, and those that it sent for it."""
+
+import datetime
+import socket
+import ssl
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+from pathlib import Path
+from typing import Final
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from benchmarks.browser.replies import Fields, Framing, Reply, Request, not_found
+
+_HOST: Final = "127.0.0.1"
+_IDLE: Final = 60.0
+_LONGEST_HEAD: Final = 1 << 20
+Answering = Callable[[Request], Reply]
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A request with its URL and its bytes, and the bytes that were sent for it: ``whole`` if the answer ended."""
+
+    url: str
+    request: Request
+    answer: bytes
+    whole: bool
+
+
+class ExactServer:
+    """Answers requests by `answering`, which may be replaced at any time; ``log`` has what passed, in order."""
+
+    def __init__(self, *, secure: bool = False) -> None:
+        """Bind a free port. A ``secure`` one speaks TLS with a certificate that nobody has signed but itself."""
+        self.answering: Answering = lambda _: not_found()
+        self.log: list[Sent] = []
+        self._tls = _self_signed() if secure else None
+        self._listening = socket.create_server((_HOST, 0), backlog=128)
+        self.port: int = self._listening.getsockname()[1]
+        self.origin = f"{'https' if secure else 'http'}://{_HOST}:{self.port}"
+        self._lock = threading.Lock()
+        self._connections: set[socket.socket] = set()
+
+    @contextmanager
+    def running(self) -> Iterator["ExactServer"]:
+        """Serve until the block ends."""
+        thread = threading.Thread(target=self._accept, daemon=True)
+        thread.start()
+        try:
+            yield self
+        finally:
+            with suppress(OSError):
+                self._listening.shutdown(socket.SHUT_RDWR)
+            self._listening.close()
+            thread.join()
+            with self._lock:
+                open_ones = list(self._connections)
+            for connection in open_ones:
+                with suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
+
+    def taken(self) -> Sequence[Sent]:
+        """Return what passed since this was asked last."""
+        with self._lock:
+            log, self.log = self.log, []
+        return log
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listening.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, plain: socket.socket) -> None:
+        plain.settimeout(_IDLE)
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        with self._lock:
+            self._connections.add(plain)
+        connection = plain
+        try:
+            if self._tls is not None:
+                connection = self._tls.wrap_socket(plain, server_side=True)
+            reader = _Reader(connection)
+            while (request := reader.request()) is not None and self._answer(connection, request):
+                pass
+        except (OSError, ValueError):
+            pass  # Who asks may hang up at any time, and a request that is none gets no answer.
+        finally:
+            with self._lock:
+                self._connections.discard(plain)
+            connection.close()
+
+    def _answer(self, connection: socket.socket, request: Request) -> bool:
+        """Answer a request; return whether another one may follow on the connection."""
+        answer = self.answering(request)
+        sent = [answer.head()]
+        whole = False
+        try:
+            connection.sendall(sent[0])
+            if request.method != "HEAD":
+                self._send_body(connection, answer, sent)
+            whole = True
+        finally:
+            with self._lock:
+                self.log.append(Sent(self.origin + request.target, request, b"".join(sent), whole))
+        if answer.upgraded:
+            with suppress(OSError):
+                connection.recv(1024)
+        ends = answer.upgraded or answer.framing is Framing.CLOSE or request.field("Connection").lower() == "close"
+        return not ends
+
+    @staticmethod
+    def _send_body(connection: socket.socket, answer: Reply, sent: list[bytes]) -> None:
+        for number, piece in enumerate(answer.framed()):
+            if number and answer.pause:
+                time.sleep(answer.pause)
+            sent.append(piece)
+            connection.sendall(piece)
+
+
+class _Reader:
+    """Reads requests from a connection, one after another."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection, self._left = connection, b""
+
+    def request(self) -> Request | None:
+        """Return the next request, None where the connection has ended."""
+        head = self._until(b"\r\n\r\n")
+        if not head:
+            return None
+        first, *lines = head.decode("latin-1").split("\r\n")[:-2]
+        method, target, _ = first.split(" ")
+        fields: Fields = tuple((n, v.strip()) for n, _, v in (line.partition(":") for line in lines))
+        told = {name.lower(): value for name, value in fields}
+        raw = self._chunks() if "chunked" in told.get("transfer-encoding", "") else b""
+        body = _unchunked(raw)
+        if (length := int(told.get("content-length", 0))) > 0:
+            raw = body = self._exactly(length)
+        return Request(method, target, fields, body, head + raw)
+
+    def _chunks(self) -> bytes:
+        raw = b""
+        while True:
+            line = self._until(b"\r\n")
+            size = int(line.split(b";")[0], 16)
+            raw += line + self._exactly(size + 2)
+            if not size:
+                return raw
+
+    def _until(self, end: bytes) -> bytes:
+        while end not in self._left:
+            if len(self._left) > _LONGEST_HEAD:
+                raise ValueError("a head without an end")
+            if not (piece := self._connection.recv(65_536)):
+                return b""
+            self._left += piece
+        place = self._left.index(end) + len(end)
+        found, self._left = self._left[:place], self._left[place:]
+        return found
+
+    def _exactly(self, length: int) -> bytes:
+        while len(self._left) < length:
+            if not (piece := self._connection.recv(65_536)):
+                raise ValueError("a body that broke off")
+            self._left += piece
+        found, self._left = self._left[:length], self._left[length:]
+        return found
+
+
+def _unchunked(raw: bytes) -> bytes:
+    body = b""
+    while raw:
+        line, _, rest = raw.partition(b"\r\n")
+        size = int(line.split(b";")[0], 16)
+        body, raw = body + rest[:size], rest[size + 2 :] if size else b""
+    return body
+
+
+def _self_signed() -> ssl.SSLContext:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "a site of the benchmark")])
+    now = datetime.datetime.now(datetime.UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=30))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(IPv4Address(_HOST))]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.set_alpn_protocols(["http/1.1"])
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "key.pem"
+        private = key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+        file.write_bytes(private + certificate.public_bytes(serialization.Encoding.PEM))
+        context.load_cert_chain(file)
+    return context

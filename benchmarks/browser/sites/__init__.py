@@ -1,0 +1,1 @@
+"""The sites that are crawled: those written for the benchmark, and real software."""

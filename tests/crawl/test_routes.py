@@ -1,0 +1,85 @@
+"""Which pages are looked at in a browser, by what they show and what looks before gained."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from itertools import pairwise
+
+import pytest
+
+from aahcrawler.crawl.browsing.routes import LONGEST_PAUSE, PATIENCE, Reason, Routes, Shown
+from aahcrawler.helper.application.scripted import Scripted, scripted
+from aahcrawler.page import Headers, Page
+from online_analysis.icd import BrowserSection
+from tests.crawl.client_side import FRAMED, SHELL, article
+
+AUTO = BrowserSection()
+MUCH, LITTLE, NOTHING = Shown(4_000, 40), Shown(4_000, 40), Shown()
+
+
+def page(body: bytes, url: str = "http://a.test/t/1") -> Page:
+    return Page(url, 200, Headers((("Content-Type", "text/html; charset=utf-8"),)), body, datetime.now(UTC))
+
+
+def told(found: Scripted) -> Callable[[Page], Scripted]:
+    return lambda _: found
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (SHELL, Scripted.SHELL),
+        (FRAMED, Scripted.FRAME),
+        (article(1).body, Scripted.NO),
+        (b"<body><div id=app></div><footer>Imprint</footer>", Scripted.NO),
+        (b"<body><nav><a href=/a>A</a></nav><form><input name=q></form><div id=x></div><script src=a></script>", 0),
+    ],
+)
+def test_a_page_whose_content_is_missing_is_told_from_others(body: bytes, expected: Scripted) -> None:
+    assert scripted(page(body)) == expected
+
+
+def test_a_page_that_a_browser_has_shown_is_not_looked_at_again() -> None:
+    assert scripted(page(SHELL).as_rendered(SHELL)) is Scripted.NO
+
+
+def test_the_definition_comes_first() -> None:
+    routes, plain = Routes(), page(article(1).body, "http://a.test/print/1")
+    assert routes.choose("a.test", plain, AUTO, scripted) is Reason.PLAIN
+    assert routes.choose("a.test", plain, BrowserSection(use="always"), scripted) is Reason.ASKED
+    assert routes.choose("a.test", plain, BrowserSection(pages=("/print/",)), scripted) is Reason.ASKED
+    both = BrowserSection(use="always", pages=("/print/",), never=("/print/",))
+    assert routes.choose("a.test", plain, both, scripted) is Reason.FORBIDDEN
+    assert routes.choose("a.test", page(SHELL), BrowserSection(use="never"), scripted) is Reason.FORBIDDEN
+
+
+def test_what_may_lack_content_is_looked_at_once_for_each_shape_until_that_gains_something() -> None:
+    routes, frames = Routes(), [page(FRAMED, f"http://a.test/t/{number}") for number in range(8)]
+    assert routes.choose("a.test", frames[0], AUTO, scripted) is Reason.FRAME
+    assert not routes.learn("a.test", frames[0].url, LITTLE, MUCH)
+    assert routes.choose("a.test", frames[1], AUTO, scripted) is Reason.VAIN
+    assert routes.choose("a.test", page(FRAMED, "http://a.test/u/anna"), AUTO, scripted) is Reason.FRAME
+    reasons = [routes.choose("a.test", each, AUTO, scripted) for each in frames[2:]]
+    assert Reason.FRAME in reasons, "it is looked at again from time to time"
+    assert routes.learn("a.test", frames[0].url, NOTHING, MUCH)
+    assert {routes.choose("a.test", each, AUTO, scripted) for each in frames} == {Reason.FRAME}
+
+
+def test_shells_that_stay_empty_are_looked_at_more_and_more_rarely_but_never_given_up() -> None:
+    routes, looked = Routes(), []
+    for number in range(4 * LONGEST_PAUSE):
+        shell = page(SHELL, f"http://a.test/t/{number}")
+        if routes.choose("a.test", shell, AUTO, told(Scripted.SHELL)).is_look:
+            looked.append(number)
+            routes.learn("a.test", shell.url, NOTHING, NOTHING)
+    assert looked[:PATIENCE] == [*range(PATIENCE)]
+    assert max(later - sooner for sooner, later in pairwise(looked)) <= LONGEST_PAUSE + 1
+    assert len(looked) < 15
+
+
+def test_pages_that_all_show_the_same_text_beside_an_empty_place_may_lack_content() -> None:
+    routes, menu = Routes(), "".join(f"<p>Chapter {number} of the board</p>" for number in range(40)).encode()
+    body = b"<body>" + menu + b"<div id=app></div><script src=/a.js></script>"
+    reasons = [routes.choose("a.test", page(body, f"http://a.test/t/{number}"), AUTO, scripted) for number in range(3)]
+    assert reasons == [Reason.PLAIN, Reason.FRAME, Reason.FRAME]
+    other = body.replace(b"Chapter", b"Section")
+    assert routes.choose("a.test", page(other, "http://a.test/t/9"), AUTO, scripted) is Reason.PLAIN

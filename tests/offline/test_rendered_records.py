@@ -1,0 +1,60 @@
+"""Pages of one shell, read again and selected: each by the document that a browser made of it."""
+
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+from aahcrawler.archive import WarcWriter
+from aahcrawler.archive.resources import Resource
+from offline.selection.record_index import Records
+from tests.archive.exchanges import INFO, exchange_of
+from tests.archive.test_rendered_pages import DOM, SHELL, Known, made, shell
+
+URL, OTHER, PLAIN = "http://forum.test/thread?id=1", "http://forum.test/other", "http://forum.test/plain"
+
+
+def body_of(records: Records, capture: str) -> bytes:
+    page = records.page(capture)
+    assert page is not None
+    return page.body
+
+
+def test_each_capture_is_read_as_it_was_read(tmp_path: Path) -> None:
+    with closing(Known(tmp_path)) as known:
+        first = known.write(shell(), made())
+        other = known.write(shell(OTHER), made(OTHER, b"<p>other"))
+        plain = known.write(shell(PLAIN), ())
+        unmodified = exchange_of(b"HTTP/1.1 304 Not Modified\r\n\r\n", url=URL)
+        original = known.history.original(shell().payload_digest)
+        same = known.write(unmodified, (), original)
+        changed = known.write(replace(unmodified), made(URL, b"<p>newer"), original)
+    with Records(tmp_path / "archive", int) as records:
+        assert body_of(records, first.record_id) == DOM
+        assert body_of(records, other.record_id) == b"<p>other"
+        assert body_of(records, plain.record_id) == SHELL
+        assert body_of(records, same.record_id) == DOM
+        assert body_of(records, changed.record_id) == b"<p>newer"
+        # What is selected comes with all that a browser made of it, and with nothing of the others.
+        assert list(records.take([other.record_id])) == [other.record_id, first.record_id]
+        assert records.taken("resource") == 6
+        assert list(records.take([plain.record_id])) == [plain.record_id]
+        assert records.taken("resource") == 6
+
+
+def test_what_the_page_asked_for_is_known(tmp_path: Path) -> None:
+    with WarcWriter(tmp_path, INFO) as writer:
+        writer.write(shell(), resources=made())
+        data = exchange_of(b"HTTP/1.1 200 OK\r\n\r\n[1]", b"[1]", url="http://api.test/posts")
+        asked = writer.write(replace(data, resource_type="Fetch", shown_on=URL))
+        writer.write(replace(data, shown_on=OTHER))
+    with Records(tmp_path, int) as records:
+        assert records.shown_on(URL) == [asked.record_id]
+        assert records.shown_on("") == []
+
+
+def test_a_document_of_another_payload_is_none_of_this_one(tmp_path: Path) -> None:
+    with WarcWriter(tmp_path, INFO) as writer:
+        writer.write(shell(), resources=(Resource.rendered_dom(URL, DOM),))
+        changed = writer.write(exchange_of(b"HTTP/1.1 200 OK\r\n\r\n<p>now plain", b"<p>now plain", url=URL))
+    with Records(tmp_path, int) as records:
+        assert body_of(records, changed.record_id) == b"<p>now plain"
