@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from aahcrawler.browser.behaviours.acting_page import ActingPage, PageLostError, Spent
-from aahcrawler.browser.behaviours.behaviour_acts import Found, PageActs, meant, number_in
+from aahcrawler.browser.behaviours.acts_in_page import Found, PageActs, meant, number_in
 from aahcrawler.browser.visits.rendered_page import BehaviourNote
 from aahcrawler.browser.visits.visit_order import VisitBounds
 from knowledge_base.behaviours import Act, Behaviour, Step

@@ -12,7 +12,8 @@ from aahcrawler.browser.visits.visited_page import VisitedPage
 
 DOM_BYTES = 10_000_000
 _PATIENCE = 1.5
-"""Seconds that scripts of a page may keep us waiting for its document, before they are stopped."""
+"""Seconds that scripts of a page may keep us waiting, before they are stopped."""
+_DOCUMENT_SECONDS = 4.0
 _PICTURE_SECONDS = 3.0
 _THUMBNAIL_SCALE = 0.2
 
@@ -37,6 +38,7 @@ async def captured(page: VisitedPage, tally: VisitTally, *, pictures: bool) -> C
     try:
         async with asyncio.timeout(_PATIENCE):
             said = await _finished(page)
+        async with asyncio.timeout(_DOCUMENT_SECONDS):
             dom = await _document(page)
     except (TimeoutError, DevToolsError) as error:
         if isinstance(error, BrowserCrashedError):

@@ -39,6 +39,7 @@ class PageNavigation:
             "Page.downloadWillBegin": lambda _: tally.refuse("download"),
             "Page.fileChooserOpened": lambda _: tally.refuse("file chooser"),
             "Page.frameNavigated": self._navigated,
+            "Page.frameRequestedNavigation": self._wanted,
             "Page.javascriptDialogOpening": self._dialog,
             "Page.loadEventFired": self._arrive,
             "Page.navigatedWithinDocument": self._moved,
@@ -81,6 +82,12 @@ class PageNavigation:
         if method == "GET":
             self._tally.lead(url)
         return False
+
+    def _wanted(self, event: dict[str, Any]) -> None:
+        """Note where the page wants to go, also where it wants to go elsewhere before it is let."""
+        url, posts = str(event.get("url", "")), event.get("reason") == "formSubmissionPost"
+        if event.get("frameId") == self._frame and not posts and _without_fragment(url) != self._own:
+            self._tally.lead(url)
 
     def _navigated(self, event: dict[str, Any]) -> None:
         frame = event.get("frame", {})

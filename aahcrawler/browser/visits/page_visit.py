@@ -48,6 +48,8 @@ class PageVisit:
         self.tally = VisitTally()
         self._setup = TargetSetup(order, place.version)
         self.targets = VisitTargets(place.devtools, self._setup, upstream.log, self.tally)
+        upstream.on_flood = self.targets.on_flood = self._stop
+        self._looking: asyncio.Timeout | None = None
         self._place = place
         self._order = order
         self._upstream = upstream
@@ -103,18 +105,29 @@ class PageVisit:
             made.result()
         return await self.targets.page
 
+    def _stop(self) -> None:
+        """End a page that asks for more and more: stop its scripts, and take it as it is."""
+        self._upstream.over = self._upstream.over or "requests"
+        self.targets.stop()
+        if self._looking is not None and not self._looking.expired():
+            self._looking.reschedule(asyncio.get_running_loop().time())
+
     async def _look(self, page: VisitedPage, navigation: PageNavigation, until: float) -> RenderedPage:
         settled = False
         notes: tuple[BehaviourNote, ...] = ()
         try:
-            async with asyncio.timeout_at(until):
+            async with asyncio.timeout_at(until) as self._looking:
                 await self._go(page)
                 notes, settled = await self._act(page, navigation, until)
         except TimeoutError:
             settled = False
+        finally:
+            self._looking = None
         _require_own(navigation)
         taken = await captured(page, self.tally, pictures=self._order.pictures)
         _require_own(navigation)
+        if self._upstream.over == "requests":
+            self.tally.refused["requests"] = max(0, self.targets.announced - self._upstream.made)
         return RenderedPage(
             url=taken.url or navigation.url,
             dom=taken.dom,

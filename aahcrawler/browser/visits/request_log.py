@@ -53,7 +53,7 @@ class RequestLog:
     """
 
     def __init__(self, most: int) -> None:
-        self._most = most
+        self.most = most
         self._announced: OrderedDict[tuple[str, str], deque[RequestPurpose]] = OrderedDict()
         self._number = 0
         self._waiting: dict[tuple[str, str], deque[asyncio.Future[RequestPurpose]]] = {}
@@ -73,7 +73,7 @@ class RequestLog:
                 return
         self._announced.setdefault(key, deque()).append(purpose)
         self._number += 1
-        while self._number > self._most:
+        while self._number > self.most:
             _, lost = self._announced.popitem(last=False)
             self._number -= len(lost)
 
