@@ -54,9 +54,15 @@ class PageNavigation:
 
     def _parse(self, _: dict[str, Any]) -> None:
         self._parsed = time.monotonic()
+        self._forget_history()
 
     def _arrive(self, _: dict[str, Any]) -> None:
         self.arrived = self.committed
+        self._forget_history()
+
+    def _forget_history(self) -> None:
+        """Leave nothing to go back to: the empty page before. The browser refuses while another navigation begins."""
+        self._devtools.post("Page.resetNavigationHistory", session=self._session)
 
     def _asked(self, event: dict[str, Any]) -> None:
         """Let a document be asked for, or not."""
@@ -93,6 +99,7 @@ class PageNavigation:
         frame = event.get("frame", {})
         if frame.get("id") == self._frame:
             self.committed = True
+            self._forget_history()
             self.url = str(frame.get("url", "")) + str(frame.get("urlFragment", ""))
             if _without_fragment(self.url) != self._own:
                 self.left = self.url
