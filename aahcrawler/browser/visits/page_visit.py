@@ -53,6 +53,7 @@ class PageVisit:
         self._place = place
         self._order = order
         self._upstream = upstream
+        self._acted: ActedPage | None = None
 
     async def look(self) -> RenderedPage:
         """Look at the page, within the order's bounds.
@@ -124,7 +125,7 @@ class PageVisit:
         finally:
             self._looking = None
         _require_own(navigation)
-        taken = await captured(page, self.tally, pictures=self._order.pictures)
+        taken = await captured(page, self.tally, self._acted, pictures=self._order.pictures)
         _require_own(navigation)
         if self._upstream.over == "requests":
             self.tally.refused["requests"] = max(0, self.targets.announced - self._upstream.made)
@@ -160,7 +161,7 @@ class PageVisit:
         if not order.behaviours:
             return (), there
         upstream.allowed = frozenset[str]().union(*(behaviour.allows for behaviour in order.behaviours))
-        acted = ActedPage(page, self.targets, settling, upstream)
+        acted = self._acted = ActedPage(page, self.targets, settling, upstream)
         seconds = max(0.0, until - now() - _SETTLING_AGAIN)
         notes = await run_behaviours(acted, order.behaviours, replace(order.bounds, seconds=seconds))
         return notes, await _within(_SETTLING_AGAIN, settling.settle(_QUIET_AGAIN))
