@@ -291,6 +291,8 @@ class PageRendering:
             ending.cancel()
             showing.cancel()
             await asyncio.wait((showing,))
+            if not showing.cancelled():
+                showing.exception()  # What it ended with after that is nobody's concern.
 
     def _failed(self, lease: Lease, error: Exception) -> str:
         """Note that a page could not be shown; return the reason, in words."""
