@@ -189,7 +189,7 @@ class PageRendering:
         if dom is None:
             return NO_LOOK
         made = page.as_rendered(dom, "", self._context.now.icd.limits.page_bytes)
-        document = Resource.rendered_dom(lease.url, dom)
+        document = Resource.data_dom(lease.url, dom, tuple(requests.data))
         note = BrowserLook(
             dom=document.record_id,
             text=digest_of(made),
