@@ -97,11 +97,18 @@ async function calm({ least, most }) {
 
 // Up a little and down again: some pages ask for more only when their end comes into view anew.
 async function nudge({ selectors }) {
-  for (const at of scrollers(selectors)) at.scrollTo({ top: at.scrollTop - at.clientHeight * 0.5, behavior: "instant" });
+  let moved = 0;
+  for (const at of scrollers(selectors)) {
+    const from = at.scrollTop;
+    at.scrollTo({ top: from - at.clientHeight * 0.5, behavior: "instant" });
+    moved += from - at.scrollTop;
+  }
+  if (!moved) return { moved };
   await nextFrame();
   await later(50);
   for (const at of scrollers(selectors)) at.scrollTo({ top: at.scrollHeight, behavior: "instant" });
   await nextFrame();
+  return { moved };
 }
 
 function refuseToLeave(event) {

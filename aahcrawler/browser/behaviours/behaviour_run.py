@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from aahcrawler.browser.behaviours.acting_page import ActingPage, PageLostError, Spent
-from aahcrawler.browser.behaviours.page_acts import Found, PageActs, meant, number_in
+from aahcrawler.browser.behaviours.behaviour_acts import Found, PageActs, meant, number_in
 from aahcrawler.browser.visits.rendered_page import BehaviourNote
 from aahcrawler.browser.visits.visit_order import VisitBounds
 from knowledge_base.behaviours import Act, Behaviour, Step
@@ -33,7 +33,7 @@ _SCREENS = 8
 """Parts of a window's height that are scrolled before the outside looks at the bounds."""
 _QUIET = 5.0
 """Seconds that the page is waited for after one act, at most."""
-_PATIENCE = 0.6
+_PATIENCE = 0.5
 """Seconds that are waited once more where nothing came of an act."""
 _LAST = 2.0
 """Seconds for stopping what plays, when the time of the behaviours is over."""
@@ -125,19 +125,19 @@ class _Run:
             return
 
     async def _scroll(self, behaviour: Behaviour, step: Step, count: _Count) -> str:
-        said, idle = meant(behaviour, step), 0
+        said = meant(behaviour, step)
         for _ in range(step.most):
             if not await self._to_end(said, behaviour):
                 return NOTHING_MORE
             count.steps += 1
             await self._settle(step)
-            idle = 0 if await self._came(height=True) else idle + 1
-            if idle > 1:
+            if await self._came(height=True):
+                continue
+            if not number_in(await self._take("nudge", said), "moved"):
                 return NOTHING_MORE
-            if idle:
-                await self._take("nudge", said)
-                await self._settle(step, least=_PATIENCE)
-                idle = 0 if await self._came(height=True) else idle
+            await self._settle(step, least=_PATIENCE)
+            if not await self._came(height=True):
+                return NOTHING_MORE
         return STEPS
 
     async def _to_end(self, said: Mapping[str, object], behaviour: Behaviour) -> bool:
@@ -245,11 +245,10 @@ class _Run:
         return bool(found.get("came") or (height and found.get("grew")))
 
     async def _settle(self, step: Step, least: float = 0.0) -> None:
-        """Wait until the page is quiet, and for the step's pause."""
-        await self._quiet(_QUIET)
+        """Wait until the page is quiet, after ``least`` seconds and the step's pause."""
         if max(step.pause, least):
             await self._within_time(asyncio.sleep(max(step.pause, least)))
-            await self._quiet(_QUIET)
+        await self._quiet(_QUIET)
 
     async def _quiet(self, seconds: float) -> None:
         left = max(0.0, self._until - time.monotonic())
