@@ -67,13 +67,18 @@ class Behaviour:
     cite: str = ""
 
 
+def of_level(level: str | None, behaviours: Iterable[Behaviour]) -> tuple[Behaviour, ...]:
+    """Return the behaviours for pages of a level, None where they are of none."""
+    return tuple(each for each in behaviours if not each.levels or level in each.levels)
+
+
 def behaviours_on(level: str | None, own: Iterable[Behaviour], general: Iterable[Behaviour]) -> tuple[Behaviour, ...]:
     """Choose what is done on a page of a level, None where it is of none.
 
     ``own`` are the behaviours of its application. Where any of them is for this level, they take the place of the
     first of the ``general`` ones that is not for all pages, and no other such is done.
     """
-    fitting = tuple(each for each in own if not each.levels or level in each.levels)
+    fitting = of_level(level, own)
     return tuple(_in_order(fitting, general)) if fitting else tuple(general)
 
 

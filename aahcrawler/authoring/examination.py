@@ -14,6 +14,7 @@ from aahcrawler.authoring.check_findings import Finding, error, warning
 from aahcrawler.authoring.contradictions import contradictions, rivalries
 from aahcrawler.authoring.evidence.fruitless_parts import fruitless_parts
 from aahcrawler.authoring.evidence.greedy_rules import greedy_rules
+from aahcrawler.authoring.evidence.idle_behaviours import idle_behaviours
 from aahcrawler.authoring.evidence.level_pages import LevelPages
 from aahcrawler.authoring.evidence.like_links import narrow_addresses
 from aahcrawler.authoring.evidence.open_guesses import open_guesses
@@ -131,6 +132,7 @@ def _on_pages(task: Task, places: FileLines, begin: Callable[[Busy], None]) -> I
             begin(Busy(step, file.place(), f"reading the saved pages of {file.name}"))
             yield from narrow_addresses(file, pages)
             yield from fruitless_parts(file, pages)
+            yield from idle_behaviours(file, pages)
             yield from short_bodies(file, pages)
             yield from greedy_rules(pages.applications[file.name], pages)
 

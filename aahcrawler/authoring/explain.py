@@ -9,6 +9,7 @@ from functools import cached_property
 from lxml import etree
 from lxml.html import HtmlElement
 
+from aahcrawler.authoring.behaviours_tried import StepTried, steps_tried
 from aahcrawler.authoring.explanation_model import (
     ActionShown,
     ApplicationTried,
@@ -26,6 +27,7 @@ from aahcrawler.helper import ApplicationAwareHelper, Assistance, FailedAction
 from aahcrawler.page import Page
 from aahcrawler.urls import resolve
 from aahcrawler.webobject import Person, Reference, Value, WebObject
+from knowledge_base.behaviours import of_level
 from knowledge_base.matching import Detector, Sight
 from knowledge_base.model import (
     Action,
@@ -74,6 +76,7 @@ def explain(page: Page, knowledge_base: KnowledgeBase, places: FileLines) -> Exp
         nearest=tried.nearest(each for each in knowledge_base.applications if each is not application),
         generic=_generic(assistance) if application is None else None,
         listings=_listings(page, application, level),
+        behaviours=_behaviours(page, application, level),
     )
 
 
@@ -83,6 +86,12 @@ def _listings(page: Page, application: Application | None, level: PageLevel | No
         return ()
     urls = ((each.kind, resolve(page.url, each.reference(1))) for each in application.listings)
     return tuple(f"{kind} {url}" for kind, url in urls if url is not None)
+
+
+def _behaviours(page: Page, application: Application | None, level: PageLevel | None) -> tuple[StepTried, ...]:
+    if application is None:
+        return ()
+    return tuple(steps_tried(of_level(level.name if level else None, application.behaviours), page))
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from aahcrawler.authoring.behaviours_tried import StepTried
 from aahcrawler.authoring.partial_matches import Step
 
 
@@ -119,9 +120,9 @@ class Explanation:
     """The way in which the knowledge base reads a page.
 
     ``application``, ``level`` and ``variant`` are empty if there is none; ``rivals`` claim the page with equal
-    strength. ``listings`` are the URLs of complete listings, on the page that they are relative to. ``nearest``
-    are applications that are not the page's, the most likely first. ``generic`` is set if no application was
-    recognised.
+    strength. ``listings`` are the URLs of complete listings, on the page that they are relative to. ``behaviours``
+    say what would be acted on in a browser, as far as it is on the page already. ``nearest`` are applications that are
+    not the page's, the most likely first. ``generic`` is set if no application was recognised.
     """
 
     url: str
@@ -139,4 +140,5 @@ class Explanation:
     nearest: tuple[ApplicationTried, ...]
     generic: GenericReading | None
     listings: tuple[str, ...] = ()
+    behaviours: tuple[StepTried, ...] = ()
     redirects: tuple[str, ...] = field(default=())

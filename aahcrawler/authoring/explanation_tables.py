@@ -46,6 +46,9 @@ def sections(explained: Explanation) -> Iterator[Section]:
     if explained.listings:
         listed = tuple((each,) for each in explained.listings)
         yield Section("Complete listings, asked for where the links of the site run out", ("",), listed)
+    if explained.behaviours:
+        acts = tuple((each.behaviour, each.act, each.written, str(each.found)) for each in explained.behaviours)
+        yield Section("What is done in a browser", ("behaviour", "act", "on", "on this page"), acts)
     if explained.refused:
         rows = tuple((each.reason, str(each.count), ", ".join(each.samples)) for each in explained.refused)
         yield Section("Links that are not followed", ("reason", "links", "for example"), rows)

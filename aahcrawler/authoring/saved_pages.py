@@ -56,8 +56,9 @@ class Expectation(BaseModel):
 
     ``application`` and ``level`` are None if none is to be recognised. ``links`` are all outlinks with the action that
     chose them, None for links of the content. ``refused`` are some of the URLs that are not followed, with the
-    reason. ``also`` names levels of the application, after this one in its file, that may fit as well; ``failed``
-    actions that must fail, with how. ``headers`` are response header fields as they would be sent.
+    reason. ``behaviours`` are how many elements behaviours would act on, by their names; others are not compared.
+    ``also`` names levels of the application, after this one in its file, that may fit as well; ``failed`` actions that
+    must fail, with how. ``headers`` are response header fields as they would be sent.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -68,6 +69,7 @@ class Expectation(BaseModel):
     objects: tuple[ObjectRow, ...] = ()
     links: dict[str, str | None] = {}
     refused: dict[str, str] = {}
+    behaviours: dict[str, int] = {}
     also: tuple[str, ...] = ()
     failed: dict[str, str] = {}
     headers: tuple[Annotated[str, Field(pattern=r"^[^:\s]+: ?.*$")], ...] = ()

@@ -6,11 +6,13 @@ from functools import cached_property
 from os.path import relpath
 from pathlib import Path
 
+from aahcrawler.authoring.behaviours_tried import counts
 from aahcrawler.authoring.saved_pages import Expectation, ObjectRow, SavedPage, pages_folder, saved_pages, understood
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.site_memory.sites import Sites
+from knowledge_base.behaviours import of_level
 from knowledge_base.matching import Sight, is_on_host
-from knowledge_base.model import Application, KnowledgeBase, PageLevel
+from knowledge_base.model import Application, KnowledgeBase, Match, PageLevel
 
 MOST_TOLD = 6
 """Differences of one sort that are written out for one page."""
@@ -47,8 +49,9 @@ class Trial:
 
     def misreadings(self, saved: SavedPage) -> tuple[str, ...]:
         """Return the differences between the expected and the actual results; a line for each difference."""
-        found = understood(saved.page, self._helper.assist(saved.page), computed=True)
-        return tuple(_differences(saved.expected, found))
+        assistance = self._helper.assist(saved.page)
+        found = understood(saved.page, assistance, computed=True)
+        return (*_differences(saved.expected, found), *_behaviours(saved, assistance.match))
 
     def misfits(self, saved: SavedPage) -> tuple[str, ...]:
         """Say which other levels, of this or any application, fit the page; a line for each."""
@@ -192,6 +195,18 @@ def _differences(expected: Expectation, found: Expectation) -> Iterator[str]:
     yield from _pairs("refused", expected.refused, refused, "not refused", "")
     for url in sorted(found.refused.keys() & expected.links.keys()):
         yield f"link {url}: refused as {found.refused[url]} although it is expected"
+
+
+def _behaviours(saved: SavedPage, match: Match | None) -> Iterator[str]:
+    """Yield where behaviours would act on another number of elements than is expected."""
+    level = match.level.name if match is not None and match.level is not None else None
+    known = match.application.behaviours if match is not None else ()
+    found = counts(of_level(level, known), saved.page)
+    for name, number in saved.expected.behaviours.items():
+        if not any(each.name == name for each in known):
+            yield f"behaviour {name}: the application has none of this name"
+        elif found.get(name, 0) != number:
+            yield f"behaviour {name}: expected to act on {number}, found {found.get(name, 0) or 'nothing'}"
 
 
 def _changed(name: str, expected: str | None, found: str | None) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -38,8 +38,9 @@ class RunningBrowser:
     def __init__(self, process: BrowserProcess, devtools: DevTools, key: ProxyKey) -> None:
         self._process = process
         self._devtools = devtools
-        self._slots: list[_Slot] = []
-        self._proxies = [RecordingProxy(listener.socket, key) for listener in process.listeners]
+        self._slots = deque[_Slot]()
+        # The process closes its own when it ends, while these may still be listened on.
+        self._proxies = [RecordingProxy(listener.socket.dup(), key) for listener in process.listeners]
         for proxy, listener in zip(self._proxies, process.listeners, strict=True):
             self._slots.append(_Slot(proxy, listener.address))
         self._contexts: dict[str, Callable[[dict[str, Any]], None]] = {}
@@ -49,7 +50,8 @@ class RunningBrowser:
     async def start(cls, settings: BrowserSettings) -> Self:
         """Start a browser; raises ``BrowserUnavailableError`` where there is none."""
         key = ProxyKey.new()
-        process = await start_browser(settings, key.spki_hash)
+        # A socket rests after a visit: what was on its way to it then is not taken for the next one's.
+        process = await start_browser(replace(settings, slots=2 * settings.slots), key.spki_hash)
         devtools = await DevTools.over(process.pipe)
         browser = cls(process, devtools, key)
         try:
@@ -71,7 +73,7 @@ class RunningBrowser:
 
     async def visit(self, order: VisitOrder, upstream: Upstream) -> RenderedPage:
         """Visit a page, as ``Browser.visit`` does; never more at once than there are slots."""
-        slot = self._slots.pop()
+        slot = self._slots.popleft()
         try:
             bounded = BoundedUpstream(upstream, order)
             async with slot.proxy.serving(bounded, self._process.may_connect) as served:

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from lxml import html
 
+from aahcrawler.data_templates.data_scopes import Scope
 from aahcrawler.data_templates.endpoint_address import EndpointAddress, data_addresses
-from aahcrawler.data_templates.page_data import Scope
 from aahcrawler.data_templates.template_learning import Seen, TemplateLearner
 from aahcrawler.data_templates.template_nodes import Node
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from lxml.html import HtmlElement
 
-from aahcrawler.data_templates.page_data import Scope, ValuePath, folded, shown
+from aahcrawler.data_templates.data_scopes import Scope, ValuePath, folded, shown
 from aahcrawler.data_templates.template_nodes import Condition, ElementNode, Markup, Node, Repetition, Row, Wording
 from aahcrawler.data_templates.wording_learning import learned_moment, learned_wording
 

@@ -7,7 +7,7 @@ from html import escape
 from typing import Final, Protocol
 from urllib.parse import quote
 
-from aahcrawler.data_templates.page_data import Scope, ValuePath
+from aahcrawler.data_templates.data_scopes import Scope, ValuePath
 from aahcrawler.page import dates
 
 _VOID: Final = frozenset(

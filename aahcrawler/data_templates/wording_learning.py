@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final
 from urllib.parse import quote
 
-from aahcrawler.data_templates.page_data import Scope, ValuePath, shown
+from aahcrawler.data_templates.data_scopes import Scope, ValuePath, shown
 from aahcrawler.data_templates.template_nodes import Moment, Wording, moment_of
 
 _BLANKS: Final = re.compile(r"\s+")

@@ -24,8 +24,8 @@ _ENDINGS: Final = {
 class Looks:
     """The counts of a crawl that concern the browser, as ``crawl.json`` has them.
 
-    ``means`` are versions of the browser, and what kept it off the network, by looks. ``data`` counts pages that were made
-    of their data, as looks at others like them had shown.
+    ``means`` are versions of the browser, and what kept it off the network, by looks. ``data`` counts pages made of
+    their data, as looks at others like them had shown.
     """
 
     http: Mapping[str, int]

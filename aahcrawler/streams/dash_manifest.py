@@ -9,10 +9,10 @@ from urllib.parse import urljoin
 from lxml import etree
 from lxml.etree import _Element as Element
 
+from aahcrawler.streams.durations import seconds_of
 from aahcrawler.streams.quality import Quality, chosen
 from aahcrawler.streams.segment_urls import Described, segments_of
 from aahcrawler.streams.stream_manifest import MOST_PARTS, StreamManifest, UnreadableManifestError
-from aahcrawler.streams.time_spans import seconds_of
 
 _TEXT: Final = ("text", "application")
 

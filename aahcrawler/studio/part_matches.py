@@ -19,9 +19,12 @@ from aahcrawler.studio.extract_matches import MOST_ITEMS, ExtractMatches, Findin
 from aahcrawler.studio.link_fates import LinkFate, LinkFates
 from aahcrawler.studio.page_links import page_links
 from aahcrawler.studio.read_objects import ReadBy, Reading, of_web_objects
+from knowledge_base.behaviours import Act
 from knowledge_base.matching import Sight
 from knowledge_base.model import Application, Condition, Extract, KnowledgeBase, PageLevel, Pattern, Signal
 from knowledge_base.url_rules import Paging, ParsedUrl
+
+_ANY = ("ignore", "own", "instead", "form", "block", "signature", "stop", "heading")
 
 MOST_FOUND = 500
 """Things that one part finds on a page and that are shown."""
@@ -158,7 +161,7 @@ class _Matching:
             "item": self._item,
             "field": self._field,
             "select": self._select,
-            **dict.fromkeys(("ignore", "own", "instead", "form", "block", "signature", "stop", "heading"), self._any),
+            **dict.fromkeys((*_ANY, *Act), self._any),
         }
 
     @cached_property
@@ -177,6 +180,9 @@ class _Matching:
         return tuple((at, url, self.application.canonical(url)) for at, url in found if url.prefix == here)
 
     def _counts(self, part: Part) -> bool:
+        behaviour = self.parts.around(part, "behaviour")
+        if behaviour is not None and behaviour.text("level"):
+            return self.level is not None and self.level.name in behaviour.text("level").split()
         level, variant = self.parts.around(part, "level"), self.parts.around(part, "variant")
         if level is None or part.tag in ("when", "unless"):
             return True

@@ -16,7 +16,7 @@ from benchmarks.browser.exact_server import ExactServer
 from benchmarks.browser.leftovers import left_after_kill
 from benchmarks.browser.person import looked_at
 from benchmarks.browser.replaying import Replay, replayed_by_pywb, replayed_by_replay_web_page
-from benchmarks.browser.replies import Reply, Request, page
+from benchmarks.browser.replies import Reply, Request, attached, page
 from benchmarks.browser.site import Choice, Site
 from benchmarks.browser.tree_usage import used_by
 from benchmarks.results import Cell
@@ -178,5 +178,5 @@ def served(choice: Choice, folder: Path) -> Iterator[tuple[Site, ExactServer]]:
     """Serve a site until the block ends. Raises ``InstallationError``."""
     (folder / "site").mkdir()
     with ExactServer(secure=choice.secure).running() as server, choice.opening(folder / "site", server.origin) as site:
-        server.answering = site.answering
+        server.answering = lambda request: attached(request) or site.answering(request)
         yield site, server

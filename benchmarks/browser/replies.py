@@ -147,3 +147,10 @@ def ranged(answer: Reply, request: Request) -> Reply:
 def not_found() -> Reply:
     """Return the answer for what is not there."""
     return page("<!doctype html><title>Not found</title><h1>Not found</h1><p>There is nothing here.</p>", status=404)
+
+
+def attached(request: Request) -> Reply | None:
+    """Return a file that somebody attached to what was written, None where none is asked for."""
+    if not request.path.startswith("/files/"):
+        return None
+    return reply(f"The content of {request.path}.\n", "text/plain; charset=utf-8")

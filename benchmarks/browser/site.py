@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
@@ -100,4 +100,3 @@ class Choice:
     secure: bool = False
     held_out: bool = False
     mixed: bool = False
-    tags: frozenset[str] = field(default_factory=frozenset)

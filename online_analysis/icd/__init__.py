@@ -1,6 +1,6 @@
 """The Intelligent Crawl Definition (ICD): the subject, purpose, seeds and limits of a crawl."""
 
-from online_analysis.icd.browser_section import BrowserSection
+from online_analysis.icd.browser_fields import BrowserSection
 from online_analysis.icd.definition import Icd, ReferenceUrl, changes
 from online_analysis.icd.mistakes import IcdError, Mistake
 from online_analysis.icd.plugin_names import PLUGINS

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Self
 import yaml
 from pydantic import AfterValidator, Field, PrivateAttr
 
-from online_analysis.icd.browser_section import BrowserSection
+from online_analysis.icd.browser_fields import BrowserSection
 from online_analysis.icd.mistakes import IcdError, Mistake
 from online_analysis.icd.part_loading import Loaded, Place, load_parts
 from online_analysis.icd.postings import Post

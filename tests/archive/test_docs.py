@@ -10,6 +10,7 @@ from pathlib import Path
 
 from aahcrawler.archive import CrawlInfo, Identified, Identity, Original, WarcWriter
 from aahcrawler.archive.findings import NOTES
+from aahcrawler.archive.resources import Resource
 from aahcrawler.archive.scanning import Problem
 from aahcrawler.exchange import Exchange
 from aahcrawler.metadata import Link, LinkType, Metadata, write
@@ -17,6 +18,8 @@ from aahcrawler.metadata import Link, LinkType, Metadata, write
 PAGE = Path(__file__).parents[2] / "docs" / "warc.md"
 URL = "http://forum.example.org/viewtopic.php?t=7"
 BODY = b"<!DOCTYPE html><title>Bicycles</title><p>Hello!"
+RENDERED = BODY + b"<p>Two replies"
+IDS = "urn:uuid:5a0e1b7c-0000-4000-8000-{:012d}"
 BEGUN = datetime(2026, 11, 21, 8, 0, 1, 250_000, UTC)
 INFO = CrawlInfo(
     crawl="bicycles",
@@ -57,7 +60,7 @@ def answer(head: bytes, body: bytes, request: bytes, days: int) -> Exchange:
 def written(folder: Path) -> list[str]:
     """Write what the page shows; return the records, with line feeds alone."""
     numbers = itertools.count(1)
-    identity = Identity(lambda: f"urn:uuid:5a0e1b7c-0000-4000-8000-{next(numbers):012d}", lambda: BEGUN)
+    identity = Identity(lambda: IDS.format(next(numbers)), lambda: BEGUN)
     head = b'HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nETag: "7a"\r\nTransfer-Encoding: chunked\r\n\r\n'
     asked = REQUEST + b'If-None-Match: "7a"\r\n\r\n'
     html = Identified("text/html", "en")
@@ -69,6 +72,9 @@ def written(folder: Path) -> list[str]:
         unmodified = answer(b'HTTP/1.1 304 Not Modified\r\nETag: "7b"\r\n\r\n', b"", asked.replace(b"7a", b"7b"), 60)
         assert writer.write(same, html, original=original).revisit
         assert writer.write(unmodified, original=original).revisit
+        scripted = answer(head, BODY, REQUEST + b"\r\n", 90)
+        document = Resource.rendered_dom(URL, RENDERED, f"{URL}#p1", record_id=IDS.format(13))
+        writer.write(scripted, html, metadata=write(METADATA), resources=(document,))
     (path,) = folder.iterdir()
     parts = gzip.decompress(path.read_bytes()).split(b"WARC/1.1\r\n")[1:]
     return [(b"WARC/1.1\r\n" + part).decode().replace("\r\n", "\n").rstrip("\n") for part in parts]
@@ -80,8 +86,10 @@ def test_every_record_is_as_it_is_written(tmp_path: Path) -> None:
     for text in shown:
         assert records[text.split("\n")[2]] == text.rstrip("\n")
     kinds = {text.split("\n")[1] for text in shown}
-    assert kinds == {f"WARC-Type: {kind}" for kind in ("warcinfo", "response", "request", "metadata", "revisit")}
-    assert len(shown) == 7
+    assert kinds == {
+        f"WARC-Type: {kind}" for kind in ("warcinfo", "response", "request", "metadata", "revisit", "resource")
+    }
+    assert len(shown) == 8
 
 
 def test_every_finding_is_explained() -> None:

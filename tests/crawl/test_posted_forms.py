@@ -74,7 +74,7 @@ def test_a_safe_form_is_sent_and_archived_byte_for_byte(site: Site, tmp_path: Pa
     assert FOUND[1].encode() + b"\r\n\r\n" in archived
     assert f"WARC-Target-URI: {url}".encode() in archived
     index = (crawl / "indexes" / "index.cdxj").read_text("ascii")
-    assert ")/find?__wb_method=post&go=1&in=all&q=storm+surge&stale=1 " in index.lower()
+    assert ")/find?__wb_method=post&go=1&in=all&q=storm%20surge&stale=1 " in index.lower()
 
 
 def test_no_form_is_posted_unless_the_definition_says_so(site: Site, tmp_path: Path) -> None:

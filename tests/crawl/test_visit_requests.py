@@ -187,7 +187,13 @@ def test_what_was_captured_once_is_given_to_pages_and_leases_alike(tmp_path: Pat
     assert told["browser_answered_from_archive"] == 4
     assert told["requests"] == sum(asked.values())
     (capture,) = (row["capture"] for row in rows(crawl) if row["url"] == f"{url}frame")
-    assert fields(crawl, "response", f"{url}frame")["WARC-Record-ID"] == f"<{capture}>"
+    response, revisit = (fields(crawl, kind, f"{url}frame") for kind in ("response", "revisit"))
+    assert revisit["WARC-Record-ID"] == f"<{capture}>"
+    assert [revisit[name] for name in ("WARC-Refers-To", "WARC-Date")] == [
+        response[name] for name in ("WARC-Record-ID", "WARC-Date")
+    ]
+    sent, repeated = blocks(crawl, "request", f"{url}frame")
+    assert sent == repeated
     assert_whole(crawl)
 
 
@@ -219,7 +225,7 @@ def test_players_are_given_parts_and_the_archive_has_the_whole(tmp_path: Path) -
     assert visit.said["manifests"] == [f"{url}list.m3u8"]
     assert blocks(tmp_path / "crawl", "response", at)[0].endswith(film)
     kept = fields(tmp_path / "crawl", "response", at)
-    assert kept["WARC-Resource-Type"] == "media"
+    assert (kept["WARC-Resource-Type"], kept["AAH-Shown-On"]) == ("media", url)
 
 
 SECRET, PASSWORD = "session-0123456789abcdef", "open-sesame-4711"

@@ -21,6 +21,11 @@ FULL = """<?xml version="1.0"?>
     <listing name="pages" kind="sitemap" address="map-{page}.xml" from="0" step="50" order="oldest-first"/>
     <listing name="index" kind="page" address="/list"/>
   </listings>
+  <behaviour name="more of it" level="list talk" allows="POST" cite="list.js">
+    <never>log out</never>
+    <click css="a.more" most="3" pause="0.5"><words language="en">load more; show more</words></click>
+    <scroll/>
+  </behaviour>
   <level name="list" role="intermediate" start="yes">
     <when path="**/list-#.php"/>
     <address path="**/index.php" query="list/#-*" optional="page"/>

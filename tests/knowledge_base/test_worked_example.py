@@ -67,6 +67,7 @@ WRAPPED = {
     "ignore": "{head}{}{level}</application>",
     "listings": "{head}{}<level name='front' role='intermediate' start='yes'><when css='.x'/></level></application>",
     "needs-browser": "{head}{}{level}</application>",
+    "behaviour": "{head}{}{level}</application>",
 }
 HEAD = "<application name='X' kind='web-forum'><detect><pattern strength='proof' generator='Xyz'/></detect>"
 LEVEL = "<level name='thread' role='terminal'><when css='.x'/></level>"

@@ -11,6 +11,7 @@ from aahcrawler.browser.visits.request_log import RequestLog, RequestPurpose, pu
 from aahcrawler.browser.visits.visit_order import VisitOrder
 from aahcrawler.wire.relay import Relay
 
+FLOOD = 30
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -19,7 +20,8 @@ class BoundedUpstream:
 
     It counts what was ``made``, what is ``under_way``, the ``bytes`` of all answers, and ``refused_methods``. ``over``
     is the bound that was met, if any: ``requests`` or ``bytes``. ``allowed`` are the methods that pass beyond those
-    that only read; None: all, as far as the order is not for reading only.
+    that only read; None: all, as far as the order is not for reading only. ``on_flood`` is called when ``FLOOD``
+    requests have come beyond a bound.
     """
 
     def __init__(self, upstream: Upstream, order: VisitOrder) -> None:
@@ -34,23 +36,27 @@ class BoundedUpstream:
         self.made = 0
         self.bytes = 0
         self.under_way = 0
+        self.on_flood: Callable[[], None] = lambda: None
+        self._turned_away = 0
 
     async def answer(self, request: BrowserRequest, relay: Relay) -> None:
         """Answer a request of the page, or refuse it."""
         self._admit(request)
         purpose = await self.log.purpose(request.method, request.url) or purpose_by_fields(request.headers)
-        await self._answer(_with(request, purpose), relay, in_background=purpose.in_background)
+        await self._answer(self._described(request, purpose), relay, in_background=purpose.in_background)
 
     def _admit(self, request: BrowserRequest) -> None:
         allowed = frozenset[str]() if self._order.reading_only else self.allowed
         if allowed is not None and request.method not in _READING | allowed:
             self.refused_methods += 1
             raise RequestRefusedError("method")
-        if self.bytes >= self._order.bounds.bytes:
-            raise RequestRefusedError("bytes")
-        if self.made >= self._order.bounds.requests:
-            self.over = self.over or "requests"
-            raise RequestRefusedError("requests")
+        bounds = self._order.bounds
+        if self.bytes >= bounds.bytes or self.made >= bounds.requests:
+            self.over = self.over or ("bytes" if self.bytes >= bounds.bytes else "requests")
+            self._turned_away += 1
+            if self._turned_away == FLOOD:
+                self.on_flood()
+            raise RequestRefusedError(self.over)
         self.made += 1
 
     async def _answer(self, request: BrowserRequest, relay: Relay, *, in_background: bool) -> None:
@@ -80,6 +86,12 @@ class BoundedUpstream:
             if metered.stopped and (this is None or not this.cancelling()):
                 raise RequestRefusedError("bytes") from None
             raise
+
+    def _described(self, request: BrowserRequest, purpose: RequestPurpose) -> BrowserRequest:
+        """Return a request with what it is for, and who asks: what begins a service worker does not know yet."""
+        agent = self._order.user_agent
+        headers = tuple((name, agent if name.lower() == "user-agent" else value) for name, value in request.headers)
+        return replace(request, headers=headers, resource_type=purpose.resource_type, initiator=purpose.initiator)
 
     def _take(self, number: int, length: int) -> bool:
         """Count bytes that came; return whether more may."""
@@ -111,7 +123,3 @@ class _MeteredRelay:
         elif not self.stopped:
             self.stopped = True
             self.stop()
-
-
-def _with(request: BrowserRequest, purpose: RequestPurpose) -> BrowserRequest:
-    return replace(request, resource_type=purpose.resource_type, initiator=purpose.initiator)

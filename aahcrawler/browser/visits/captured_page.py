@@ -2,9 +2,12 @@
 
 import asyncio
 import base64
+import contextlib
 from dataclasses import dataclass
 from typing import Any
 
+from aahcrawler.browser.behaviours.acting_page import ActingPage, PageLostError
+from aahcrawler.browser.behaviours.behaviour_run import put_back
 from aahcrawler.browser.devtools.devtools_errors import BrowserCrashedError, DevToolsError
 from aahcrawler.browser.visits.target_setup import HEIGHT, WIDTH
 from aahcrawler.browser.visits.visit_tally import VisitTally, unicode_text
@@ -12,8 +15,8 @@ from aahcrawler.browser.visits.visited_page import VisitedPage
 
 DOM_BYTES = 10_000_000
 _PATIENCE = 1.5
-"""Seconds that scripts of a page may keep us waiting for its document, before they are stopped."""
-_PICTURE_SECONDS = 3.0
+"""Seconds that scripts of a page may keep us waiting, before they are stopped."""
+_DOCUMENT_SECONDS = 4.0
 _THUMBNAIL_SCALE = 0.2
 
 
@@ -28,16 +31,25 @@ class CapturedPage:
     thumbnail: bytes = b""
 
 
-async def captured(page: VisitedPage, tally: VisitTally, *, pictures: bool) -> CapturedPage:
-    """Take a page as it is now, scrolled to its top; has no bound in time of its own.
+async def captured(
+    page: VisitedPage, tally: VisitTally, pictures_until: float | None, acted: ActingPage | None = None
+) -> CapturedPage:
+    """Take a page as it is now, scrolled to its top, and pictures until a time of the loop, none where it is None.
 
-    Where a script of the page runs without end it is stopped, and all scripts with it. A longer document ends after
-    its last whole tag, which is counted as ``dom bytes``; a picture that does not come in time as ``picture``.
+    The document has no bound in time of its own. Where behaviours ``acted`` on the page, it holds what the page has
+    shown and taken away meanwhile as well. Where a script of the page runs without end it is stopped, and all
+    scripts with it. A longer document ends after its last whole tag, which is counted as ``dom bytes``; a picture that
+    does not come in time as ``picture``.
     """
     try:
         async with asyncio.timeout(_PATIENCE):
+            if acted is not None:
+                await _give_back(page, acted)
             said = await _finished(page)
+        async with asyncio.timeout(_DOCUMENT_SECONDS):
             dom = await _document(page)
+        if acted is not None:
+            await page.call("Emulation.setScriptExecutionDisabled", {"value": False})
     except (TimeoutError, DevToolsError) as error:
         if isinstance(error, BrowserCrashedError):
             raise
@@ -50,11 +62,18 @@ async def captured(page: VisitedPage, tally: VisitTally, *, pictures: bool) -> C
         tally.refuse("dom bytes")
         dom = dom[: dom.rindex(b">", 0, DOM_BYTES) + 1]
     screenshot = thumbnail = b""
-    if pictures:
-        screenshot = await _picture(page, tally, {"format": "png", "optimizeForSpeed": True})
+    if pictures_until is not None:
+        screenshot = await _picture(page, tally, pictures_until, {"format": "png", "optimizeForSpeed": True})
         clip = {"x": 0, "y": 0, "width": WIDTH, "height": HEIGHT, "scale": _THUMBNAIL_SCALE}
-        thumbnail = await _picture(page, tally, {"format": "jpeg", "quality": 60, "clip": clip})
+        thumbnail = await _picture(page, tally, pictures_until, {"format": "jpeg", "quality": 60, "clip": clip})
     return CapturedPage(dom, said[0], said[1], screenshot, thumbnail)
+
+
+async def _give_back(page: VisitedPage, acted: ActingPage) -> None:
+    """Put back what is gone, with the page's scripts at rest: they would take it away again."""
+    await page.call("Emulation.setScriptExecutionDisabled", {"value": True})
+    with contextlib.suppress(PageLostError):
+        await put_back(acted)
 
 
 async def _finished(page: VisitedPage) -> tuple[str, str]:
@@ -78,9 +97,9 @@ async def _document(page: VisitedPage) -> bytes:
     return unicode_text(markup[: DOM_BYTES + 1]).encode()
 
 
-async def _picture(page: VisitedPage, tally: VisitTally, how: dict[str, Any]) -> bytes:
+async def _picture(page: VisitedPage, tally: VisitTally, until: float, how: dict[str, Any]) -> bytes:
     try:
-        async with asyncio.timeout(_PICTURE_SECONDS):
+        async with asyncio.timeout_at(until):
             return base64.b64decode((await page.call("Page.captureScreenshot", how))["data"])
     except BrowserCrashedError:
         raise

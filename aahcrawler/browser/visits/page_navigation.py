@@ -39,6 +39,7 @@ class PageNavigation:
             "Page.downloadWillBegin": lambda _: tally.refuse("download"),
             "Page.fileChooserOpened": lambda _: tally.refuse("file chooser"),
             "Page.frameNavigated": self._navigated,
+            "Page.frameRequestedNavigation": self._wanted,
             "Page.javascriptDialogOpening": self._dialog,
             "Page.loadEventFired": self._arrive,
             "Page.navigatedWithinDocument": self._moved,
@@ -53,9 +54,15 @@ class PageNavigation:
 
     def _parse(self, _: dict[str, Any]) -> None:
         self._parsed = time.monotonic()
+        self._forget_history()
 
     def _arrive(self, _: dict[str, Any]) -> None:
         self.arrived = self.committed
+        self._forget_history()
+
+    def _forget_history(self) -> None:
+        """Leave nothing to go back to: the empty page before. The browser refuses while another navigation begins."""
+        self._devtools.post("Page.resetNavigationHistory", session=self._session)
 
     def _asked(self, event: dict[str, Any]) -> None:
         """Let a document be asked for, or not."""
@@ -82,10 +89,17 @@ class PageNavigation:
             self._tally.lead(url)
         return False
 
+    def _wanted(self, event: dict[str, Any]) -> None:
+        """Note where the page wants to go, also where it wants to go elsewhere before it is let."""
+        url, posts = str(event.get("url", "")), event.get("reason") == "formSubmissionPost"
+        if event.get("frameId") == self._frame and not posts and _without_fragment(url) != self._own:
+            self._tally.lead(url)
+
     def _navigated(self, event: dict[str, Any]) -> None:
         frame = event.get("frame", {})
         if frame.get("id") == self._frame:
             self.committed = True
+            self._forget_history()
             self.url = str(frame.get("url", "")) + str(frame.get("urlFragment", ""))
             if _without_fragment(self.url) != self._own:
                 self.left = self.url

@@ -26,6 +26,8 @@ from aahcrawler.browser.visits.visited_page import VisitedPage
 _TAKING = 0.2
 _TAKING_SECONDS = 6.0
 """The part of a visit's time that is kept for taking the page, and the most of it in seconds."""
+_PICTURES = 0.8
+"""The part of that after which no picture is waited for."""
 _SETTLING = 0.5
 """The part of the time for looking that the page may take to be there."""
 _SETTLING_AGAIN = 5.0
@@ -48,9 +50,13 @@ class PageVisit:
         self.tally = VisitTally()
         self._setup = TargetSetup(order, place.version)
         self.targets = VisitTargets(place.devtools, self._setup, upstream.log, self.tally)
+        upstream.on_flood = self.targets.on_flood = self._stop
+        self._pictures_until = 0.0
+        self._looking: asyncio.Timeout | None = None
         self._place = place
         self._order = order
         self._upstream = upstream
+        self._acted: ActedPage | None = None
 
     async def look(self) -> RenderedPage:
         """Look at the page, within the order's bounds.
@@ -75,6 +81,7 @@ class PageVisit:
     async def _rendered(self, seconds: float) -> RenderedPage:
         """Look for so many seconds, then take the page."""
         until = asyncio.get_running_loop().time() + seconds
+        self._pictures_until = until + (self._order.bounds.seconds - seconds) * _PICTURES
         session, frame = await self._open()
         page = VisitedPage(self._place.devtools, session, frame)
         navigation = PageNavigation(self._place.devtools, session, frame, self._order.url, self.tally)
@@ -103,18 +110,30 @@ class PageVisit:
             made.result()
         return await self.targets.page
 
+    def _stop(self) -> None:
+        """End a page that asks for more and more: stop its scripts, and take it as it is."""
+        self._upstream.over = self._upstream.over or "requests"
+        self.targets.stop()
+        if self._looking is not None and not self._looking.expired():
+            self._looking.reschedule(asyncio.get_running_loop().time())
+
     async def _look(self, page: VisitedPage, navigation: PageNavigation, until: float) -> RenderedPage:
         settled = False
         notes: tuple[BehaviourNote, ...] = ()
         try:
-            async with asyncio.timeout_at(until):
+            async with asyncio.timeout_at(until) as self._looking:
                 await self._go(page)
                 notes, settled = await self._act(page, navigation, until)
         except TimeoutError:
             settled = False
+        finally:
+            self._looking = None
         _require_own(navigation)
-        taken = await captured(page, self.tally, pictures=self._order.pictures)
+        pictures_until = self._pictures_until if self._order.pictures else None
+        taken = await captured(page, self.tally, pictures_until, self._acted)
         _require_own(navigation)
+        if self._upstream.over == "requests":
+            self.tally.refused["requests"] = max(0, self.targets.announced - self._upstream.made)
         return RenderedPage(
             url=taken.url or navigation.url,
             dom=taken.dom,
@@ -147,7 +166,7 @@ class PageVisit:
         if not order.behaviours:
             return (), there
         upstream.allowed = frozenset[str]().union(*(behaviour.allows for behaviour in order.behaviours))
-        acted = ActedPage(page, self.targets, settling, upstream)
+        acted = self._acted = ActedPage(page, self.targets, settling, upstream)
         seconds = max(0.0, until - now() - _SETTLING_AGAIN)
         notes = await run_behaviours(acted, order.behaviours, replace(order.bounds, seconds=seconds))
         return notes, await _within(_SETTLING_AGAIN, settling.settle(_QUIET_AGAIN))

@@ -5,7 +5,7 @@ from collections import OrderedDict, deque
 from dataclasses import dataclass
 from typing import Any
 
-_PATIENCE = 0.05
+_PATIENCE = 0.2
 """How long a request is held until DevTools tell of it, in seconds. Some they never tell of."""
 
 _DESTINATIONS = {
@@ -53,7 +53,7 @@ class RequestLog:
     """
 
     def __init__(self, most: int) -> None:
-        self._most = most
+        self.most = most
         self._announced: OrderedDict[tuple[str, str], deque[RequestPurpose]] = OrderedDict()
         self._number = 0
         self._waiting: dict[tuple[str, str], deque[asyncio.Future[RequestPurpose]]] = {}
@@ -65,7 +65,8 @@ class RequestLog:
         if not key[1].startswith(("http:", "https:")):
             return
         initiator = str(event.get("initiator", {}).get("type", ""))
-        purpose = RequestPurpose(str(event.get("type", "")), initiator, in_background)
+        kind = "Preflight" if initiator == "preflight" else str(event.get("type", ""))
+        purpose = RequestPurpose(kind, initiator, in_background)
         waiting = self._waiting.get(key, ())
         for one in waiting:
             if not one.done():
@@ -73,7 +74,7 @@ class RequestLog:
                 return
         self._announced.setdefault(key, deque()).append(purpose)
         self._number += 1
-        while self._number > self._most:
+        while self._number > self.most:
             _, lost = self._announced.popitem(last=False)
             self._number -= len(lost)
 

@@ -9,9 +9,19 @@ from aahcrawler.browser.visits.request_log import RequestLog
 from aahcrawler.browser.visits.target_setup import RUN, Command, TargetSetup
 from aahcrawler.browser.visits.visit_tally import VisitTally
 
+FLOOD = 100
 TARGETS = 200
 """The most targets that are let run. Any further one stays as it began: before its first script."""
-REQUEST_EVENTS = 20_000
+_STOP: tuple[Command, ...] = (
+    ("Runtime.terminateExecution", {}),
+    ("Emulation.setScriptExecutionDisabled", {"value": True}),
+    ("Network.disable", {}),
+)
+_OFFLINE = {"offline": True, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+_STOP_WORKER: tuple[Command, ...] = (
+    ("Runtime.terminateExecution", {}),
+    ("Network.emulateNetworkConditions", _OFFLINE),
+)
 _WORKERS = frozenset({"worker", "shared_worker", "service_worker"})
 
 Attached = Callable[[dict[str, Any]], None]
@@ -21,7 +31,8 @@ class VisitTargets:
     """The targets of one browser context, each told what ``setup`` says, and listened to from its beginning.
 
     ``page`` comes to be the session of the page, and its main frame; ``frames`` are those of other sites, by session.
-    The browser's own events of targets that belong to the context are handed in by ``attach``.
+    ``announced`` counts the requests that they make; ``on_flood`` is called when those are more than twice what the log
+    has room for, and ``FLOOD``. The browser's own events of targets of the context are handed in by ``attach``.
     """
 
     def __init__(self, devtools: DevTools, setup: TargetSetup, log: RequestLog, tally: VisitTally) -> None:
@@ -31,14 +42,19 @@ class VisitTargets:
         self._log = log
         self._tally = tally
         self.frames: dict[str, str] = {}
-        self._sessions: set[str] = set()
-        self._events = 0
+        self.announced = 0
+        self.on_flood: Callable[[], None] = lambda: None
+        self._flood = 2 * log.most + FLOOD
+        self._sessions: dict[str, str] = {}
+        self._stopped = False
 
     def attach(self, event: dict[str, Any]) -> None:
         """Take an event ``Target.attachedToTarget``."""
         target, session = event.get("targetInfo", {}), str(event.get("sessionId", ""))
         kind, target_id = str(target.get("type", "")), str(target.get("targetId", ""))
-        self._sessions.add(session)
+        self._sessions[session] = kind
+        if self._stopped:
+            return  # It stays as it began.
         if kind == "page" and self.page.done():
             self._tally.refuse("popup")
             self._devtools.post("Target.closeTarget", {"targetId": target_id})
@@ -58,6 +74,12 @@ class VisitTargets:
         else:
             self._send(session, [RUN])
 
+    def stop(self) -> None:
+        """Stop all scripts, of page and frames for good; workers cannot ask for anything any more."""
+        self._stopped = True
+        for session, kind in self._sessions.items():
+            self._send(session, _STOP_WORKER if kind in _WORKERS else _STOP)
+
     def end(self) -> None:
         """Listen to nothing any more."""
         for session in self._sessions:
@@ -71,10 +93,9 @@ class VisitTargets:
     def _listen(self, session: str, *, in_background: bool) -> None:
         def announce(event: dict[str, Any]) -> None:
             self._log.announce(event, in_background=in_background)
-            self._events += 1
-            if self._events > REQUEST_EVENTS:
-                # What the page still asks for is refused: to be told of each would only cost time.
-                self._devtools.post("Network.disable", session=session)
+            self.announced += 1
+            if self.announced == self._flood:
+                self.on_flood()
 
         def say(event: dict[str, Any]) -> None:
             text = " ".join(map(_shown, event.get("args", [])[:20]))

@@ -20,11 +20,11 @@ from aahcrawler.browser.visits.rendered_page import RenderedPage
 from aahcrawler.browser.visits.visit_errors import VisitFailedError
 from aahcrawler.browser.visits.visit_order import VisitBounds, VisitOrder
 from aahcrawler.browser_look import BrowserLook
+from aahcrawler.crawl.browsing.crawl_visits import Visits
 from aahcrawler.crawl.browsing.data_pages import DataPages
 from aahcrawler.crawl.browsing.look_notes import digest_of, in_a_line, note_of, pictures_of
 from aahcrawler.crawl.browsing.routes import Reason, Routes, Shown, is_demanded, may_look
 from aahcrawler.crawl.browsing.visit_requests import VisitRequests
-from aahcrawler.crawl.browsing.visits import Visits
 from aahcrawler.crawl.capture.recrawl import Recrawl, RecrawlComparison, UnreadableCaptureError
 from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.core.fetch_control import FetchControl
@@ -291,6 +291,8 @@ class PageRendering:
             ending.cancel()
             showing.cancel()
             await asyncio.wait((showing,))
+            if not showing.cancelled():
+                showing.exception()  # What it ended with after that is nobody's concern.
 
     def _failed(self, lease: Lease, error: Exception) -> str:
         """Note that a page could not be shown; return the reason, in words."""

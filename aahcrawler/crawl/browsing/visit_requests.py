@@ -271,7 +271,12 @@ class VisitRequests:
         size = response.exchange.response_size
         if not under_way.unwanted:
             declared, request = Headers(response.wire_headers).media_type, under_way.request
-            asked = replace(response.exchange, resource_type=request.resource_type, initiator=request.initiator)
+            asked = replace(
+                response.exchange,
+                resource_type=request.resource_type,
+                initiator=request.initiator,
+                shown_on=self._lease.url,
+            )
             await self._crawl.writer.archive(asked, Annotations(identified(response.body, declared=declared)))
         counts = {"requests": 1.0, "bytes": float(size), "requisite_bytes": float(size), "browser_requests": 1.0}
         if not under_way.unwanted and not 300 <= response.status < 400:

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from aahcrawler.crawl.browsing.captured_answers import RecordedAnswers
 from aahcrawler.crawl.browsing.page_fetch import Fetch
-from aahcrawler.crawl.browsing.recorded_answers import RecordedAnswers
 from aahcrawler.crawl.browsing.request_rules import RequestRules
 from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.core.fetch_control import FetchControl

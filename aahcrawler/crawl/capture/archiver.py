@@ -57,9 +57,10 @@ class Archiver:
     async def keep(self, exchange: Exchange, annotations: Annotations, retry: RetryWrite) -> Capture:
         """Archive an answer, a large one beside the event loop: 2 GB take minutes to compress.
 
-        Of one that is from the archive nothing is written: it is the capture that it was.
+        Of one that is from the archive nothing is written, and it is the capture that it was, unless it was understood
+        as a page: what that said has to stand beside an answer, which is then a revisit of the same moment.
         """
-        if exchange.kept_in:
+        if exchange.kept_in and not _is_page(annotations):
             return Capture(exchange.kept_in, exchange.url, exchange.started_at, "", 0, session=exchange.session)
         is_large = exchange.response_size > LARGE
         shown = self._redaction.resources(exchange, annotations.resources)
@@ -95,6 +96,11 @@ class Archiver:
             return None
         known = self._history.original(exchange.payload_digest)
         return known if known is None or self._redaction.are_alike(known.url, exchange.url) else None
+
+
+def _is_page(annotations: Annotations) -> bool:
+    said = annotations.metadata
+    return bool(annotations.resources) or (said is not None and said.priority is not None)
 
 
 def _metadata(metadata: Metadata | None, exchange: Exchange) -> Metadata | None:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from aahcrawler.crawl.browsing.browser_opening import open_browser
+from aahcrawler.crawl.browsing.captured_answers import RecordedAnswers
+from aahcrawler.crawl.browsing.crawl_visits import Visits
 from aahcrawler.crawl.browsing.page_rendering import PageRendering
-from aahcrawler.crawl.browsing.recorded_answers import RecordedAnswers
 from aahcrawler.crawl.browsing.request_rules import RequestRules
-from aahcrawler.crawl.browsing.visits import Visits
 from aahcrawler.crawl.capture.recrawl import Recrawl
 from aahcrawler.crawl.capture.redaction import Redaction
 from aahcrawler.crawl.core.budget_left import Budget

@@ -31,7 +31,7 @@ _INDEX: Final = """<!DOCTYPE html>
 </html>
 """
 _PARTS: Final = (Parts(".markdown-section", heading=".markdown-section h1", without="h1"),)
-_TYPES: Final = {".js": SCRIPT, ".css": STYLE, ".md": "text/markdown; charset=utf-8", ".txt": "text/plain"}
+_TYPES: Final = {".js": SCRIPT, ".css": STYLE, ".md": "text/markdown; charset=utf-8"}
 
 
 def _files(threads: Sequence[Thread], installed: Path, router: str) -> dict[str, bytes]:
@@ -47,7 +47,6 @@ def _files(threads: Sequence[Thread], installed: Path, router: str) -> dict[str,
     }
     for thread in threads:
         files[f"/{_place(thread)}.md"] = f"# {thread.title}\n\n{markdown(thread.posts[0])}".encode()
-        files |= {f"/files/{b.text}": b.text.encode() for b in thread.posts[0].blocks if b.kind == "file"}
     return files
 
 

@@ -107,7 +107,7 @@ class Forum:
         path, page = request.path, int(request.query.get("page", "1"))
         if path == "/robots.txt":
             return reply("User-agent: *\nDisallow: /admin/\n", "text/plain")
-        if path.startswith(("/api/", "/assets/", "/files/")):
+        if path.startswith(("/api/", "/assets/")):
             found = _ASSETS.get(path) or self._data(path, page)
             return compressed(found, request)
         return compressed(reply(_SHELL, "text/html; charset=utf-8"), request)
@@ -116,8 +116,6 @@ class Forum:
         boards = self._content.forums
         if path == "/api/boards.json":
             return data({"boards": [self._board(number) for number in range(len(boards))]})
-        if path.startswith("/files/"):
-            return reply(f"The content of {path}.\n", "text/plain")
         if (found := _BOARD.match(path)) and int(found[1]) < len(boards):
             return data(self._board_page(int(found[1]), page))
         if (found := _THREAD.match(path)) and found[1] in self._threads:

@@ -61,7 +61,8 @@ class Albums:
         return f"""<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>
 <style>img,.wide{{display:block;width:480px;height:360px;background-size:cover}}</style></head>
 <body><article><h1>{title}</h1><p>Pictures by <span class="by">{escape(post.author)}</span>, {when}</p>
-<div class="story">{html(post)}{figures}</div></article><p><a href="/">All albums</a></p><script src="/lazy.js"></script>
+<div class="story">{html(post)}{figures}</div></article><p><a href="/">All albums</a></p>
+<script src="/lazy.js"></script>
 </body></html>"""
 
     def _figure(self, number: int) -> str:

@@ -44,8 +44,18 @@ _NAMES: Final[Mapping[str, str]] = {
     "use": "As on another level",
     "instead": "Another type",
     "pattern": "Sign",
+    "behaviour": "In a browser",
+    "scroll": "Scroll to the end",
+    "click": "Click for more",
+    "open": "Unfold",
+    "dismiss": "Close what covers the page",
+    "play": "Play",
+    "words": "What it says",
+    "never": "Never clicked",
 }
-_CONTAINERS: Final = frozenset({"detect", "avoid", "canonical", "listings", "level", "variant", "extract", "field"})
+_CONTAINERS: Final = frozenset(
+    {"detect", "avoid", "canonical", "listings", "level", "variant", "extract", "field", "behaviour"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +199,12 @@ def _select(part: Part, parts: EntryParts) -> Said:
     return Said(name, f"its {attribute}" if attribute else "", expression_of(part))
 
 
+def _behaviour(part: Part, _: EntryParts) -> Said:
+    levels = " and ".join(part.text("level").split())
+    allowed = ", and may send requests that ask for more" if part.text("allows") else ""
+    return Said(f"In a browser: {part.text('name')}", f"on pages of {levels or 'any level'}{allowed}")
+
+
 def _drop(part: Part, _: EntryParts) -> Said:
     what = part.text("parameter") or part.text("file")
     value = part.text("value")
@@ -224,4 +240,5 @@ _SAY: Final = {
     "field": _field,
     "select": _select,
     "drop": _drop,
+    "behaviour": _behaviour,
 }

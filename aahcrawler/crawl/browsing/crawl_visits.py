@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from aahcrawler.browser.visits.visit_order import Cookie
+from aahcrawler.crawl.browsing.captured_answers import RecordedAnswers
 from aahcrawler.crawl.browsing.page_fetch import Fetch, PageFetch
-from aahcrawler.crawl.browsing.recorded_answers import RecordedAnswers
 from aahcrawler.crawl.browsing.request_rules import RequestRules
 from aahcrawler.crawl.browsing.visit_cookies import begun_with, brought_back
 from aahcrawler.crawl.browsing.visit_requests import VisitRequests
