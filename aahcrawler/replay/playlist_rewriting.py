@@ -3,13 +3,15 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Final, NamedTuple
 
 from aahcrawler.streams.stream_manifest import LARGEST, MOST_PARTS
 
 MOST_QUALITIES: Final = 300
 """Qualities and languages of a manifest that are looked up in the archive; further ones are not shown."""
+_MOST_SEGMENTS: Final = 5_000
+"""Segments at the end of a playlist that are looked up; where none of them was captured, all are shown."""
 _MOST_LINES: Final = 6 * MOST_PARTS
 _LARGEST_MADE: Final = 4 * LARGEST
 _LINE_END: Final = re.compile(r"\r\n?|\n")
@@ -33,7 +35,10 @@ Has = Callable[[str], bool]
 
 
 class ShownManifest(NamedTuple):
-    """A manifest as it is shown, and how many qualities and languages the archive does not hold."""
+    """A manifest as it is shown, and how much of it is left out, since the archive does not hold it.
+
+    ``left_out`` counts qualities and languages, or segments at the end.
+    """
 
     body: bytes
     left_out: int = 0
@@ -49,14 +54,12 @@ class _Offer(NamedTuple):
 def rewrite_playlist(text: str, link: Link, has: Has) -> ShownManifest:
     """Return a playlist whose every URI is an address in the archive.
 
-    Of a master playlist only what the archive holds is offered, unless that is nothing. A live one ends with what it
-    named when it was captured.
+    Only qualities that the archive holds are offered, and segments at the end that it does not hold are left out,
+    unless nothing remained. A live playlist ends with what it named when it was captured.
     """
-    lines = [line.strip() for line in islice(_LINE_END.split(text[:LARGEST]), _MOST_LINES)]
+    lines = [found for line in islice(_LINE_END.split(text[:LARGEST]), _MOST_LINES) if (found := line.strip())]
     if not any(line.startswith(_VARIANT) for line in lines):
-        ended = lines if _END in lines else [*lines, _END]
-        kept = (line for line in ended if not line.startswith(_LIVE))
-        return ShownManifest(_joined(kept, link))
+        return _media(lines, link, has)
     offers = list(_offers(lines))
     held = _held(offers, has)
     if not any(each.uri and each.lines[0].startswith(_VARIANT) for each in held):
@@ -66,17 +69,31 @@ def rewrite_playlist(text: str, link: Link, has: Has) -> ShownManifest:
     return ShownManifest(_joined(made, link), len(offers) - len(held))
 
 
+def _media(lines: list[str], link: Link, has: Has) -> ShownManifest:
+    """Return the playlist of one quality, which ends with the last segment that the archive holds."""
+    segments = [at for at, line in enumerate(lines) if not line.startswith("#")]
+    looked_up = cache(has)
+    missing = takewhile(lambda at: not looked_up(lines[at]), islice(reversed(segments), _MOST_SEGMENTS))
+    left_out = sum(1 for _ in missing)
+    if left_out in (len(segments), _MOST_SEGMENTS):
+        left_out = 0
+    elif left_out:
+        lines = lines[: segments[-1 - left_out] + 1]
+    ended = lines if _END in lines else [*lines, _END]
+    return ShownManifest(_joined((line for line in ended if not line.startswith(_LIVE)), link), left_out)
+
+
 def _offers(lines: Sequence[str]) -> Iterator[_Offer]:
     variant: tuple[str, ...] = ()
     for line in lines:
         if line.startswith(_VARIANT):
             variant = (line,)
-        elif line and not line.startswith("#"):
+        elif not line.startswith("#"):
             yield _Offer((*variant, line), line)
             variant = ()
         elif line.startswith(_OFFERED):
             yield _Offer((line,), _attributes(line).get("URI", ""))
-        elif line:
+        else:
             yield _Offer((line,))
 
 
@@ -117,7 +134,7 @@ def _joined(lines: Iterator[str], link: Link) -> bytes:
 
 def _linked(line: str, link: Link) -> str:
     if not line.startswith("#"):
-        return (link(line) or "about:invalid") if line else line
+        return link(line) or "about:invalid"
     if not line.startswith("#EXT"):
         return line
     return _ADDRESS.sub(lambda match: f'{match[1]}="{_address(match[2], link)}"', line)

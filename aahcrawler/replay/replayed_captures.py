@@ -198,7 +198,7 @@ class ReplayedCaptures:
             shown = ArchivedStream(self.answers, answer, address).shown(found)
         except UnreadableManifestError:
             return Shown(404, {**told_of(answer), **as_file(answer.url)}, b"")
-        told = {"AAH-Qualities-Left-Out": str(shown.left_out)} if shown.left_out else {}
+        told = {"AAH-Left-Out": str(shown.left_out)} if shown.left_out else {}
         return Shown(_status(answer.status), {**told_of(answer), **told, "Content-Type": found}, shown.body)
 
     def _file(self, answer: RecordedAnswer, otherwise: Mapping[str, str], *, in_part: bool) -> Shown:

@@ -72,7 +72,7 @@ def test_a_playlist_offers_what_was_captured_and_leads_there(tmp_path: Path) -> 
     captures = held(tmp_path, MASTER, HLS, "http://a.test/v/low.m3u8", "http://cdn.test/en.m3u8")
     answer = shown(captures, modifier=Modifier.MEDIA)
     assert answer.headers["Content-Type"] == "application/vnd.apple.mpegurl"
-    assert answer.headers["AAH-Qualities-Left-Out"] == "4"
+    assert answer.headers["AAH-Left-Out"] == "4"
     assert body_of(answer).decode().splitlines() == [
         "#EXTM3U",
         "#EXT-X-VERSION:6",
@@ -102,17 +102,29 @@ def test_keys_heads_and_segments_lead_into_the_archive_and_a_live_stream_ends(tm
         path("http://a.test/1.m4s"),
         "#EXTINF:4,",
         "about:invalid",
-        "",
         "#EXT-X-ENDLIST",
     ]
     key = shown(captures, "https://keys.test/1?a=b,c", modifier=Modifier.MEDIA)
     assert (key.status, body_of(key), key.headers["Content-Type"]) == (200, b"\0\1", "application/octet-stream")
 
 
+def test_a_stream_that_was_cut_short_ends_with_its_last_captured_segment(tmp_path: Path) -> None:
+    listed = "".join(f"#EXTINF:4,\n/{number}.ts\n" for number in range(7_000))
+    captures = held(tmp_path, f"#EXTM3U\n{listed}", HLS, *(f"http://a.test/{number}.ts" for number in (1, 2_001)))
+    answer = shown(captures, modifier=Modifier.MEDIA)
+    shown_lines = body_of(answer).decode().splitlines()
+    assert shown_lines[-3:] == ["#EXTINF:4,", path("http://a.test/2001.ts"), "#EXT-X-ENDLIST"]
+    assert (len(shown_lines), answer.headers["AAH-Left-Out"]) == (2 * 2_002 + 2, "4998")
+    early = body_of(
+        shown(held(tmp_path / "early", f"#EXTM3U\n{listed}", HLS, "http://a.test/1.ts"), modifier=Modifier.MEDIA)
+    )
+    assert early.endswith(path("http://a.test/6999.ts").encode() + b"\n#EXT-X-ENDLIST\n")
+
+
 def test_a_dash_manifest_offers_what_was_captured_and_leads_there(tmp_path: Path) -> None:
     first = "https://cdn.test/film/v2/head.mp4", "https://cdn.test/m/v2/001.m4s", "https://cdn.test/film/en.mp4"
     answer = shown(held(tmp_path, MPD, DASH, *first), modifier=Modifier.MEDIA)
-    assert (answer.headers["Content-Type"], answer.headers["AAH-Qualities-Left-Out"]) == (DASH["Content-Type"], "2")
+    assert (answer.headers["Content-Type"], answer.headers["AAH-Left-Out"]) == (DASH["Content-Type"], "2")
     root = etree.fromstring(body_of(answer))
     assert root.xpath("//*[local-name() = 'Representation']/@id") == ["v2", "a2"]
     assert root.xpath("//*[local-name() = 'AdaptationSet']/@lang") == ["en"]
