@@ -45,9 +45,9 @@ class RecordedAnswer:
 
     ``record_id`` is without angle brackets, that of the revisit where it is one. ``url`` is as the record has it.
     ``location`` is where a redirect leads, absolute; empty for other answers. ``whole`` is False where the crawl cut
-    the answer, ``is_revisit`` says that its payload is another's. ``earlier`` and ``later`` are the
-    moments of the captures of the URL beside it, in 14 digits, empty where there is none. ``pieces`` are of what the
-    payload is put together, none where ``holder`` has it.
+    the answer and for a part of a file, ``is_revisit`` says that its payload is another's. ``earlier`` and ``later``
+    are the moments of the captures of the URL beside it, in 14 digits, empty where there is none. ``pieces`` are of
+    what the payload is put together, none where ``holder`` has it.
     """
 
     record_id: str
@@ -100,7 +100,7 @@ class RecordedAnswers:
             answer = self._joined(answer, captures)
             if answer.status != HTTPStatus.PARTIAL_CONTENT:
                 return _between(answer, captures)
-            part = part or answer
+            part = part or replace(answer, whole=False)
         return None if part is None else _between(part, captures)
 
     def payload(self, answer: RecordedAnswer) -> Generator[bytes, None, None]:

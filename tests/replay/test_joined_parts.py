@@ -79,3 +79,11 @@ def test_the_whole_file_comes_before_a_part_of_it(tmp_path: Path) -> None:
     crawl.add(FILM, NAME, headers={"Content-Type": "video/mp4"})
     part(crawl, (5, 10), TAG, 5)
     assert body_of(shown(crawl.close(), NAME, LATER.format(9), Modifier.MEDIA)) == FILM
+
+
+def test_a_part_alone_is_shown_as_the_part_that_it_is(tmp_path: Path) -> None:
+    crawl = Archived(tmp_path)
+    part(crawl, (900, 1800), TAG, 5)
+    captures = crawl.close()
+    assert body_of(shown(captures, NAME, modifier=Modifier.MEDIA)) == FILM[900:1800]
+    assert b"Only a part of it is shown" in body_of(shown(captures, NAME))
