@@ -5,6 +5,7 @@ It is a shadow root that the document declares, so that the page's style sheets 
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from http import HTTPStatus
 from typing import Final, Literal
 
 from aahcrawler.replay.addresses import PAGES, Address, Modifier
@@ -119,7 +120,8 @@ def _notes(asked: Address, answer: RecordedAnswer, told: Told) -> list[str]:
             f"{markup_of(told.refresh, _LONGEST_URL)}</a>."
         )
     if told.cut:
-        notes.append("Only its beginning is shown: the archive holds no more of it, or it is too large.")
+        shown = "a part of it" if answer.status == HTTPStatus.PARTIAL_CONTENT else "its beginning"
+        notes.append(f"Only {shown} is shown: the archive holds no more of it, or it is too large.")
     if told.objects is not None:
         found, number = told.objects
         noun = "web object" if number == 1 else "web objects"

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from aahcrawler.replay.addresses import Address, Modifier
+from aahcrawler.replay.replayed_captures import ReplayedCaptures
 from tests.crawl.articles import english
 from tests.crawl.crawling import aah
 from tests.crawl.site import Answer, Reply, Site, serving
@@ -43,3 +45,10 @@ def test_all_parts_of_one_quality_are_kept(tmp_path: Path) -> None:
         asked = [asked.path for asked in site.asked if asked.path.endswith(".ts")]
         assert sorted(asked) == sorted({f"/v/{number}.ts" for number in range(SEGMENTS)})
         assert not any("fine" in asked.path for asked in site.asked)
+    # What was captured plays: of the master playlist the quality that is there, and all of its segments.
+    captures = ReplayedCaptures(cut.folder)
+    for name, lines in (("master", ["low.m3u8"]), ("low", [f"{number}.ts" for number in range(SEGMENTS)])):
+        shown = captures.show(Address("test", "20260101000000", Modifier.MEDIA, f"{HOST}/v/{name}.m3u8"))
+        assert isinstance(shown.body, bytes)
+        named = [line for line in shown.body.decode().splitlines() if not line.startswith("#")]
+        assert named == [f"/test/20260101000000oe_/{HOST}/v/{line}" for line in lines]
