@@ -74,14 +74,15 @@ class Look:
     """What became of a page beside its answer.
 
     ``page`` is the page as a browser showed it, None where none did; ``note`` is kept in its metadata, ``resources``
-    beside its answer. ``leads_to`` are where its scripts wanted to go. For ``rest`` seconds its site asked to be left
-    in peace. ``counts`` belong to the crawl's statistics.
+    beside its answer. ``leads_to`` are where its scripts wanted to go, ``streams`` the manifests that its players asked
+    for. For ``rest`` seconds its site asked to be left in peace. ``counts`` belong to the crawl's statistics.
     """
 
     page: Page | None = None
     note: BrowserLook | None = None
     resources: tuple[Resource, ...] = ()
     leads_to: tuple[str, ...] = ()
+    streams: tuple[str, ...] = ()
     rest: float = 0.0
     counts: Mapping[str, float] = field(default_factory=dict)
 
@@ -171,7 +172,7 @@ class PageRendering:
                 look = await self._shown(lease, page, exchange)
             finally:
                 self._under_way -= 1
-        return Look(look.page, look.note, look.resources, look.leads_to, look.rest, came | self._lost(reason, look))
+        return replace(look, counts=came | self._lost(reason, look))
 
     async def _made(self, lease: Lease, page: Page, exchange: Exchange) -> Look:
         """Return a page made of its data, as looks at others like it have shown; an empty look where that fails."""
@@ -351,6 +352,7 @@ class PageRendering:
             replace(note, dom=document.record_id, text=digest_of(shown)),
             (document, *pictures),
             rendered.leads_to,
+            requests.manifests,
             requests.rest_asked,
         )
 
