@@ -13,7 +13,7 @@ from aahcrawler.archive.index_entry import Place
 from aahcrawler.archive.payload import HttpPayload, status_of
 from aahcrawler.archive.record_access import Record, RecordError, open_place, record_at
 from aahcrawler.archive.records import is_http
-from aahcrawler.archive.resources import DOCUMENT_URL, DOM
+from aahcrawler.archive.resources import DOCUMENT_URL, DOM, MADE_OF
 from aahcrawler.archive.scanning import Header, timestamp
 from aahcrawler.archive.surt import surt
 from aahcrawler.exchange import Rendered
@@ -215,7 +215,9 @@ class RecordedAnswers:
                     dom += piece
                     if len(dom) > MOST_SHOWN:
                         break
-                return Rendered(bytes(dom), record.header.get(DOCUMENT_URL), record.header.record_id)
+                header = record.header
+                made_of = tuple(header.get(MADE_OF).split())
+                return Rendered(bytes(dom), header.get(DOCUMENT_URL), header.record_id, made_of)
             except RecordError:
                 return None
 

@@ -13,7 +13,7 @@ from aahcrawler.replay import own_pages
 from aahcrawler.replay.addresses import PAGES, Address, Modifier
 from aahcrawler.replay.answer_headers import as_file, told_of
 from aahcrawler.replay.archived_streams import ArchivedStream, StreamFormat, format_of
-from aahcrawler.replay.banner import Told, banner
+from aahcrawler.replay.banner import Made, Told, banner
 from aahcrawler.replay.css_rewriting import rewrite_css
 from aahcrawler.replay.html_rewriting import Rewritten, Surroundings, rewrite_html
 from aahcrawler.replay.link_colours import colour
@@ -107,11 +107,11 @@ class ReplayedCaptures:
         page: Page,
         marks: Annotations | None,
         *,
-        has_document: bool = False,
+        made: Made = "",
     ) -> Shown:
         """Return an HTML page as it is shown, with its objects and links marked; the page's tree is changed by it.
 
-        ``has_document`` says that the archive holds what a browser made of the page, which is not shown here.
+        ``made`` is as in ``Told``.
         """
         objects = marks.objects if marks is not None else ()
         elements = find_objects(page.tree, objects)
@@ -127,7 +127,7 @@ class ReplayedCaptures:
             scored,
             onward.url if onward is not None else "",
             not page.complete,
-            "rendered" if page.rendered else "sent" if has_document else "",
+            made,
         )
         above = banner(address, answer, told) if address.modifier in PAGES else ""
         body = own_pages.framed(here, above) if above and rewritten.framed else rewritten.markup(above)
@@ -139,7 +139,8 @@ class ReplayedCaptures:
         if document is not None and address.modifier is not Modifier.SENT:
             page = self.answers.page(answer, document)
             play_stream(self.answers, answer, page)
-            return self.shown_page(address, answer, page, self._marks(address, answer))
+            made: Made = "data" if document.made_of else "rendered"
+            return self.shown_page(address, answer, page, self._marks(address, answer), made=made)
         declared = answer.headers.media_type
         if format_of(self.answers.decoded(answer, _BEGINNING)[0]) is StreamFormat.HLS:
             return self._around(address, answer, StreamFormat.HLS)
@@ -148,7 +149,7 @@ class ReplayedCaptures:
         page = self.answers.page(answer)
         if page.is_html:
             shown = self._marks(address, answer)
-            return self.shown_page(address, answer, page, shown, has_document=document is not None)
+            return self.shown_page(address, answer, page, shown, made="" if document is None else "sent")
         if _TEXTS.fullmatch(page.media_type):
             cut = not page.complete or len(page.text) > own_pages.LONGEST_TEXT
             above = banner(address, answer, Told(cut=cut)) if address.modifier in PAGES else ""

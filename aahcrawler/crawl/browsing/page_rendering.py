@@ -42,6 +42,8 @@ CRASHES: Final = 5
 """Visits in a row with which the browser ended after which it counts as one that cannot be had."""
 BESIDE: Final = 30.0
 """Seconds that a look may take beyond the time of its page: a browser has to begin, and to say what it shows."""
+_CUT_OFF: Final = frozenset({"given up", "stopped", "ended", "time"})
+"""Reasons for which requests have no answer when a crawl ends."""
 UNAVAILABLE, LIMIT, FAILED = "unavailable", "limit", "failed"
 
 
@@ -189,7 +191,7 @@ class PageRendering:
         if dom is None:
             return NO_LOOK
         made = page.as_rendered(dom, "", self._context.now.icd.limits.page_bytes)
-        document = Resource.rendered_dom(lease.url, dom)
+        document = Resource.data_dom(lease.url, dom, tuple(requests.data))
         note = BrowserLook(
             dom=document.record_id,
             text=digest_of(made),
@@ -249,6 +251,8 @@ class PageRendering:
         finally:
             await requests.close()
         seconds = asyncio.get_running_loop().time() - began
+        if self._fetching.ending.is_set() and _is_cut(rendered, requests):
+            raise StoppedError
         if failed != UNAVAILABLE:
             await self._count(requests, seconds, rendered)
         if rendered is None:
@@ -354,3 +358,8 @@ class PageRendering:
         """End the browser."""
         if self._browser is not None:
             await self._browser.close()
+
+
+def _is_cut(rendered: RenderedPage | None, requests: VisitRequests) -> bool:
+    """Return whether a page lacks what the end of the crawl left it no time for."""
+    return rendered is None or not _CUT_OFF.isdisjoint({*rendered.refused, *requests.refused})
