@@ -47,7 +47,7 @@ class RecordedAnswer:
     ``location`` is where a redirect leads, absolute; empty for other answers. ``whole`` is False where the crawl cut
     the answer and for a part of a file, ``is_revisit`` says that its payload is another's. ``earlier`` and ``later``
     are the moments of the captures of the URL beside it, in 14 digits, empty where there is none. ``pieces`` are of
-    what the payload is put together, none where ``holder`` has it.
+    what the payload is put together, none where ``holder`` has it. ``own`` is the place of the capture itself.
     """
 
     record_id: str
@@ -62,6 +62,7 @@ class RecordedAnswer:
     earlier: str = ""
     later: str = ""
     pieces: tuple[Piece, ...] = ()
+    own: Indexed | None = None
 
     @property
     def moment(self) -> str:
@@ -78,10 +79,13 @@ class _Opened:
 
 
 class RecordedAnswers:
-    """The answers in the archive of a crawl's folder. Several threads may use it at once."""
+    """The answers in the archive of a crawl's folder, whose WARC files lie in ``archive``.
+
+    Several threads may use it at once.
+    """
 
     def __init__(self, crawl: Path) -> None:
-        self._archive = crawl / ARCHIVE
+        self.archive = crawl / ARCHIVE
         self.lookup = CaptureLookup(crawl)
         self._sizes: dict[Place, int] = {}
 
@@ -97,7 +101,7 @@ class RecordedAnswers:
             answer = self._answer(capture)
             if answer is None or _goes_round(answer):
                 continue
-            answer = self._joined(answer, captures)
+            answer = self._joined(replace(answer, own=capture), captures)
             if answer.status != HTTPStatus.PARTIAL_CONTENT:
                 return _between(answer, captures)
             part = part or replace(answer, whole=False)
@@ -114,7 +118,7 @@ class RecordedAnswers:
             yield from self._payload_of(answer.holder)
 
     def _payload_of(self, holder: Indexed) -> Generator[bytes, None, None]:
-        file = open_place(self._archive, holder.place.file)
+        file = open_place(self.archive, holder.place.file)
         if file is None:
             return
         with file:
@@ -137,7 +141,7 @@ class RecordedAnswers:
         place = answer.holder.place
         if place in self._sizes:
             return self._sizes[place]
-        file = open_place(self._archive, place.file)
+        file = open_place(self.archive, place.file)
         if file is None:
             return None
         with file:
@@ -200,7 +204,7 @@ class RecordedAnswers:
         return any(opened.header.record_id in of for opened in known if opened is not None)
 
     def _document_at(self, capture: Indexed) -> Rendered | None:
-        file = open_place(self._archive, capture.place.file)
+        file = open_place(self.archive, capture.place.file)
         if file is None:
             return None
         with file:
@@ -276,7 +280,7 @@ class RecordedAnswers:
 
     def _opened(self, capture: Indexed) -> _Opened | None:
         """Return a capture's record up to the end of its head; None where it is gone, or another one by now."""
-        file = open_place(self._archive, capture.place.file)
+        file = open_place(self.archive, capture.place.file)
         if file is None:
             return None
         with file:

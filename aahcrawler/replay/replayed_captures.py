@@ -20,6 +20,7 @@ from aahcrawler.replay.link_colours import colour
 from aahcrawler.replay.object_finding import ShownObject, find_objects
 from aahcrawler.replay.outlines import outline
 from aahcrawler.replay.recorded_answers import MOST_DECODED, MOST_SHOWN, RecordedAnswer, RecordedAnswers
+from aahcrawler.replay.scripted_players import play_stream
 from aahcrawler.streams.stream_manifest import UnreadableManifestError
 
 _HTML: Final = {"Content-Type": "text/html; charset=utf-8"}
@@ -137,6 +138,7 @@ class ReplayedCaptures:
         document = self.answers.document(answer)
         if document is not None and address.modifier is not Modifier.SENT:
             page = self.answers.page(answer, document)
+            play_stream(self.answers, answer, page)
             made: Made = "data" if document.made_of else "rendered"
             return self.shown_page(address, answer, page, self._marks(address, answer), made=made)
         declared = answer.headers.media_type

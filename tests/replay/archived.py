@@ -46,6 +46,7 @@ class Archived:
         original: Capture | None = None,
         resources: Sequence[Resource] = (),
         truncated: Truncation | None = None,
+        metadata: bytes | None = None,
     ) -> Capture:
         """Append the answer of a URL; with an original of the same payload, as a revisit of that."""
         payload = body.encode() if isinstance(body, str) else body
@@ -57,7 +58,7 @@ class Archived:
         held = None
         if original is not None:
             held = Original(original.record_id, original.url, original.warc_date, digest)
-        return self._writer.write(exchange, original=held, resources=resources)
+        return self._writer.write(exchange, original=held, metadata=metadata, resources=resources)
 
     def close(self) -> ReplayedCaptures:
         """End the crawl; return what shows its captures."""

@@ -8,6 +8,8 @@ import pytest
 from lxml import etree
 from playwright.sync_api import Browser
 
+from aahcrawler.archive.resources import Resource
+from aahcrawler.metadata import Link, LinkType, Metadata, write
 from aahcrawler.replay.addresses import Modifier
 from aahcrawler.replay.playlist_rewriting import MOST_QUALITIES
 from aahcrawler.replay.replay_app import FixedFolders, replay_app
@@ -210,3 +212,27 @@ def test_a_browser_plays_a_captured_stream(tmp_path: Path, chromium: Browser) ->
     names = "http://cdn.test/master.m3u8", *(f"https://media.test/{name}" for name in ("list.m3u8", *FILMED))
     assert [url.partition(f":{replay.port}")[2] for url, _ in asked[1:]] == [path(url) for url in names]
     assert {status for _, status in asked} <= {200, 206}
+
+
+@pytest.mark.parametrize(
+    ("elements", "needed", "is_played"),
+    [
+        ("<video src='blob:http://a.test/1'></video>", ("v/low.m3u8", "v/master.m3u8", "v/1.ts"), True),
+        ("<video src='blob:http://a.test/1'></video>", ("v/low.m3u8", "v/master.m3u8", "v/other.m3u8"), False),
+        ("<video src='blob:1'></video><video src='blob:2'></video>", ("v/master.m3u8",), False),
+        ("<video src='blob:http://a.test/1'></video>", ("v/1.ts", "v/lost.m3u8"), False),
+        ("<video src='/v/film.mp4'></video>", ("v/master.m3u8",), False),
+    ],
+)
+def test_what_a_player_in_scripts_played_is_played_without_them(
+    tmp_path: Path, elements: str, needed: tuple[str, ...], is_played: bool
+) -> None:
+    crawl = Archived(tmp_path)
+    links = tuple(Link(f"http://a.test/{each}", LinkType.REQUISITE) for each in needed)
+    document = Resource.rendered_dom(URL, f"<body>{elements}</body>".encode())
+    crawl.add("<div id=player></div>", resources=(document,), metadata=write(Metadata(links=links, priority=1.0)))
+    one = "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\nlow.m3u8\n"
+    for name, body in (("master.m3u8", one), ("low.m3u8", "#EXTM3U\n1.ts\n"), ("other.m3u8", "#EXTM3U\n2.ts\n")):
+        crawl.add(body, url=f"http://a.test/v/{name}", headers=HLS)
+    page = body_of(shown(crawl.close())).decode()
+    assert (f'src="{path("http://a.test/v/master.m3u8")}"' in page) is is_played
