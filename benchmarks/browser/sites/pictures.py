@@ -78,7 +78,7 @@ class Albums:
 
     def views(self) -> Iterator[View]:
         """Yield the list of albums, and each album as it is scrolled through."""
-        parts = (Parts("article", ".story", heading="h1", author=".by", date="time"),)
+        parts = (Parts("article", ".story", heading="h1", author=".by", date="time", without="figure"),)
         yield View("/")
         for number in range(_ALBUMS):
             yield View(f"/album/{number}", parts, (Act(Deed.SCROLL),))
