@@ -109,11 +109,13 @@ class Repetition:
 
     items: ValuePath
     item: Node
+    between: str = ""
 
     def html(self, scope: Scope) -> Iterator[str]:
         """Yield the elements of all items."""
         found = scope.value(self.items)
-        for each in found if isinstance(found, list) else ():
+        for place, each in enumerate(found if isinstance(found, list) else ()):
+            yield self.between if place else ""
             yield from self.item.html(Scope(each, scope))
 
 
@@ -135,8 +137,10 @@ class Row:
     """Elements one after another."""
 
     nodes: tuple[Node, ...]
+    between: str = ""
 
     def html(self, scope: Scope) -> Iterator[str]:
         """Yield all of them."""
-        for node in self.nodes:
+        for place, node in enumerate(self.nodes):
+            yield self.between if place else ""
             yield from node.html(scope)

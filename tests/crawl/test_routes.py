@@ -79,7 +79,10 @@ def test_shells_that_stay_empty_are_looked_at_more_and_more_rarely_but_never_giv
 def test_pages_that_all_show_the_same_text_beside_an_empty_place_may_lack_content() -> None:
     routes, menu = Routes(), "".join(f"<p>Chapter {number} of the board</p>" for number in range(40)).encode()
     body = b"<body>" + menu + b"<div id=app></div><script src=/a.js></script>"
-    reasons = [routes.choose("a.test", page(body, f"http://a.test/t/{number}"), AUTO, scripted) for number in range(3)]
-    assert reasons == [Reason.PLAIN, Reason.FRAME, Reason.FRAME]
-    other = body.replace(b"Chapter", b"Section")
-    assert routes.choose("a.test", page(other, "http://a.test/t/9"), AUTO, scripted) is Reason.PLAIN
+    reasons = [routes.choose("a.test", page(body, f"http://a.test/t/{number}"), AUTO, scripted) for number in range(4)]
+    assert reasons == [Reason.PLAIN, Reason.PLAIN, Reason.FRAME, Reason.FRAME]
+    assert routes.choose("a.test", page(body, "http://a.test/t/1"), AUTO, scripted) is Reason.FRAME
+    for number in range(20):
+        other = body.replace(b"Chapter", b"Section %d" % number)
+        assert routes.choose("a.test", page(other, f"http://a.test/s/{number}"), AUTO, scripted) is Reason.PLAIN
+    assert routes.choose("a.test", page(body, "http://a.test/t/9"), AUTO, scripted) is Reason.PLAIN, "they are few"

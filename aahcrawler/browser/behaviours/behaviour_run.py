@@ -48,7 +48,7 @@ async def run_behaviours(
     page that is lost ends them (``lost``). What else the page raises, such as a crash, is raised. What the page has
     shown and taken away again ``put_back`` brings back.
     """
-    run = _Run(page, bounds)
+    run = _Run(page, bounds, [(each, step) for each in behaviours for step in each.steps if step.act is Act.OPEN])
     notes = [await run.behave(each, len(behaviours) - number) for number, each in enumerate(behaviours, 1)]
     if any(note.steps for note in notes):
         await run.finish()
@@ -83,7 +83,8 @@ class _Count:
 class _Run:
     """One run over one page."""
 
-    def __init__(self, page: ActingPage, bounds: VisitBounds) -> None:
+    def __init__(self, page: ActingPage, bounds: VisitBounds, folded: Sequence[tuple[Behaviour, Step]]) -> None:
+        self._folded = folded
         self._page = page
         self._acts = PageActs(page)
         self._bounds = bounds
@@ -127,7 +128,7 @@ class _Run:
     async def _scroll(self, behaviour: Behaviour, step: Step, count: _Count) -> str:
         said = meant(behaviour, step)
         for _ in range(step.most):
-            if not await self._to_end(said, behaviour):
+            if not await self._to_end(said):
                 return NOTHING_MORE
             count.steps += 1
             await self._settle(step)
@@ -140,7 +141,7 @@ class _Run:
                 return NOTHING_MORE
         return STEPS
 
-    async def _to_end(self, said: Mapping[str, object], behaviour: Behaviour) -> bool:
+    async def _to_end(self, said: Mapping[str, object]) -> bool:
         """Scroll to where the end is now; return whether there is anything that scrolls."""
         self._spend()
         while True:
@@ -153,9 +154,10 @@ class _Run:
                     self._vanishing = True
                     await self._take("rewind", said)
                     await self._calm()
+                    await self._open_passing()
                     continue
                 await self._calm()
-                await self._open_passing(behaviour)
+                await self._open_passing()
             elif self._page.spent().under_way:
                 await self._quiet(1.0)
             if found.get("atEnd") or number_in(found, "moved") < 1:
@@ -167,11 +169,12 @@ class _Run:
         if self._page.spent().under_way:
             await self._quiet(_QUIET)
 
-    async def _open_passing(self, behaviour: Behaviour) -> None:
+    async def _open_passing(self) -> None:
         """Open what is folded while it is there, on a page that takes away what is out of view."""
-        for step in behaviour.steps:
-            if step.act is Act.OPEN:
-                await self._take("open", {**meant(behaviour, step), "most": _BATCH})
+        for behaviour, step in self._folded:
+            found = await self._take("open", {**meant(behaviour, step), "most": _BATCH})
+            if number_in(found, "clicked"):
+                await self._calm()
 
     async def _click(self, behaviour: Behaviour, step: Step, count: _Count) -> str:
         said, refused = meant(behaviour, step), False

@@ -5,7 +5,7 @@ whose content seems to be missing is looked at once for each shape of address on
 something. What a look gained is told by what a person would see more: text, links, pictures.
 """
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -13,7 +13,7 @@ from hashlib import sha1
 from itertools import islice
 from typing import Final
 
-from aahcrawler.helper.application.scripted import FEW_LETTERS, Scripted, has_mount
+from aahcrawler.helper.application.scripted import FEW_LETTERS, Scripted, beginning, has_mount
 from aahcrawler.page import Page, text
 from aahcrawler.traps.patterns import pattern_of
 from online_analysis.icd import BrowserSection
@@ -26,6 +26,8 @@ MOST_TEXTS: Final = 200
 """Texts of a site by which pages that all show the same are told."""
 MOST_LETTERS: Final = 200_000
 """Letters of a page beyond which it is not counted any further, and elements likewise."""
+LEAST_ALIKE: Final = 3
+"""Addresses that show the same from which on, where they are half of a site, they may lack their content."""
 PATIENCE: Final = 3
 """Looks in a row that gained nothing after which pages of that shape are looked at more and more rarely."""
 LONGEST_PAUSE: Final = 256
@@ -97,8 +99,26 @@ class _Lesson:
 
 @dataclass(slots=True)
 class _Site:
-    texts: "OrderedDict[bytes, str]" = field(default_factory=OrderedDict)
-    """Digests of texts, each with the first URL that showed it."""
+    """What pages of a site show that scripts may fill: how many there are, and of each text the addresses of three."""
+
+    pages: int = 0
+    texts: "OrderedDict[bytes, list[str]]" = field(default_factory=OrderedDict)
+    shown: Counter[bytes] = field(default_factory=Counter)
+
+    def note(self, text: bytes, url: str) -> None:
+        """Note that a page shows a text."""
+        self.pages += 1
+        urls = self.texts.setdefault(text, [])
+        self.texts.move_to_end(text)
+        if url not in urls and len(urls) < LEAST_ALIKE:
+            urls.append(url)
+        self.shown[text] += 1
+        while len(self.texts) > MOST_TEXTS:
+            del self.shown[self.texts.popitem(last=False)[0]]
+
+    def repeats(self, text: bytes) -> bool:
+        """Return whether half of the pages, and not only a few, show that text."""
+        return len(self.texts[text]) >= LEAST_ALIKE and 2 * self.shown[text] >= self.pages
 
 
 class Routes:
@@ -141,19 +161,16 @@ class Routes:
         return lesson
 
     def _repeats(self, site: str, page: Page) -> bool:
-        """Return whether a page that scripts may fill shows the same text as another one of its site."""
+        """Return whether a page that scripts may fill shows the same text as half of its site."""
         if not has_mount(page):
             return False
-        shown = sha1(text.excerpt(page.tree, MOST_LETTERS).encode("utf-8", "replace"), usedforsecurity=False).digest()
-        texts = self._sites.setdefault(site, _Site()).texts
+        shown = sha1(page.once(beginning).encode("utf-8", "replace"), usedforsecurity=False).digest()
+        known = self._sites.setdefault(site, _Site())
         self._sites.move_to_end(site)
         while len(self._sites) > MOST_SITES:
             self._sites.popitem(last=False)
-        first = texts.setdefault(shown, page.url)
-        texts.move_to_end(shown)
-        while len(texts) > MOST_TEXTS:
-            texts.popitem(last=False)
-        return first != page.url
+        known.note(shown, page.url)
+        return known.repeats(shown)
 
 
 def may_look(section: BrowserSection) -> bool:

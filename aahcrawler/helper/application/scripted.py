@@ -14,6 +14,8 @@ FEW_LETTERS = 120
 """The number of letters that a text "loading" has at most, in any language."""
 PLACEHOLDER = 30
 """The number of letters that an element has at most which is still to be filled."""
+BEGINNING = 1_500
+"""The number of characters from which on a page is no frame without content, however many of them are in its menus."""
 MOST_ELEMENTS = 5_000
 """Elements of a page beyond which it is no frame without content."""
 
@@ -69,17 +71,21 @@ def shows_nothing(page: Page) -> bool:
     return _letters(page.tree) <= FEW_LETTERS
 
 
+def beginning(page: Page) -> str:
+    """Return the beginning of the text of an HTML page, of at most ``BEGINNING`` characters."""
+    return text.excerpt(page.tree, BEGINNING)
+
+
 def has_mount(page: Page) -> bool:
     """Return whether an HTML page has scripts, and an element beside its menus that waits to be filled by one."""
-    tree = page.tree
-    return _has_scripts(tree) and any(map(_is_mount, _beginning(tree)))
+    return bool(page.once(_mounts))
 
 
 def _is_frame(page: Page) -> bool:
     tree = page.tree
     body = next(tree.iter("body"), tree)
-    mounts = [each for each in _beginning(body) if _is_mount(each)] if _has_scripts(tree) else []
-    if not mounts:
+    mounts = page.once(_mounts)
+    if not mounts or len(page.once(beginning)) >= BEGINNING - 1:
         return False
     menus = frozenset(Zones(tree).apart(body)[1])  # What is beside the content may be content under a name of its own.
     if _letters(body, menus) > FEW_LETTERS or all(_lies_in(each, menus) for each in mounts):
@@ -89,6 +95,11 @@ def _is_frame(page: Page) -> bool:
 
 def _lies_in(element: Element, regions: Collection[Element]) -> bool:
     return element in regions or any(above in regions for above in element.iterancestors())
+
+
+def _mounts(page: Page) -> list[HtmlElement]:
+    """Return the elements of a page that a script may fill."""
+    return [each for each in _beginning(page.tree) if _is_mount(each)] if _has_scripts(page.tree) else []
 
 
 def _beginning(tree: HtmlElement) -> list[HtmlElement]:
@@ -103,11 +114,11 @@ def _beginning(tree: HtmlElement) -> list[HtmlElement]:
 
 def _is_mount(element: HtmlElement) -> bool:
     """Return whether an element is one that a script finds, and holds at most a placeholder."""
-    if element.tag not in _MOUNTS and "-" not in str(element.tag):
+    if "-" not in str(element.tag) and (element.tag not in _MOUNTS or not element.get("id")):
         return False
-    return (
-        _waits(element) and next(element.iter("a", *_MEDIA, *_FORMS), None) is None and _letters(element) <= PLACEHOLDER
-    )
+    if next(element.iterdescendants("a", *_MEDIA, *_FORMS), None) is not None:
+        return False
+    return _waits(element) and _letters(element) <= PLACEHOLDER
 
 
 def _letters(element: HtmlElement, without: Collection[Element] = ()) -> int:
