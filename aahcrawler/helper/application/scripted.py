@@ -31,9 +31,11 @@ class Scripted(IntEnum):
     """How far a page shows that scripts make its content."""
 
     NO = 0
-    FRAME = 1
+    PART = 1
+    """The knowledge base says that a script puts a part of its content, such as comments, into an empty element."""
+    FRAME = 2
     """It has an element that waits to be filled, and beside menus and the like next to no text."""
-    SHELL = 2
+    SHELL = 3
     """It has nothing but scripts and what stands there until they have run, or the knowledge base says so."""
 
 
