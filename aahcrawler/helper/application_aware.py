@@ -9,7 +9,7 @@ from aahcrawler.helper.adaptation_protocol import Adapter
 from aahcrawler.helper.application import draft_reading
 from aahcrawler.helper.application.application_reading import Adaptation, ApplicationReading
 from aahcrawler.helper.application.completion import Completion
-from aahcrawler.helper.application.scripted import Scripted, has_mount, is_empty_shell, scripted
+from aahcrawler.helper.application.scripted import Scripted, is_empty_shell, mounts, scripted
 from aahcrawler.helper.assistance import READ, Assistance, FailedAction, Failure
 from aahcrawler.helper.detection.attempts import Attempts, PageGivenUpError, Watchdog
 from aahcrawler.helper.detection.recognition import Recognised, Recogniser
@@ -217,8 +217,12 @@ class ApplicationAwareHelper:
 
     def _lacks_part(self, page: Page) -> bool:
         """Return whether an empty element of a page is one that a script is known to fill, whatever the application."""
-        signs = self.knowledge_base.needs_browser
-        return bool(signs) and has_mount(page) and any(map(Sight(page).meets, signs))
+        waiting, sight = mounts(page), Sight(page)
+        return bool(waiting) and any(
+            sight.meets(sign) and any(found in waiting for found in sign.selector.elements(page.tree, page.elements))
+            for sign in self.knowledge_base.needs_browser
+            if sign.selector is not None
+        )
 
     def _scripted(self, page: Page) -> Scripted:
         found = scripted(page)

@@ -95,7 +95,7 @@ def test_a_page_to_which_a_script_adds_comments_is_looked_at_even_if_that_adds_a
     story = article(1).body + b'<section id="isso-thread"></section><script src=e.js></script>'
     assert helper.scripted(page(article(1).body)) is Scripted.NO
     assert helper.scripted(page(story)) is Scripted.PART
-    filled = story.replace(b"></section>", b"><p>Anna: it was worse in May, when the mill went down the river.</section>")
+    filled = story.replace(b"></section>", b"><p>Anna: it was worse in May, when the mill was lost.</section>")
     assert helper.scripted(page(filled)) is Scripted.NO, "the server has the comments"
     routes = Routes()
     for number in range(3):
