@@ -9,7 +9,7 @@ from aahcrawler.helper.adaptation_protocol import Adapter
 from aahcrawler.helper.application import draft_reading
 from aahcrawler.helper.application.application_reading import Adaptation, ApplicationReading
 from aahcrawler.helper.application.completion import Completion
-from aahcrawler.helper.application.scripted import Scripted, is_empty_shell, scripted
+from aahcrawler.helper.application.scripted import Scripted, is_empty_shell, mounts, scripted
 from aahcrawler.helper.assistance import READ, Assistance, FailedAction, Failure
 from aahcrawler.helper.detection.attempts import Attempts, PageGivenUpError, Watchdog
 from aahcrawler.helper.detection.recognition import Recognised, Recogniser
@@ -212,6 +212,19 @@ class ApplicationAwareHelper:
         A page on which behaviours of its application find something to load more by may lack content as well. Never
         raises, whatever the page contains.
         """
+        found = self._scripted(page)
+        return Scripted.PART if found is Scripted.NO and self._lacks_part(page) else found
+
+    def _lacks_part(self, page: Page) -> bool:
+        """Return whether an empty element of a page is one that a script is known to fill, whatever the application."""
+        waiting, sight = mounts(page), Sight(page)
+        return bool(waiting) and any(
+            sight.meets(sign) and any(found in waiting for found in sign.selector.elements(page.tree, page.elements))
+            for sign in self.knowledge_base.needs_browser
+            if sign.selector is not None
+        )
+
+    def _scripted(self, page: Page) -> Scripted:
         found = scripted(page)
         application = self._sites.application(page.url)
         has_behaviours = application is not None and bool(application.behaviours)

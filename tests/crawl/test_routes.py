@@ -7,8 +7,10 @@ from itertools import pairwise
 import pytest
 
 from aahcrawler.crawl.browsing.routes import LONGEST_PAUSE, PATIENCE, Reason, Routes, Shown
+from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.application.scripted import Scripted, scripted
 from aahcrawler.page import Headers, Page
+from knowledge_base.loader import load
 from online_analysis.icd import BrowserSection
 from tests.crawl.client_side import FRAMED, SHELL, article
 
@@ -86,3 +88,17 @@ def test_pages_that_all_show_the_same_text_beside_an_empty_place_may_lack_conten
         other = body.replace(b"Chapter", b"Section %d" % number)
         assert routes.choose("a.test", page(other, f"http://a.test/s/{number}"), AUTO, scripted) is Reason.PLAIN
     assert routes.choose("a.test", page(body, "http://a.test/t/9"), AUTO, scripted) is Reason.PLAIN, "they are few"
+
+
+def test_a_page_to_which_a_script_adds_comments_is_looked_at_even_if_that_adds_a_word() -> None:
+    helper = ApplicationAwareHelper(load())
+    story = article(1).body + b'<section id="isso-thread"></section><script src=e.js></script>'
+    assert helper.scripted(page(article(1).body)) is Scripted.NO
+    assert helper.scripted(page(story)) is Scripted.PART
+    filled = story.replace(b"></section>", b"><p>Anna: it was worse in May, when the mill was lost.</section>")
+    assert helper.scripted(page(filled)) is Scripted.NO, "the server has the comments"
+    routes = Routes()
+    for number in range(3):
+        url = f"http://a.test/story/{number}"
+        assert routes.choose("a.test", page(story, url), AUTO, helper.scripted) is Reason.PART
+        assert routes.learn("a.test", url, Shown(4_000, 40), Shown(4_060, 40))

@@ -30,6 +30,9 @@ LEAST_ALIKE: Final = 3
 """Addresses that show the same from which on, where they are half of a site, they may lack their content."""
 PATIENCE: Final = 3
 """Looks in a row that gained nothing after which pages of that shape are looked at more and more rarely."""
+PATIENCE_WITH_PARTS: Final = 12
+"""The same where a part of the page is known to be added: many an article has no comment yet."""
+LEAST_OF_PART: Final = 20
 LONGEST_PAUSE: Final = 256
 """Pages of a shape after which one is looked at in any case, so that a lesson that is wrong by now is unlearned."""
 
@@ -41,6 +44,7 @@ class Reason(StrEnum):
     """The definition says so."""
     SHELL = "nothing but scripts"
     FRAME = "content missing"
+    PART = "a part missing"
     PLAIN = "content is there"
     FORBIDDEN = "not to be used"
     VAIN = "in vain before"
@@ -49,7 +53,7 @@ class Reason(StrEnum):
     @property
     def is_look(self) -> bool:
         """Whether it is a reason to look."""
-        return self in (Reason.ASKED, Reason.SHELL, Reason.FRAME)
+        return self in (Reason.ASKED, Reason.SHELL, Reason.FRAME, Reason.PART)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +94,8 @@ class _Lesson:
     looks: int = 0
     vain: int = 0
     passed: int = 0
+    lacks_part: bool = False
+    """Whether the last of these pages was one that a script adds something to, be it a word: a comment."""
 
     @property
     def is_due(self) -> bool:
@@ -138,16 +144,18 @@ class Routes:
         if scripted is Scripted.NO:
             return Reason.PLAIN
         lesson = self._lesson(site, page.url)
-        patience = PATIENCE if scripted is Scripted.SHELL else 1
+        lesson.lacks_part = scripted is Scripted.PART
+        reason, patience = _LOOKS[scripted]
         if lesson.vain < patience or lesson.is_due:
             lesson.passed = 0
-            return Reason.SHELL if scripted is Scripted.SHELL else Reason.FRAME
+            return reason
         lesson.passed += 1
         return Reason.VAIN
 
     def learn(self, site: str, url: str, came: Shown, looked: Shown) -> bool:
         """Learn from a look at a page; return whether it gained anything over the page as it came."""
-        lesson, gained = self._lesson(site, url), looked.gains_over(came)
+        lesson = self._lesson(site, url)
+        gained = looked.gains_over(came) or (lesson.lacks_part and looked.letters > came.letters + LEAST_OF_PART)
         lesson.looks += 1
         lesson.vain = 0 if gained else lesson.vain + 1
         return gained
@@ -171,6 +179,14 @@ class Routes:
             self._sites.popitem(last=False)
         known.note(shown, page.url)
         return known.repeats(shown)
+
+
+_LOOKS: Final = {
+    Scripted.PART: (Reason.PART, PATIENCE_WITH_PARTS),
+    Scripted.FRAME: (Reason.FRAME, 1),
+    Scripted.SHELL: (Reason.SHELL, PATIENCE),
+}
+"""The reason of a look by how far scripts make a page, and after how many looks in vain in a row it counts no more."""
 
 
 def may_look(section: BrowserSection) -> bool:

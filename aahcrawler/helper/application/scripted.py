@@ -31,9 +31,11 @@ class Scripted(IntEnum):
     """How far a page shows that scripts make its content."""
 
     NO = 0
-    FRAME = 1
+    PART = 1
+    """The knowledge base says that a script puts a part of its content, such as comments, into an empty element."""
+    FRAME = 2
     """It has an element that waits to be filled, and beside menus and the like next to no text."""
-    SHELL = 2
+    SHELL = 3
     """It has nothing but scripts and what stands there until they have run, or the knowledge base says so."""
 
 
@@ -78,17 +80,22 @@ def beginning(page: Page) -> str:
 
 def has_mount(page: Page) -> bool:
     """Return whether an HTML page has scripts, and an element beside its menus that waits to be filled by one."""
-    return bool(page.once(_mounts))
+    return bool(mounts(page))
+
+
+def mounts(page: Page) -> list[HtmlElement]:
+    """Return the elements of an HTML page with scripts that wait to be filled by one."""
+    return page.once(_mounts)
 
 
 def _is_frame(page: Page) -> bool:
     tree = page.tree
     body = next(tree.iter("body"), tree)
-    mounts = page.once(_mounts)
-    if not mounts or len(page.once(beginning)) >= BEGINNING - 1:
+    waiting = mounts(page)
+    if not waiting or len(page.once(beginning)) >= BEGINNING - 1:
         return False
     menus = frozenset(Zones(tree).apart(body)[1])  # What is beside the content may be content under a name of its own.
-    if _letters(body, menus) > FEW_LETTERS or all(_lies_in(each, menus) for each in mounts):
+    if _letters(body, menus) > FEW_LETTERS or all(_lies_in(each, menus) for each in waiting):
         return False
     return all(_lies_in(each, menus) for each in body.iter(*_MEDIA, *_FORMS))
 
