@@ -29,7 +29,7 @@ title: Benchmark of {name}
 contact: https://example.org/aahcrawler-benchmark
 seeds: ["{seed}"]
 topic: {{keywords: [linux, installation, network, security]}}
-politeness: {{delay: 0}}
+politeness: {politeness}
 network: {network}
 limits: {{pages: 1500}}
 browser: {browser}
@@ -57,19 +57,24 @@ _USES: Final = {Method.HTTP: "never", Method.AUTO: "auto", Method.BROWSER: "alwa
 
 
 def define(site: Site, server: ExactServer, method: Method, folder: Path, at_once: int | None = None) -> Path:
-    """Write the definition of a crawl into ``folder/crawl``; return its path."""
+    """Write the definition of a crawl into ``folder/crawl``; return its path.
+
+    So many pages ``at_once`` are looked at, and as many leases of the site are out.
+    """
     network: dict[str, object] = {"allow_private": True}
     if server.origin.startswith("https"):
         network["hosts"] = _ACCEPTED
     browser: dict[str, object] = {"use": _USES[method]}
+    politeness: dict[str, object] = {"delay": 0}
     if at_once is not None:
-        browser["at_once"] = at_once
+        browser["at_once"] = politeness["connections"] = at_once
     definition = folder / "icd.yaml"
     text = _ICD.format(
         name=site.name,
         seed=f"{server.origin}/",
         network=json.dumps(network),
         browser=json.dumps(browser),
+        politeness=json.dumps(politeness),
         output=json.dumps(str(folder / "crawl")),
     )
     definition.write_text(text + site.definition, "utf-8")

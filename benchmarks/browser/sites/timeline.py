@@ -7,6 +7,7 @@ from functools import partial
 from html import escape
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote, unquote
 
 from benchmarks.browser.replies import SCRIPT, Reply, Request, compressed, data, reply
 from benchmarks.browser.site import Act, Deed, Opening, Parts, Site, View
@@ -103,11 +104,15 @@ class Timeline:
     @property
     def people(self) -> list[str]:
         """Some of those who write, each with a timeline of their own."""
-        names = dict.fromkeys(post.author for post in self._posts if post.author.isascii() and " " not in post.author)
-        return list(names)[:_PEOPLE]
+        return self.authors[:_PEOPLE]
+
+    @property
+    def authors(self) -> list[str]:
+        """All who write: each note links to the timeline of its author."""
+        return list(dict.fromkeys(post.author for post in self._posts))
 
     def _piece(self, query: dict[str, str] | Any) -> dict[str, Any]:
-        posts = [post for post in self._posts if query.get("who", "") in ("", post.author)]
+        posts = [post for post in self._posts if unquote(query.get("who", "")) in ("", post.author)]
         begin = int(query.get("after") or 0)
         end = begin + _PIECE
         notes = [
@@ -120,8 +125,8 @@ class Timeline:
         """Yield the timeline of all, and those of single people."""
         scroll = (Act(Deed.SCROLL),)
         yield View("/", _PARTS, scroll, shows="article.note", continued=True)
-        for name in self.people:
-            yield View(f"/@{name}", _PARTS, scroll, shows="article.note", continued=True)
+        for name in self.authors:
+            yield View(f"/@{quote(name)}", _PARTS, scroll, shows="article.note", continued=True)
 
 
 def _posts() -> list[Post]:

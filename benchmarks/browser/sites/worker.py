@@ -40,7 +40,7 @@ addEventListener('fetch', event => {
     event.respondWith(caches.open('v1').then(async cache => {
       const known = await cache.match(event.request);
       if (known) return known;
-      const answer = await fetch('/data/' + url.pathname.slice('/api/cached/'.length) + '.json');
+      const answer = await fetch(event.request);
       cache.put(event.request, answer.clone());
       return answer;
     }));
@@ -79,10 +79,10 @@ const streamed = async () => {
 streamed();
 const cached = async () => {
   if (navigator.serviceWorker) {
-    await navigator.serviceWorker.register('/sw.js');
-    await navigator.serviceWorker.ready;
-    if (!navigator.serviceWorker.controller)
-      await new Promise(done => navigator.serviceWorker.addEventListener('controllerchange', done));
+    const controlled = new Promise(done => navigator.serviceWorker.addEventListener('controllerchange', done));
+    const late = new Promise(done => setTimeout(done, 2000));
+    navigator.serviceWorker.register('/sw.js').catch(() => 0);
+    if (!navigator.serviceWorker.controller) await Promise.race([controlled, late]);
   }
   const answer = await fetch(`/api/cached/${room}`);
   show('cached', await answer.json());
@@ -147,7 +147,7 @@ class Rooms:
     def _data(self, path: str) -> Reply:
         kind, _, name = path.rpartition("/")
         room = name.removesuffix(".json")
-        places = {"/data": 0, "/api/worked": 1, "/api/stream": 2}
+        places = {"/api/cached": 0, "/api/worked": 1, "/api/stream": 2}
         if room not in _ROOMS or kind not in places:
             return not_found()
         messages = self._messages(room, places[kind])
