@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from lxml import html
 
 from aahcrawler.data_templates.data_scopes import Scope
 from aahcrawler.data_templates.endpoint_address import EndpointAddress, data_addresses
+from aahcrawler.data_templates.seen_values import SeenValues
 from aahcrawler.data_templates.template_learning import Seen, TemplateLearner
 from aahcrawler.data_templates.template_nodes import Node
 
@@ -29,16 +30,26 @@ class PageSample:
 
 @dataclass(frozen=True, slots=True)
 class DataTemplate:
-    """What makes a page of the answers of its endpoints."""
+    """What makes a page of the answers of its endpoints, and what the data of the pages it is learned from had."""
 
     addresses: tuple[EndpointAddress, ...]
     node: Node
+    seen: SeenValues
 
     def endpoints(self, page_url: str) -> tuple[str, ...] | None:
         """Return the URLs of the data of a page in the order of ``page``, None where its URL is unlike the others."""
         urls = [address.of(page_url) for address in self.addresses]
         known = tuple(url for url in urls if url is not None)
         return known if len(known) == len(urls) else None
+
+    def knows(self, answers: Sequence[bytes]) -> bool:
+        """Return whether the data of a page are like those of the pages that the template is learned from."""
+        data = _data(answers)
+        return data is not None and self.seen.know(data)
+
+    def with_page(self, answers: Sequence[bytes]) -> "DataTemplate":
+        """Return the template that knows the data of one more page which it makes as scripts do."""
+        return replace(self, seen=self.seen.with_page(_data(answers)))
 
     def page(self, answers: Sequence[bytes]) -> bytes | None:
         """Return the HTML of a page in UTF-8, None where an answer is no JSON that the template knows."""
@@ -61,7 +72,8 @@ def learned_template(samples: Sequence[PageSample]) -> DataTemplate | None:
     seen = list(_seen(fitting, addresses)) if addresses else []
     if len(seen) < LEAST_PAGES:
         return None
-    return DataTemplate(addresses, TemplateLearner().element(seen).node)
+    values = SeenValues.of(each.scope.data for each in seen)
+    return DataTemplate(addresses, TemplateLearner().element(seen).node, values)
 
 
 def _seen(samples: Sequence[PageSample], addresses: Sequence[EndpointAddress]) -> Iterator[Seen]:

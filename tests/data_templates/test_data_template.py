@@ -81,6 +81,23 @@ def test_what_the_data_do_not_say_is_left_out() -> None:
     assert made(template, sample(9, 4, luck="nine")).xpath("//small")[0].text is None
 
 
+def test_data_that_say_something_new_are_told() -> None:
+    template = learned([sample(1, 3), sample(2, 5)])
+    third = sample(9, 4).answers["http://f.test/api/t/9?full=1"]
+    assert template.knows([third])
+    paged = json.loads(third)
+    for changed in (
+        {"thread": {**paged["thread"], "pages": 2}},
+        {"thread": {**paged["thread"], "posts": []}},
+        {"thread": {**paged["thread"], "title": None}},
+        {"error": "no such thread"},
+    ):
+        assert not template.knows([json.dumps(changed).encode()])
+    assert not template.knows([b"<p>not found"])
+    closed = {"thread": {**paged["thread"], "title": None}}
+    assert template.with_page([json.dumps(closed).encode()]).knows([json.dumps(closed).encode()])
+
+
 def test_pages_whose_data_are_nowhere_have_no_template() -> None:
     pages = [PageSample(f"http://f.test/t/{each}", b"<p>x</p>", {"http://f.test/api/all": b"[]"}) for each in (1, 2)]
     assert learned_template(pages) is None

@@ -2,7 +2,8 @@
 
 Of pages whose addresses are alike the first ones are looked at in a browser. A template that is learned from them
 (``data_templates``) has to make of the data of another one what the browser shows of it: the same title, objects and
-links. From then on it is used, and compared again with what a browser shows every ``CHECKED_EVERY`` pages.
+links. From then on it is used, and compared again with what a browser shows every ``CHECKED_EVERY`` pages. A page whose
+data say something that those of no page before did is looked at: it may show what the template has never seen.
 """
 
 import asyncio
@@ -68,13 +69,11 @@ class DataPages:
         urls = template.endpoints(url) if template is not None else None
         if template is None or urls is None:
             return None
-        answers = [await self._asked(each, url, requests) for each in urls]
-        page = template.page([answer for answer in answers if answer is not None])
-        if page is None:
-            lessons.template = None
-            lessons.samples.clear()
+        answers = [await self._asked(each, url, requests) or b"" for each in urls]
+        if not template.knows(answers):
+            return None
         lessons.made += 1
-        return page
+        return template.page(answers)
 
     async def learn(self, site: str, page: Page, dom: bytes, data: Mapping[str, bytes]) -> None:
         """Learn from a page that a browser has shown as ``dom``, and from the JSON that it asked for, by URL."""
@@ -86,13 +85,20 @@ class DataPages:
             return
         lessons.samples.append(PageSample(page.url, dom, data))
         if lessons.template is not None:
-            lessons.made = 0
-            if not self._is_made_right(lessons.template, page, lessons.samples[-1]):
-                logger.info("%s: pages like it are not made of their data any more", page.url)
-                lessons.template = None
-            lessons.samples = lessons.samples[-1:]
+            self._compare(lessons, lessons.template, page)
         elif len(lessons.samples) > 2:
             await self._try(lessons, page)
+
+    def _compare(self, lessons: _Lessons, template: DataTemplate, page: Page) -> None:
+        """Compare a page with what a template makes of it, which is given up where it would have been used in error."""
+        sample = lessons.samples[-1]
+        lessons.made, lessons.samples = 0, [sample]
+        answers = _answers(template, sample)
+        if self._is_made_right(template, page, sample):
+            lessons.template = template.with_page(answers)
+        elif template.knows(answers):
+            logger.info("%s: pages like it are not made of their data any more", page.url)
+            lessons.template = None
 
     async def _try(self, lessons: _Lessons, page: Page) -> None:
         """Learn from all pages but the last, and see whether that makes the last one."""
@@ -100,12 +106,11 @@ class DataPages:
         template = await asyncio.to_thread(learned_template, before)
         if template is not None and self._is_made_right(template, page, last):
             logger.info("%s: pages like it are made of their data from now on", page.url)
-            lessons.template, lessons.samples = template, [last]
+            lessons.template, lessons.samples = template.with_page(_answers(template, last)), [last]
 
     def _is_made_right(self, template: DataTemplate, page: Page, sample: PageSample) -> bool:
         """Return whether a template makes what a browser shows, as far as the crawl reads pages."""
-        urls = template.endpoints(sample.url) or ()
-        made = template.page([sample.answers.get(url, b"") for url in urls])
+        made = template.page(_answers(template, sample))
         return made is not None and self._read(page, made) == self._read(page, sample.dom)
 
     def _read(self, page: Page, dom: bytes) -> tuple[object, ...]:
@@ -123,6 +128,10 @@ class DataPages:
         except RequestRefusedError:
             return None
         return collected.body(self._context.now.icd.limits.page_bytes)
+
+
+def _answers(template: DataTemplate, sample: PageSample) -> list[bytes]:
+    return [sample.answers.get(url, b"") for url in template.endpoints(sample.url) or ()]
 
 
 class _Collected:
