@@ -13,21 +13,29 @@ from hashlib import sha1
 from itertools import islice
 from typing import Final
 
-from aahcrawler.helper.application.scripted import FEW_LETTERS, Scripted, has_mount
+from lxml.etree import tostring
+
+from aahcrawler.helper.application.scripted import FEW_LETTERS, Scripted, is_empty_shell
 from aahcrawler.page import Page, text
 from aahcrawler.traps.patterns import pattern_of
+from aahcrawler.urls import resolve
 from online_analysis.icd import BrowserSection
 from online_analysis.url_patterns import UrlPattern, first_match
 
 MOST_SHAPES: Final = 20_000
 """Shapes of addresses, of all sites together, that lessons are kept of, the last ones."""
-MOST_SITES: Final = 2_000
-MOST_TEXTS: Final = 200
-"""Texts of a site by which pages that all show the same are told."""
+MOST_TEXTS: Final = 20
+"""Texts of pages of a shape by which those that show the same are told."""
+MOST_OF_FRAME: Final = 3_000
+LARGEST_FRAME: Final = 500_000
+"""Characters that a page shows, and bytes of it, beyond which it is more than a frame for content."""
 MOST_LETTERS: Final = 200_000
 """Letters of a page beyond which it is not counted any further, and elements likewise."""
 PATIENCE: Final = 3
 """Looks in a row that gained nothing after which pages of that shape are looked at more and more rarely."""
+ENOUGH: Final = 16
+CHECKED_EVERY: Final = 8
+"""Pages of a shape in a row whose content was there after which one in so many is examined for more than a shell."""
 LONGEST_PAUSE: Final = 256
 """Pages of a shape after which one is looked at in any case, so that a lesson that is wrong by now is unlearned."""
 
@@ -83,22 +91,34 @@ class Shown:
 
 @dataclass(slots=True)
 class _Lesson:
-    """What was learned of pages whose addresses are alike: looks in a row in vain, and pages since the last look."""
+    """What was learned of pages whose addresses are alike.
 
-    looks: int = 0
+    ``plain`` counts pages in a row whose content was there, ``vain`` looks in a row in vain, and ``passed`` pages since
+    the last look. ``texts`` are digests of what pages with mounts showed last, each with the first URL that did; so
+    many were new (``differing``) and ``repeated``.
+    """
+
+    plain: int = 0
     vain: int = 0
     passed: int = 0
+    texts: "OrderedDict[bytes, str]" = field(default_factory=OrderedDict)
+    differing: int = 0
+    repeated: int = 0
 
     @property
     def is_due(self) -> bool:
         """Whether it is time to look again at what was looked at in vain."""
         return self.passed >= min(2 << min(self.vain, 10), LONGEST_PAUSE)
 
-
-@dataclass(slots=True)
-class _Site:
-    texts: "OrderedDict[bytes, str]" = field(default_factory=OrderedDict)
-    """Digests of texts, each with the first URL that showed it."""
+    def repeats(self, url: str, shown: bytes) -> bool:
+        """Note what a page shows; return whether pages like it mostly show what others showed, and this one does."""
+        first = self.texts.setdefault(shown, url)
+        self.texts.move_to_end(shown)
+        while len(self.texts) > MOST_TEXTS:
+            self.texts.popitem(last=False)
+        self.differing += first == url
+        self.repeated += first != url
+        return first != url and self.repeated >= self.differing
 
 
 class Routes:
@@ -106,18 +126,20 @@ class Routes:
 
     def __init__(self) -> None:
         self._lessons: OrderedDict[tuple[str, str], _Lesson] = OrderedDict()
-        self._sites: OrderedDict[str, _Site] = OrderedDict()
 
     def choose(self, site: str, page: Page, section: BrowserSection, tell: Callable[[Page], Scripted]) -> Reason:
         """Choose for a page as it came: what the definition says comes first, then what ``tell`` tells of the page."""
         if (asked := _asked(page.url, section)) is not None:
             return asked
-        scripted = tell(page)
-        if scripted is Scripted.NO and self._repeats(site, page):
-            scripted = Scripted.FRAME
-        if scripted is Scripted.NO:
-            return Reason.PLAIN
         lesson = self._lesson(site, page.url)
+        if lesson.plain >= ENOUGH and lesson.plain % CHECKED_EVERY and not is_empty_shell(page):
+            lesson.plain += 1
+            return Reason.PLAIN
+        scripted = tell(page)
+        if scripted is Scripted.NO or (scripted is Scripted.MOUNT and not self._repeats(lesson, page)):
+            lesson.plain += 1
+            return Reason.PLAIN
+        lesson.plain = 0
         patience = PATIENCE if scripted is Scripted.SHELL else 1
         if lesson.vain < patience or lesson.is_due:
             lesson.passed = 0
@@ -128,7 +150,6 @@ class Routes:
     def learn(self, site: str, url: str, came: Shown, looked: Shown) -> bool:
         """Learn from a look at a page; return whether it gained anything over the page as it came."""
         lesson, gained = self._lesson(site, url), looked.gains_over(came)
-        lesson.looks += 1
         lesson.vain = 0 if gained else lesson.vain + 1
         return gained
 
@@ -140,20 +161,37 @@ class Routes:
             self._lessons.popitem(last=False)
         return lesson
 
-    def _repeats(self, site: str, page: Page) -> bool:
-        """Return whether a page that scripts may fill shows the same text as another one of its site."""
-        if not has_mount(page):
+    @staticmethod
+    def _repeats(lesson: _Lesson, page: Page) -> bool:
+        """Return whether a page shows the same text as others whose addresses are like its own.
+
+        That a page has several addresses is an ordinary thing, and many say so themselves (``canonical``); that most
+        pages show one text is not. Pages with more than ``MOST_OF_FRAME`` characters show more than a frame.
+        """
+        if _is_elsewhere(page):
             return False
-        shown = sha1(text.excerpt(page.tree, MOST_LETTERS).encode("utf-8", "replace"), usedforsecurity=False).digest()
-        texts = self._sites.setdefault(site, _Site()).texts
-        self._sites.move_to_end(site)
-        while len(self._sites) > MOST_SITES:
-            self._sites.popitem(last=False)
-        first = texts.setdefault(shown, page.url)
-        texts.move_to_end(shown)
-        while len(texts) > MOST_TEXTS:
-            texts.popitem(last=False)
-        return first != page.url
+        shown = _text_of(page) if len(page.body) <= LARGEST_FRAME else ""
+        if not 0 < len(shown) <= MOST_OF_FRAME:
+            return False
+        digest = sha1(shown.encode("utf-8", "replace"), usedforsecurity=False).digest()
+        return lesson.repeats(page.url, digest)
+
+
+def _is_elsewhere(page: Page) -> bool:
+    """Return whether a page says that another URL than this one is its own (HTML, section 4.6.7.5)."""
+    for link in page.tree.iter("link"):
+        if (link.get("rel") or "").lower() == "canonical":
+            return resolve(page.base_url, link.get("href") or "") not in (None, page.url)
+    return False
+
+
+def _text_of(page: Page) -> str:
+    """Return about what a page shows, without what stands in scripts and the like; every page is asked for that."""
+    found = tostring(page.tree, encoding="unicode", method="text")
+    for element in page.tree.iter("title", *text.UNSEEN):
+        if element.text:
+            found = found.replace(element.text, "", 1)
+    return text.fold(found)
 
 
 def may_look(section: BrowserSection) -> bool:
