@@ -17,7 +17,9 @@ class Truncation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """A page as a browser left it, after its scripts: ``dom`` is HTML in UTF-8, shadow roots as templates.
+    """A page as it was read: ``dom`` is HTML in UTF-8, shadow roots as templates.
+
+    A browser left it so, after its scripts; or it was made of data without one, whose URLs are ``made_of``.
 
     ``document_url`` is the URL that the document had then, the base of its relative links; empty where it was that of
     the page. ``record_id`` is that of the record which holds it, empty where none does.
@@ -26,6 +28,7 @@ class Rendered:
     dom: bytes
     document_url: str = ""
     record_id: str = ""
+    made_of: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

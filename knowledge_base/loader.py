@@ -10,7 +10,7 @@ from lxml import etree
 
 from knowledge_base.behaviours import Behaviour
 from knowledge_base.file_selection import SHIPPED, UNKNOWN_PAGES, chosen_files
-from knowledge_base.model import Application, Kind, KnowledgeBase, Strength
+from knowledge_base.model import Application, Condition, Kind, KnowledgeBase, Strength
 from knowledge_base.parsing.schema_words import SchemaWords
 from knowledge_base.xml_reader import Notes, Problem, check_expressions, read_application, read_kind, read_unknown_pages
 
@@ -73,14 +73,16 @@ def load_files(
     return KnowledgeBase(
         tuple(sorted((application for _, application in found), key=lambda application: application.name)),
         tuple(kinds.values()),
-        general,
+        *general,
     )
 
 
-def _general(file: Path, schema: etree.XMLSchema) -> tuple[tuple[Behaviour, ...], list[Problem]]:
+def _general(
+    file: Path, schema: etree.XMLSchema
+) -> tuple[tuple[tuple[Behaviour, ...], tuple[Condition, ...]], list[Problem]]:
     notes = Notes(file)
     root = _valid_root(file, schema, notes, "unknown-pages")
-    return (read_unknown_pages(root, notes) if root is not None else ()), notes.problems
+    return (read_unknown_pages(root, notes) if root is not None else ((), ())), notes.problems
 
 
 class _Applications:

@@ -425,11 +425,15 @@ class Match:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KnowledgeBase:
-    """The applications, in the order of their names, and what is done on pages of none (``behaviours``)."""
+    """The applications, in the order of their names, and what is done on pages of none (``behaviours``).
+
+    ``needs_browser`` are signs of pages, of whatever application, a part of whose content only a script would load.
+    """
 
     applications: tuple[Application, ...]
     kinds: tuple[Kind, ...] = ()
     behaviours: tuple[Behaviour, ...] = ()
+    needs_browser: tuple[Condition, ...] = ()
 
     def behaviours_on(self, match: Match | None) -> tuple[Behaviour, ...]:
         """Return what is done on a page in a browser, in this order; None stands for a page of no known application."""

@@ -4,7 +4,7 @@ from lxml import etree
 
 from knowledge_base.behaviours import Behaviour
 from knowledge_base.globs import BadGlobError, glob_test
-from knowledge_base.model import Application, Kind
+from knowledge_base.model import Application, Condition, Kind
 from knowledge_base.parsing.attributes import conditions, names_url, selector, selectors, text, url_rule, yes
 from knowledge_base.parsing.behaviour_elements import behaviours, check_application, check_general
 from knowledge_base.parsing.detection_patterns import pattern
@@ -36,10 +36,10 @@ def read_kind(root: etree._Element, notes: Notes) -> Kind:
     return Kind(name, title, types, _avoid(root, notes), _drops(root, notes), behaviours(root, notes))
 
 
-def read_unknown_pages(root: etree._Element, notes: Notes) -> tuple[Behaviour, ...]:
-    """Read the file of pages of which nothing is known: what is done on them in a browser."""
+def read_unknown_pages(root: etree._Element, notes: Notes) -> tuple[tuple[Behaviour, ...], tuple[Condition, ...]]:
+    """Read the file of pages of which nothing is known: what is done on them in a browser, and signs of one's need."""
     check_general(root, notes)
-    return behaviours(root, notes)
+    return behaviours(root, notes), conditions(root, "needs-browser", notes)
 
 
 def read_application(

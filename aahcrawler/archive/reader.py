@@ -10,7 +10,7 @@ from typing import BinaryIO, cast
 from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 
 from aahcrawler.archive.records import unlabelled_digest
-from aahcrawler.archive.resources import DOCUMENT_URL, DOM, LONGEST_DOM, KeptResource
+from aahcrawler.archive.resources import DOCUMENT_URL, DOM, LONGEST_DOM, MADE_OF, KeptResource
 from aahcrawler.archive.writer import Capture
 from aahcrawler.exchange import Exchange, Rendered, Truncation
 from aahcrawler.layout import WARC
@@ -153,7 +153,8 @@ def _with_resource(capture: Capture, exchange: Exchange, record: WarcRecord) -> 
     dom = record.reader.read(LONGEST_DOM + 1)
     if len(dom) > LONGEST_DOM:
         return capture, exchange
-    rendered = Rendered(dom, record.headers.get(DOCUMENT_URL) or "", kept.record_id)
+    made_of = tuple((record.headers.get(MADE_OF) or "").split())
+    rendered = Rendered(dom, record.headers.get(DOCUMENT_URL) or "", kept.record_id, made_of)
     return capture, replace(exchange, rendered=rendered)
 
 

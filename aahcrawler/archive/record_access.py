@@ -12,7 +12,7 @@ from aahcrawler.archive.asked_requests import GOT, AskedRequest
 from aahcrawler.archive.gzip_members import Member, MemberError, members
 from aahcrawler.archive.payload import HEAD, HttpPayload, beginning_of
 from aahcrawler.archive.records import HTTP_RESPONSE
-from aahcrawler.archive.resources import DOCUMENT_URL, DOM, LONGEST_DOM, KeptResource
+from aahcrawler.archive.resources import DOCUMENT_URL, DOM, LONGEST_DOM, MADE_OF, KeptResource
 from aahcrawler.archive.scanning import LONGEST_HEADER, Header, read_header
 from aahcrawler.exchange import Rendered
 from aahcrawler.metadata import MEDIA_TYPE
@@ -137,8 +137,9 @@ def rendered_in(record: Record) -> Rendered | None:
     """
     if record.kind != "resource" or not record.header.get("WARC-Target-URI").strip("<>").startswith(DOM):
         return None
-    dom = record.whole_block(LONGEST_DOM)
-    return Rendered(dom, record.header.get(DOCUMENT_URL), record.header.record_id)
+    header = record.header
+    made_of = tuple(header.get(MADE_OF).split())
+    return Rendered(record.whole_block(LONGEST_DOM), header.get(DOCUMENT_URL), header.record_id, made_of)
 
 
 def appended(file: BinaryIO, begin: int = 0) -> Iterator[Appended]:

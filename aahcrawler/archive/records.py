@@ -12,7 +12,7 @@ from typing import Final
 from urllib.parse import quote
 
 from aahcrawler import metadata
-from aahcrawler.archive.resources import DOCUMENT_URL, Resource
+from aahcrawler.archive.resources import DOCUMENT_URL, MADE_OF, Resource
 from aahcrawler.exchange import Exchange, Truncation
 
 Fields = tuple[tuple[str, str], ...]
@@ -184,6 +184,7 @@ def resource_fields(resource: Resource, exchange: Exchange, warcinfo_id: str, re
         ("WARC-Date", warc_date(exchange.started_at)),
         ("WARC-Target-URI", _uri(resource.target)),
         (DOCUMENT_URL, _uri(resource.document_url)),
+        (MADE_OF, " ".join(map(_uri, resource.made_of))),
         ("WARC-Warcinfo-ID", f"<{warcinfo_id}>"),
         (SESSION, exchange.session),
         (REDACTED, exchange.redacted),

@@ -19,6 +19,8 @@ NAMES: Final = (DOM, VIEW, THUMBNAIL)
 HTML: Final = "text/html;charset=utf-8"
 DOCUMENT_URL: Final = "AAH-Document-URL"
 """The field that names the URL which a document had when it was taken, where scripts had changed it."""
+MADE_OF: Final = "AAH-Made-Of"
+"""The field that names the data which a document was made of, where no browser made it: URLs, blanks between them."""
 LONGEST_DOM: Final = 1 << 26
 """Bytes of a document as rendered beyond which it is passed over by those who read it."""
 
@@ -27,7 +29,8 @@ LONGEST_DOM: Final = 1 << 26
 class Resource:
     """What is kept of a page beside its response. ``record_id`` is a URN, without angle brackets.
 
-    ``document_url`` is the URL that the document had when it was taken, empty where it was the page's own.
+    ``document_url`` is the URL that the document had when it was taken, empty where it was the page's own. ``made_of``
+    are the URLs of the data that it was made of, empty where a browser made it.
     """
 
     record_id: str
@@ -35,12 +38,18 @@ class Resource:
     media_type: str
     block: bytes
     document_url: str = ""
+    made_of: tuple[str, ...] = ()
 
     @classmethod
     def rendered_dom(cls, url: str, dom: bytes, document_url: str = "", *, record_id: str = "") -> Self:
         """Return the record of the document that a browser made of a page: HTML in UTF-8."""
         at = "" if document_url == url else document_url
         return cls(record_id or uuid4().urn, f"{DOM}{url}", HTML, dom, at)
+
+    @classmethod
+    def data_dom(cls, url: str, dom: bytes, made_of: tuple[str, ...]) -> Self:
+        """Return the record of a document in HTML (UTF-8) that was made of data, without a browser."""
+        return cls(uuid4().urn, f"{DOM}{url}", HTML, dom, made_of=made_of)
 
     @classmethod
     def screenshot(cls, url: str, png: bytes, *, record_id: str = "") -> Self:

@@ -4,6 +4,7 @@ import re
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 _HTTP = re.compile(rb"(https?)://([^/?#]*)([^?#]*)(?:\?([^#]*))?", re.IGNORECASE)
+_URN = re.compile(r"urn:[a-z]+:https?:", re.IGNORECASE)
 _PORT = re.compile(rb":(\d*)\Z")
 _WWW = re.compile(rb"www\d*\.")
 _UNSAFE = re.compile(r"[\x00-\x20\x7f-\U0010ffff\ud800-\udfff]")
@@ -28,7 +29,8 @@ def surt(url: str) -> str:
 
     The rules are those that pywb and the Wayback Machine share: ``www.``, default ports, user names, fragments, session
     ids, repeated slashes and the last one are left out, escapes are made uniform, everything is in lower case and the
-    query's parts are sorted. A URL of another scheme is its own key. Never raises; the key has no blank in it.
+    query's parts are sorted. Of a URN that ends in a URL, case, escapes, the last slash and the query are treated so. A
+    URL of another scheme is its own key. Never raises; the key has no blank in it.
 
     >>> surt("http://www.Archive.org:80/goo/?a=2&b&a=1#top")
     'org,archive)/goo?a=1&a=2&b'
@@ -36,11 +38,20 @@ def surt(url: str) -> str:
     'urn:x:y'
     """
     match = _HTTP.match(url.strip().encode("utf-8", "replace"))
+    if match is None and _URN.match(url.lstrip()):
+        return _of_urn(url.strip().encode("utf-8", "replace"))
     if match is None:
         return _UNSAFE.sub(lambda unsafe: quote_from_bytes(unsafe[0].encode("utf-8", "replace")), url) or "-"
     scheme, authority, path, query = match.groups()
     key = _host(authority, scheme.lower()) + b")" + _path(path)
     rest = _query(query or b"")
+    return (key + b"?" + rest if rest else key).decode("ascii")
+
+
+def _of_urn(urn: bytes) -> str:
+    name, _, query = urn.partition(b"#")[0].partition(b"?")
+    key = _escaped(_unescaped(name)).lower().removesuffix(b"/")
+    rest = _query(query)
     return (key + b"?" + rest if rest else key).decode("ascii")
 
 

@@ -75,7 +75,7 @@ class TemplateLearner:
         for slot in _slots([_runs(each.element) for each in seen]):
             yield self._slot(slot, scopes, depth + 1)
             tails = [(run[-1].tail or "") if run else "" for run in slot.runs]
-            if any(map(str.strip, tails)):
+            if any(tails):
                 yield _text(tails, scopes)
 
     def _slot(self, slot: _Slot, scopes: Sequence[Scope], depth: int) -> Learned:
@@ -99,7 +99,8 @@ class TemplateLearner:
     def _row(self, slot: _Slot, scopes: Sequence[Scope], depth: int) -> Learned:
         """Return elements that stand one after another on all pages alike."""
         found = [self.element(_paired(each, scopes), depth) for each in zip(*slot.runs, strict=True)]
-        return Learned(Row(tuple(each.node for each in found)), sum(each.unexplained for each in found))
+        row = Row(tuple(each.node for each in found), _between(slot))
+        return Learned(row, sum(each.unexplained for each in found))
 
     def _optional(self, slot: _Slot, scopes: Sequence[Scope], depth: int) -> Iterator[Learned]:
         there = [(run[0], scope) for run, scope in zip(slot.runs, scopes, strict=True) if run]
@@ -117,7 +118,7 @@ class TemplateLearner:
             ]
             if items and self._left > 0:
                 found = self.element(items, depth)
-                yield Learned(Repetition(path, found.node), found.unexplained)
+                yield Learned(Repetition(path, found.node, _between(slot)), found.unexplained)
 
 
 def _paired(elements: Iterable[HtmlElement], scopes: Sequence[Scope]) -> list[Seen]:
@@ -132,7 +133,9 @@ def _attributes(seen: Sequence[Seen]) -> tuple[Mapping[str, Wording], int]:
         values = [each.element.get(name) for each in seen]
         given = [value for value in values if value is not None]
         wording = None
-        if len(given) == len(values):
+        if len(seen) == 1 and name not in _TELLING:
+            wording = Wording((given[0],))
+        elif len(given) == len(values):
             wording = learned_wording(given, [each.scope for each in seen], in_url=name in _ADDRESSES)
         if wording is not None:
             found[str(name)] = wording
@@ -199,6 +202,11 @@ def _placed(order: Sequence[str], page: Sequence[tuple[str, tuple[HtmlElement, .
         for offset in range(block.size):
             placed[block.a + offset] = page[block.b + offset][1]
     return placed
+
+
+def _between(slot: _Slot) -> str:
+    """Return what stands between the elements of a slot: a blank, or nothing."""
+    return " " if any(each.tail for run in slot.runs for each in run[:-1]) else ""
 
 
 def _condition(there: Sequence[bool], scopes: Sequence[Scope]) -> ValuePath | None:

@@ -9,7 +9,7 @@ from aahcrawler.helper.adaptation_protocol import Adapter
 from aahcrawler.helper.application import draft_reading
 from aahcrawler.helper.application.application_reading import Adaptation, ApplicationReading
 from aahcrawler.helper.application.completion import Completion
-from aahcrawler.helper.application.scripted import Scripted, is_empty_shell, scripted
+from aahcrawler.helper.application.scripted import Scripted, is_empty_shell, mounts, scripted
 from aahcrawler.helper.assistance import READ, Assistance, FailedAction, Failure
 from aahcrawler.helper.detection.attempts import Attempts, PageGivenUpError, Watchdog
 from aahcrawler.helper.detection.recognition import Recognised, Recogniser
@@ -25,13 +25,14 @@ from aahcrawler.page import Page
 from aahcrawler.page.date_order import NumericDates
 from aahcrawler.page.titles import head_title, parts
 from aahcrawler.webobject import WebObject
-from knowledge_base.behaviours import Behaviour
+from knowledge_base.behaviours import Act, Behaviour
 from knowledge_base.hosts import HostIndex
 from knowledge_base.matching import Sight
 from knowledge_base.model import Application, KnowledgeBase, Match
 from knowledge_base.url_rules import Reason
 from online_analysis.document import Document, Outlink
 
+_LOADING = (Act.SCROLL, Act.CLICK)
 UNKNOWN_ORDER = "day and month may be exchanged"
 """The note on dates that were read before the date order of their site was known."""
 
@@ -208,17 +209,35 @@ class ApplicationAwareHelper:
     def scripted(self, page: Page) -> Scripted:
         """Return how far an HTML page, or what is known of its application, shows that scripts make its content.
 
-        Never raises, whatever the page contains.
+        A page on which behaviours of its application find something to load more by may lack content as well. Never
+        raises, whatever the page contains.
         """
+        found = self._scripted(page)
+        return Scripted.PART if found is Scripted.NO and self._lacks_part(page) else found
+
+    def _lacks_part(self, page: Page) -> bool:
+        """Return whether an empty element of a page is one that a script is known to fill, whatever the application."""
+        waiting, sight = mounts(page), Sight(page)
+        return bool(waiting) and any(
+            sight.meets(sign) and any(found in waiting for found in sign.selector.elements(page.tree, page.elements))
+            for sign in self.knowledge_base.needs_browser
+            if sign.selector is not None
+        )
+
+    def _scripted(self, page: Page) -> Scripted:
         found = scripted(page)
-        if found is Scripted.SHELL or not self._knows_scripts:
+        application = self._sites.application(page.url)
+        has_behaviours = application is not None and bool(application.behaviours)
+        if found is Scripted.SHELL or not (self._knows_scripts or has_behaviours):
             return found
         match = self._match(page)
-        signs = match.application.needs_browser if match is not None else ()
-        attempts = Attempts(page, match.application.name if match is not None else "", self._watchdog)
-        meets = Sight(page).meets
-        shows = bool(signs) and attempts.attempt(lambda: any(map(meets, signs)), action="needs-browser")
-        return Scripted.SHELL if shows else found
+        if match is None:
+            return found
+        attempts = Attempts(page, match.application.name, self._watchdog)
+        if attempts.attempt(lambda: any(map(Sight(page).meets, match.application.needs_browser)), action="scripts"):
+            return Scripted.SHELL
+        loads = found is Scripted.NO and attempts.attempt(lambda: _loads_more(page, match), action="behaviours")
+        return Scripted.FRAME if loads else found
 
     def behaviours(self, page: Page) -> tuple[Behaviour, ...]:
         """Return what is to be done on a page in a browser, as far as the page as it came shows what it is of."""
@@ -264,6 +283,19 @@ class ApplicationAwareHelper:
             return recognised
         unsigned = FailedAction(kept.name, "", "detect", Failure.NO_SIGN, "no page of the site shows a sign of it")
         return replace(recognised, failures=(*recognised.failures, unsigned))
+
+
+def _loads_more(page: Page, match: Match) -> bool:
+    """Return whether a behaviour of an application has something on a page to load more by."""
+    level = match.level.name if match.level is not None else None
+    return any(
+        selector.shows(page.tree, page.elements)
+        for behaviour in match.application.behaviours
+        if not behaviour.levels or level in behaviour.levels
+        for step in behaviour.steps
+        if step.act in _LOADING
+        for selector in step.selectors
+    )
 
 
 def _failures(page: Page, recognised: Recognised) -> tuple[FailedAction, ...]:

@@ -5,6 +5,7 @@ It is a shadow root that the document declares, so that the page's style sheets 
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from http import HTTPStatus
 from typing import Final, Literal
 
 from aahcrawler.replay.addresses import PAGES, Address, Modifier
@@ -53,20 +54,24 @@ a:focus-visible{outline:3px solid #0b4f80;outline-offset:2px}
 _LONGEST_URL: Final = 200
 
 
+Made = Literal["", "rendered", "data", "sent"]
+"""Which of several ways a page that scripts make is shown in."""
+
+
 @dataclass(frozen=True, slots=True)
 class Told:
     """What the banner tells besides: objects that were outlined, of how many, and where the page sends readers on to.
 
     ``objects`` is None where none were to be outlined; with ``scored`` the colours of links are explained. ``made``
-    says which of two is shown where the archive holds both: the page as a browser left it (``rendered``), or as it was
-    ``sent``.
+    says which of two is shown where the archive holds both: the page as a browser left it (``rendered``), as it was
+    made of its ``data``, or as it was ``sent``.
     """
 
     objects: tuple[int, int] | None = None
     scored: bool = False
     refresh: str = ""
     cut: bool = False
-    made: Literal["", "rendered", "sent"] = ""
+    made: Made = ""
 
 
 def banner(asked: Address, answer: RecordedAnswer, told: Told) -> str:
@@ -115,7 +120,8 @@ def _notes(asked: Address, answer: RecordedAnswer, told: Told) -> list[str]:
             f"{markup_of(told.refresh, _LONGEST_URL)}</a>."
         )
     if told.cut:
-        notes.append("Only its beginning is shown: the archive holds no more of it, or it is too large.")
+        shown = "a part of it" if answer.status == HTTPStatus.PARTIAL_CONTENT else "its beginning"
+        notes.append(f"Only {shown} is shown: the archive holds no more of it, or it is too large.")
     if told.objects is not None:
         found, number = told.objects
         noun = "web object" if number == 1 else "web objects"
@@ -126,7 +132,7 @@ def _notes(asked: Address, answer: RecordedAnswer, told: Told) -> list[str]:
     return notes
 
 
-def _made(asked: Address, answer: RecordedAnswer, made: str) -> str:
+def _made(asked: Address, answer: RecordedAnswer, made: Made) -> str:
     """Return what is shown of a page that scripts made, and the way to the other."""
     modifier, said, way = {
         "rendered": (
@@ -134,7 +140,12 @@ def _made(asked: Address, answer: RecordedAnswer, made: str) -> str:
             "Shown as a browser left it, after its scripts had run.",
             "Show what the server sent",
         ),
-        "sent": (Modifier.PAGE, "Shown as the server sent it, without its scripts.", "Show it as a browser left it"),
+        "data": (
+            Modifier.SENT,
+            "Made of its data as scripts make pages like it; no browser was shown this one.",
+            "Show what the server sent",
+        ),
+        "sent": (Modifier.PAGE, "Shown as the server sent it, without its scripts.", "Show it as it was read"),
     }[made]
     path = Address(asked.crawl, answer.moment, modifier, answer.url).path
     return f'{said} <a href="{markup_of(path, 1 << 14)}">{way}</a>'

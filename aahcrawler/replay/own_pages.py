@@ -6,6 +6,7 @@ from typing import Final
 from urllib.parse import quote, urlencode
 
 from aahcrawler.replay.addresses import Address, Modifier
+from aahcrawler.replay.archived_streams import StreamFormat
 from aahcrawler.replay.capture_lookup import Listed
 from aahcrawler.replay.shown_text import markup_of
 
@@ -55,7 +56,7 @@ def not_captured(address: Address) -> bytes:
 
 def shown_media(address: Address, media_type: str, size: str, banner: str) -> bytes:
     """Return the page around a capture that is a picture, sound or film, or can only be kept as a file."""
-    kind = media_type.partition("/")[0]
+    kind = "video" if media_type == StreamFormat.HLS else media_type.partition("/")[0]
     source = _path(address, {"image": Modifier.IMAGE}.get(kind, Modifier.MEDIA))
     file = f'<p><a href="{_path(address, Modifier.FILE)}">Keep it as a file</a></p>'
     told = f"<p>{markup_of(media_type or 'unknown type', 100)}{size}</p>"

@@ -1,10 +1,11 @@
 """Reads captures as answers: revisits with the payload that they refer to, codings undone, all within bounds."""
 
 import re
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from http import HTTPStatus
 from pathlib import Path
 from typing import Final
 
@@ -12,7 +13,7 @@ from aahcrawler.archive.index_entry import Place
 from aahcrawler.archive.payload import HttpPayload, status_of
 from aahcrawler.archive.record_access import Record, RecordError, open_place, record_at
 from aahcrawler.archive.records import is_http
-from aahcrawler.archive.resources import DOCUMENT_URL, DOM
+from aahcrawler.archive.resources import DOCUMENT_URL, DOM, MADE_OF
 from aahcrawler.archive.scanning import Header, timestamp
 from aahcrawler.archive.surt import surt
 from aahcrawler.exchange import Rendered
@@ -20,6 +21,7 @@ from aahcrawler.layout import ARCHIVE
 from aahcrawler.page import Headers, Page
 from aahcrawler.page.decoding import decode_content
 from aahcrawler.replay.capture_lookup import CaptureLookup, Indexed, moment_of
+from aahcrawler.replay.joined_parts import CapturedPart, Piece, in_order, joined, part_of
 from aahcrawler.urls import canonicalize, resolve
 
 MOST_DECODED: Final = 1 << 26
@@ -29,7 +31,10 @@ MOST_SHOWN: Final = 5_000_000
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _LOOKS = 10
 """Captures of a URL of which the records are read until one of them can be shown."""
+_MOST_PARTS = 50
+"""Captures of a URL that are looked at for parts of one file."""
 _MOST_SIZES = 1_000
+_IN_PARTS = frozenset({HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT})
 _IDENTICAL = "identical-payload-digest"
 _FOLDED = re.compile(rb"\r?\n[ \t]+")
 
@@ -40,8 +45,9 @@ class RecordedAnswer:
 
     ``record_id`` is without angle brackets, that of the revisit where it is one. ``url`` is as the record has it.
     ``location`` is where a redirect leads, absolute; empty for other answers. ``whole`` is False where the crawl cut
-    the answer, ``is_revisit`` says that its payload is another's. ``earlier`` and ``later`` are the
-    moments of the captures of the URL beside it, in 14 digits, empty where there is none.
+    the answer and for a part of a file, ``is_revisit`` says that its payload is another's. ``earlier`` and ``later``
+    are the moments of the captures of the URL beside it, in 14 digits, empty where there is none. ``pieces`` are of
+    what the payload is put together, none where ``holder`` has it. ``own`` is the place of the capture itself.
     """
 
     record_id: str
@@ -55,6 +61,8 @@ class RecordedAnswer:
     is_revisit: bool = False
     earlier: str = ""
     later: str = ""
+    pieces: tuple[Piece, ...] = ()
+    own: Indexed | None = None
 
     @property
     def moment(self) -> str:
@@ -71,36 +79,51 @@ class _Opened:
 
 
 class RecordedAnswers:
-    """The answers in the archive of a crawl's folder. Several threads may use it at once."""
+    """The answers in the archive of a crawl's folder, whose WARC files lie in ``archive``.
+
+    Several threads may use it at once.
+    """
 
     def __init__(self, crawl: Path) -> None:
-        self._archive = crawl / ARCHIVE
+        self.archive = crawl / ARCHIVE
         self.lookup = CaptureLookup(crawl)
         self._sizes: dict[Place, int] = {}
 
     def nearest(self, url: str, moment: str) -> RecordedAnswer | None:
         """Return the answer of a URL that was captured nearest to a moment, None where none can be shown.
 
-        A redirect from one spelling of the URL to another is passed over. Raise ``NoIndexError``.
+        A redirect from one spelling of the URL to another is passed over. Of a file that came in parts the whole is
+        returned where all of them are there; one part of it, where nothing else was captured. Raise ``NoIndexError``.
         """
         captures = self.lookup.nearest(url, moment)
+        part: RecordedAnswer | None = None
         for capture in captures[:_LOOKS]:
             answer = self._answer(capture)
-            if answer is not None and not _goes_round(answer):
+            if answer is None or _goes_round(answer):
+                continue
+            answer = self._joined(replace(answer, own=capture), captures)
+            if answer.status != HTTPStatus.PARTIAL_CONTENT:
                 return _between(answer, captures)
-        return None
+            part = part or replace(answer, whole=False)
+        return None if part is None else _between(part, captures)
 
     def payload(self, answer: RecordedAnswer) -> Generator[bytes, None, None]:
         """Yield the payload, its transfer coding undone and its content codings as they came.
 
         It ends early where the record is damaged. Raise ``OSError``.
         """
-        file = open_place(self._archive, answer.holder.place.file)
+        if answer.pieces:
+            yield from in_order([(piece, self._payload_of(piece.holder)) for piece in answer.pieces])
+        else:
+            yield from self._payload_of(answer.holder)
+
+    def _payload_of(self, holder: Indexed) -> Generator[bytes, None, None]:
+        file = open_place(self.archive, holder.place.file)
         if file is None:
             return
         with file:
             try:
-                record = record_at(file, answer.holder.place.offset)
+                record = record_at(file, holder.place.offset)
                 http = HttpPayload() if is_http(record.header.get("Content-Type")) else None
                 for piece in record.block():
                     if found := piece if http is None else http.feed(piece):
@@ -113,10 +136,12 @@ class RecordedAnswers:
 
         What was counted is remembered. Raise ``OSError``.
         """
+        if answer.pieces:
+            return sum(piece.size for piece in answer.pieces)
         place = answer.holder.place
         if place in self._sizes:
             return self._sizes[place]
-        file = open_place(self._archive, place.file)
+        file = open_place(self.archive, place.file)
         if file is None:
             return None
         with file:
@@ -179,7 +204,7 @@ class RecordedAnswers:
         return any(opened.header.record_id in of for opened in known if opened is not None)
 
     def _document_at(self, capture: Indexed) -> Rendered | None:
-        file = open_place(self._archive, capture.place.file)
+        file = open_place(self.archive, capture.place.file)
         if file is None:
             return None
         with file:
@@ -190,9 +215,36 @@ class RecordedAnswers:
                     dom += piece
                     if len(dom) > MOST_SHOWN:
                         break
-                return Rendered(bytes(dom), record.header.get(DOCUMENT_URL), record.header.record_id)
+                header = record.header
+                made_of = tuple(header.get(MADE_OF).split())
+                return Rendered(bytes(dom), header.get(DOCUMENT_URL), header.record_id, made_of)
             except RecordError:
                 return None
+
+    def _joined(self, answer: RecordedAnswer, captures: Sequence[Indexed]) -> RecordedAnswer:
+        """Return an answer put together with the other parts of its file; as it is where that is not possible."""
+        own = self._part(answer)
+        if own is None:
+            return answer
+        parts = {own: answer}
+        same = [each for each in captures if each.url == answer.url and each.status in _IN_PARTS]
+        for capture in same[:_MOST_PARTS]:
+            other = self._answer(capture)
+            found = None if other is None else self._part(other)
+            if other is not None and found is not None:
+                parts[found] = other
+        pieces = joined(tuple(parts), own)
+        if not pieces:
+            return answer
+        first = next(each for part, each in parts.items() if part.holder == pieces[0].holder)
+        return replace(first, status=int(HTTPStatus.OK), whole=True, pieces=pieces)
+
+    def _part(self, answer: RecordedAnswer) -> CapturedPart | None:
+        """Return which part of a file an answer holds; None where it is the whole, or does not say."""
+        if answer.status not in _IN_PARTS or answer.is_revisit or (answer.status == HTTPStatus.OK and answer.whole):
+            return None
+        size = self.size(answer, counting=False)
+        return None if size is None else part_of(answer.status, answer.headers, answer.holder, size)
 
     def _answer(self, capture: Indexed) -> RecordedAnswer | None:
         opened = self._opened(capture)
@@ -228,7 +280,7 @@ class RecordedAnswers:
 
     def _opened(self, capture: Indexed) -> _Opened | None:
         """Return a capture's record up to the end of its head; None where it is gone, or another one by now."""
-        file = open_place(self._archive, capture.place.file)
+        file = open_place(self.archive, capture.place.file)
         if file is None:
             return None
         with file:

@@ -12,13 +12,16 @@ from aahcrawler.page.shown_within import refresh
 from aahcrawler.replay import own_pages
 from aahcrawler.replay.addresses import PAGES, Address, Modifier
 from aahcrawler.replay.answer_headers import as_file, told_of
-from aahcrawler.replay.banner import Told, banner
+from aahcrawler.replay.archived_streams import ArchivedStream, StreamFormat, format_of
+from aahcrawler.replay.banner import Made, Told, banner
 from aahcrawler.replay.css_rewriting import rewrite_css
 from aahcrawler.replay.html_rewriting import Rewritten, Surroundings, rewrite_html
 from aahcrawler.replay.link_colours import colour
 from aahcrawler.replay.object_finding import ShownObject, find_objects
 from aahcrawler.replay.outlines import outline
 from aahcrawler.replay.recorded_answers import MOST_DECODED, MOST_SHOWN, RecordedAnswer, RecordedAnswers
+from aahcrawler.replay.scripted_players import play_stream
+from aahcrawler.streams.stream_manifest import UnreadableManifestError
 
 _HTML: Final = {"Content-Type": "text/html; charset=utf-8"}
 _CSS: Final = {"Content-Type": "text/css; charset=utf-8"}
@@ -30,6 +33,7 @@ _PLAYED: Final = re.compile(
 _TEXTS: Final = re.compile(r"text/.*|application/(?:.*\+)?(?:json|xml|javascript|ecmascript|x-javascript|rdf|x-sh|sql)")
 _KEPT_STATUS: Final = frozenset({403, 404, 410, 500, 503})
 _BEGINNING: Final = 20_000
+_SUBTITLES: Final = "text/vtt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +93,10 @@ class ReplayedCaptures:
                 return Shown(200, {**told_of(answer), **as_file(answer.url)}, body, size=size)
             case Modifier.STYLE:
                 return self._style_sheet(address, answer)
-            case Modifier.IMAGE | Modifier.MEDIA:
-                return self._media(answer, in_part=in_part)
+            case Modifier.MEDIA:
+                return self._media(address, answer, in_part=in_part)
+            case Modifier.IMAGE:
+                return self._file(answer, {}, in_part=in_part)
             case _:
                 return self._document(address, answer)
 
@@ -101,11 +107,11 @@ class ReplayedCaptures:
         page: Page,
         marks: Annotations | None,
         *,
-        has_document: bool = False,
+        made: Made = "",
     ) -> Shown:
         """Return an HTML page as it is shown, with its objects and links marked; the page's tree is changed by it.
 
-        ``has_document`` says that the archive holds what a browser made of the page, which is not shown here.
+        ``made`` is as in ``Told``.
         """
         objects = marks.objects if marks is not None else ()
         elements = find_objects(page.tree, objects)
@@ -121,7 +127,7 @@ class ReplayedCaptures:
             scored,
             onward.url if onward is not None else "",
             not page.complete,
-            "rendered" if page.rendered else "sent" if has_document else "",
+            made,
         )
         above = banner(address, answer, told) if address.modifier in PAGES else ""
         body = own_pages.framed(here, above) if above and rewritten.framed else rewritten.markup(above)
@@ -132,14 +138,18 @@ class ReplayedCaptures:
         document = self.answers.document(answer)
         if document is not None and address.modifier is not Modifier.SENT:
             page = self.answers.page(answer, document)
-            return self.shown_page(address, answer, page, self._marks(address, answer))
+            play_stream(self.answers, answer, page)
+            made: Made = "data" if document.made_of else "rendered"
+            return self.shown_page(address, answer, page, self._marks(address, answer), made=made)
         declared = answer.headers.media_type
+        if format_of(self.answers.decoded(answer, _BEGINNING)[0]) is StreamFormat.HLS:
+            return self._around(address, answer, StreamFormat.HLS)
         if _PLAYED.fullmatch(declared):
             return self._around(address, answer, declared)
         page = self.answers.page(answer)
         if page.is_html:
             shown = self._marks(address, answer)
-            return self.shown_page(address, answer, page, shown, has_document=document is not None)
+            return self.shown_page(address, answer, page, shown, made="" if document is None else "sent")
         if _TEXTS.fullmatch(page.media_type):
             cut = not page.complete or len(page.text) > own_pages.LONGEST_TEXT
             above = banner(address, answer, Told(cut=cut)) if address.modifier in PAGES else ""
@@ -152,7 +162,8 @@ class ReplayedCaptures:
         above = banner(address, answer, Told(cut=not answer.whole)) if address.modifier in PAGES else ""
         size = answer.headers.get("Content-Length")
         told = f", {int(size):,} bytes" if size.isascii() and size.isdigit() and len(size) < 16 else ""
-        known = media_type if _PLAYED.fullmatch(media_type) else f"application/{media_type.rpartition('/')[2]}"
+        is_known = _PLAYED.fullmatch(media_type) or media_type == StreamFormat.HLS
+        known = media_type if is_known else f"application/{media_type.rpartition('/')[2]}"
         body = own_pages.shown_media(here, known, told, above)
         return Shown(_status(answer.status), {**told_of(answer), **_HTML}, body)
 
@@ -175,16 +186,38 @@ class ReplayedCaptures:
         rewritten = rewrite_css(text, Surroundings(address, answer.url).link)
         return Shown(_status(answer.status), {**told_of(answer), **_CSS}, rewritten.encode("utf-8", "replace"))
 
-    def _media(self, answer: RecordedAnswer, *, in_part: bool) -> Shown:
-        """Return a picture and the like as it was; what is none is for no browser to interpret."""
+    def _media(self, address: Address, answer: RecordedAnswer, *, in_part: bool) -> Shown:
+        """Return sound or film, the manifest of a stream, or a part of one, which may be of any type, as keys are."""
+        beginning, _ = self.answers.decoded(answer, _BEGINNING)
+        found = format_of(beginning)
+        if found is not None:
+            return self._manifest(address, answer, found)
+        is_text = answer.headers.media_type == _SUBTITLES
+        otherwise = {"Content-Type": _SUBTITLES} if is_text else as_file(answer.url)
+        return self._file(answer, otherwise, in_part=in_part)
+
+    def _manifest(self, address: Address, answer: RecordedAnswer, found: StreamFormat) -> Shown:
+        try:
+            shown = ArchivedStream(self.answers, answer, address).shown(found)
+        except UnreadableManifestError:
+            return Shown(404, {**told_of(answer), **as_file(answer.url)}, b"")
+        told = {"AAH-Left-Out": str(shown.left_out)} if shown.left_out else {}
+        return Shown(_status(answer.status), {**told_of(answer), **told, "Content-Type": found}, shown.body)
+
+    def _file(self, answer: RecordedAnswer, otherwise: Mapping[str, str], *, in_part: bool) -> Shown:
+        """Return pictures, sound and the like as they were, and what is none with other fields.
+
+        Where there are no other fields it is not shown: it is for no browser to interpret.
+        """
         beginning, body = self._body(answer)
         media_type = answer.headers.media_type
         if not _PLAYED.fullmatch(media_type):
             media_type = sniff(beginning[:_BEGINNING])
-        if not _PLAYED.fullmatch(media_type):
+        fields = {"Content-Type": media_type} if _PLAYED.fullmatch(media_type) else otherwise
+        if not fields:
             return Shown(404, {**told_of(answer), **as_file(answer.url)}, b"")
         size = self._size(answer, body, in_part=in_part)
-        return Shown(_status(answer.status), {**told_of(answer), "Content-Type": media_type}, body, size=size)
+        return Shown(_status(answer.status), {**told_of(answer), **fields}, body, size=size)
 
     def _size(self, answer: RecordedAnswer, body: bytes | Iterator[bytes], *, in_part: bool) -> int | None:
         return len(body) if isinstance(body, bytes) else self.answers.size(answer, counting=in_part)

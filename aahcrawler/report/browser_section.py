@@ -24,14 +24,15 @@ _ENDINGS: Final = {
 class Looks:
     """The counts of a crawl that concern the browser, as ``crawl.json`` has them.
 
-    ``means`` are versions of the browser, and what kept it off the network, by looks. ``data`` counts pages that were
-    made of their data, as looks at others like them had shown.
+    ``versions`` are those of the browser, and ``isolations`` what kept it off the network, by looks. ``data`` counts
+    pages made of their data, as looks at others like them had shown.
     """
 
     http: Mapping[str, int]
     browser: Mapping[str, int]
     missing: Mapping[str, int]
-    means: Mapping[str, int]
+    versions: Mapping[str, int]
+    isolations: Mapping[str, int]
     refused: Mapping[str, int]
     data: Mapping[str, int] = field(default_factory=dict)
 
@@ -48,8 +49,11 @@ def shown(looks: Looks) -> str:
     missing = "".join(f"<p>{number:,} pages had none: {escape(why)}</p>" for why, number in looks.missing.items())
     endings = {words: looks.browser[name] for name, words in _ENDINGS.items() if looks.browser.get(name)}
     refused = bars(reason_words.in_words(looks.refused), "They were given all that they asked for.")
-    by = f"<p>Shown by {escape('; '.join(looks.means))}.</p>" if looks.means else ""
-    return f"{missing}{by}{costs}{bars(endings, 'None was looked at.')}<h3>Requests without an answer</h3>{refused}"
+    by = f"<p>Shown by {escape(', '.join(looks.versions))}.</p>" if looks.versions else ""
+    kept = f"<p>Kept off the network by {escape(', '.join(looks.isolations))}.</p>" if looks.isolations else ""
+    return (
+        f"{missing}{by}{kept}{costs}{bars(endings, 'None was looked at.')}<h3>Requests without an answer</h3>{refused}"
+    )
 
 
 def _row(name: str, counts: Mapping[str, int]) -> str:

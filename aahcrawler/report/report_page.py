@@ -271,7 +271,8 @@ def _looks(summary: Summary) -> browser_section.Looks:
         summary.http,
         summary.browser,
         summary.browser_missing,
-        {**summary.browser_isolation, **summary.browser_version},
+        summary.browser_version,
+        summary.browser_isolation,
         summary.browser_refused,
         summary.data,
     )

@@ -18,8 +18,8 @@ _TEXT: Final = ("text", "application")
 
 
 @dataclass(frozen=True, slots=True)
-class _Chosen:
-    """The elements that lead to a representation, the outermost first, and the seconds that its period lasts."""
+class Representation:
+    """A quality: the elements that lead to it and itself, the outermost first, and the seconds of its period."""
 
     lineage: tuple[Element, ...]
     seconds: float
@@ -31,26 +31,34 @@ def read_manifest(body: bytes, url: str, most_lines: int) -> StreamManifest:
     Of a manifest that goes on (``type="dynamic"``) only segments that it lists with their times are named. Raise
     ``UnreadableManifestError``.
     """
-    root = _root(body)
+    root = manifest_root(body)
+    try:
+        return _read(root, url, most_lines)
+    except ValueError as error:
+        raise UnreadableManifestError(f"the manifest names something that is no URL: {error}") from error
+
+
+def _read(root: Element, url: str, most_lines: int) -> StreamManifest:
     is_live = root.get("type") == "dynamic"
     parts: dict[str, None] = {}
     left_out, is_protected = 0, False
-    for period, seconds in _periods(root):
+    for period, seconds in periods(root):
         for group in _kinds(period):
             open_sets = [each for each in group if not _is_protected(each)]
             is_protected |= len(open_sets) < len(group)
             taken, passed = _taken(open_sets, most_lines)
             left_out += passed
             for adaptation_set, representation in taken:
-                found = _Chosen((root, period, adaptation_set, representation), seconds)
-                for part in _urls(found, url, is_live=is_live):
+                found = Representation((root, period, adaptation_set, representation), seconds)
+                for part in urls_of(found, url, is_live=is_live):
                     parts[part] = None
                     if len(parts) > MOST_PARTS:
                         return StreamManifest(tuple(parts)[:MOST_PARTS], left_out, is_live, is_protected, is_cut=True)
     return StreamManifest(tuple(parts), left_out, is_live, is_protected and not parts)
 
 
-def _root(body: bytes) -> Element:
+def manifest_root(body: bytes) -> Element:
+    """Return the root of a manifest. Raise ``UnreadableManifestError``."""
     parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False, recover=False)
     try:
         root = etree.fromstring(body, parser)
@@ -68,7 +76,7 @@ def children(parent: Element, name: str) -> Iterator[Element]:
             yield child
 
 
-def _periods(root: Element) -> Iterator[tuple[Element, float]]:
+def periods(root: Element) -> Iterator[tuple[Element, float]]:
     """Yield the periods with the seconds that each lasts, 0 where nobody says."""
     periods = list(children(root, "Period"))
     whole = seconds_of(root.get("mediaPresentationDuration"))
@@ -121,7 +129,11 @@ def _taken(sets: Sequence[Element], most_lines: int) -> tuple[Sequence[tuple[Ele
     return (of_kind[chosen(qualities, most_lines)],), len(everything) - 1
 
 
-def _urls(found: _Chosen, url: str, *, is_live: bool) -> Iterator[str]:
+def urls_of(found: Representation, url: str, *, is_live: bool) -> Iterator[str]:
+    """Yield the absolute URLs of what a representation of the manifest at a URL consists of, its head first.
+
+    None of one that is live and names no times, and of one that names nothing.
+    """
     base = url
     for element in found.lineage:
         given = next(children(element, "BaseURL"), None)

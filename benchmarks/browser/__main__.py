@@ -11,6 +11,7 @@ cannot be measured names the failure, and the exit code is 1.
 
 import argparse
 import json
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,7 +37,7 @@ COLUMNS: Final = (
 )
 METHODS: Final = (Method.HTTP, Method.BROWSER, Method.AUTO, Method.PLAYWRIGHT)
 """All methods; the one that the browser's is compared with comes after it."""
-_FAILURES: Final = (InstallationError, NoBrowserError, Error)
+_FAILURES: Final = (InstallationError, NoBrowserError, Error, subprocess.CalledProcessError)
 
 
 @dataclass

@@ -24,12 +24,12 @@ from benchmarks.browser.exact_server import ExactServer
 from benchmarks.browser.installing import environment
 from benchmarks.browser.person import Looked, Person, somebody
 from benchmarks.browser.replies import HTML, SCRIPT, Reply, Request, not_found, reply
-from benchmarks.recorded import PROJECT
+from benchmarks.software.installation import ENVIRONMENTS
 from benchmarks.truth import words
 
 MOST: Final = 8
 """Pages of a site that are replayed, taken evenly."""
-_PYWB: Final = PROJECT / ".cache" / "pywb"
+_PYWB: Final = ENVIRONMENTS / "pywb"
 _WITHIN: Final = 40.0
 _HOST: Final = """<!doctype html><html><head><meta charset="utf-8"><script src="/ui.js"></script></head><body>
 <script>

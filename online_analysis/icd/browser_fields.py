@@ -21,7 +21,7 @@ class BrowserSection(Section):
     pages: tuple[Pattern, ...] = Field(default=(), examples=['["*://app.example.org/*"]'])
     never: tuple[Pattern, ...] = Field(default=(), examples=["[/print/]"])
     page_time: Duration = Field(default=timedelta(seconds=30), examples=["30 s"])
-    at_once: Annotated[int, Field(ge=1, le=16)] = Field(default=2, examples=["2"])
+    at_once: Annotated[int, Field(ge=1, le=16)] = Field(default=4, examples=["2"])
     under_login: bool = Field(default=False, examples=["true"])
     screenshots: bool = Field(default=True, examples=["false"])
 

@@ -43,6 +43,11 @@ KEYS = [
     ("http://a.test/x?ab=1&a=2&a&a=", "test,a)/x?a&a=&a=2&ab=1"),
     ("http://a.test/a/..", "test,a)/"),
     ("dns:archive.org", "dns:archive.org"),
+    ("urn:dom:http://a.test/", "urn:dom:http://a.test"),
+    (
+        "urn:view:http://www.A.test:80/Dir//x/../?B=1&a=%C3%A4#top",
+        "urn:view:http://www.a.test:80/dir//x/..?a=%c3%a4&b=1",
+    ),
 ]
 
 

@@ -43,10 +43,14 @@ CALLS = [
     "batches",
 ]
 BYTES = ["bytes", "requisite_bytes"]
-DERIVED = ["seconds", "failed_actions", "reread", "items", "items_dropped", "items_failed", "harvest_ratio"]
+DERIVED = [
+    *("seconds", "failed_actions", "reread", "items", "items_dropped", "items_failed"),
+    *("browser_requests", "browser_answered_from_archive", "from_archive", "harvest_ratio"),
+]
 GROUPS = ["application", "level", "object", "status", "type", "refused", "blocked", "error"]
 ADAPTED = ["failure", "failed", "mended", "spared", "learned", "trap", "listing", "no_object", "avoided", "unverified"]
-BUDGETS = ["domain_pages", "domain_bytes"]
+BUDGETS = ["stream", "domain_pages", "domain_bytes"]
+LOOKS = ["http", "data", "browser", "browser_missing", "browser_isolation", "browser_version", "browser_refused"]
 FOLDERS = ["archive", "indexes", "objects", "scores", "frontier", "traps", "refused"]
 REQUISITES = ["/style.css", "/more.css", "/back.png", "/photo.jpg", "/app.js"]
 
@@ -96,7 +100,7 @@ def test_scrapy_crawls_the_same(world: Site, crawl: Path, tmp_path: Path) -> Non
     other = tmp_path / "crawl"
     for table in ("pages", "objects"):
         assert timeless(other, table) == timeless(crawl, table)
-    timed = {*TIMES, "seconds", "rescored", *BYTES}
+    timed = {*TIMES, "seconds", "rescored", "http", *BYTES}
     mine, theirs = summary(crawl), summary(other)
     assert {name: mine[name] for name in mine if name not in timed} == {
         name: theirs[name] for name in theirs if name not in timed
@@ -122,6 +126,7 @@ def test_the_summary_has_every_count(crawl: Path) -> None:
         *GROUPS,
         *ADAPTED,
         *BUDGETS,
+        *LOOKS,
         "seeds",
         "frontier",
     ]

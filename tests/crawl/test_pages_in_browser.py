@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -98,13 +99,24 @@ def test_pages_that_scripts_make_are_read_as_a_browser_shows_them_and_no_others(
         assert "The water has gone." in bodies(tmp_path)
 
 
-def test_a_crawl_that_is_killed_while_the_browser_looks_goes_on_and_leaves_nothing_running(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_killed", [True, False])
+def test_a_crawl_that_ends_while_the_browser_looks_goes_on_and_leaves_nothing_running(
+    tmp_path: Path, is_killed: bool
+) -> None:
     chromium_executable()
-    with serving(Site(dict(forum(THREADS, POSTS)))) as site:
+    pages = dict(forum(THREADS, POSTS))
+    answer, pages["/api/"] = pages["/api/"], replace(pages["/api/"], pause=20.0)
+    with serving(Site({**pages})) as site:
         icd = write_icd(tmp_path, f"http://127.0.0.1:{site.port}/")
         with running("crawl", icd) as process:
             process.until(lambda: any(each.path == "/api/" for each in site.asked))
-            process.kill()
+            site.pages["/api/"] = answer
+            if is_killed:
+                process.kill()
+            else:
+                process.interrupt()
+                assert process.ended().code == 0
+                assert summary(tmp_path / "crawl")["pages"] == 0, "the page is fetched again when the crawl goes on"
         until(lambda: not processes_in(tmp_path))
         assert crawl(icd).code == 0
         assert expected() <= bodies(tmp_path)

@@ -7,8 +7,10 @@ from itertools import pairwise
 import pytest
 
 from aahcrawler.crawl.browsing.routes import LONGEST_PAUSE, PATIENCE, Reason, Routes, Shown
+from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.application.scripted import Scripted, scripted
 from aahcrawler.page import Headers, Page
+from knowledge_base.loader import load
 from online_analysis.icd import BrowserSection
 from tests.crawl.client_side import FRAMED, SHELL, article
 
@@ -29,11 +31,11 @@ def told(found: Scripted) -> Callable[[Page], Scripted]:
     [
         (SHELL, Scripted.SHELL),
         (FRAMED, Scripted.FRAME),
-        (article(1).body, Scripted.MOUNT),
+        (article(1).body, Scripted.NO),
         (b"<body><div id=app></div><footer>Imprint</footer>", Scripted.NO),
         (
             b"<body><nav><a href=/a>A</a></nav><form><input name=q></form><div id=x></div><script src=a></script>",
-            Scripted.MOUNT,
+            Scripted.NO,
         ),
     ],
 )
@@ -42,6 +44,7 @@ def test_a_page_whose_content_is_missing_is_told_from_others(body: bytes, expect
 
 
 SCRIPT = "<script src=/app.js></script>"
+LINKS = "".join(f"<p><a href=/t/{number}>Thread</a></p>" for number in range(6))
 MENUS = "<header><a href=/>Board</a><nav><a href=/f>Forums</a></nav></header>"
 
 
@@ -66,12 +69,11 @@ def test_shells_may_show_that_something_is_on_its_way(body: str) -> None:
         (f"{MENUS}<main><div id=content><p>Loading…</p></div></main>{SCRIPT}", Scripted.FRAME),
         (f"{MENUS}<main><h1>Threads</h1><table><tbody id=rows></tbody></table></main>{SCRIPT}", Scripted.FRAME),
         (f"{MENUS}<main><h1>Threads</h1><p>None yet.</p></main>{SCRIPT}", Scripted.NO),
-        (f"{MENUS}<main><img src=/1.jpg><div id=lightbox></div></main>{SCRIPT}", Scripted.MOUNT),
-        (f"{MENUS}<main>{'<p><a href=/t/{0}>A</a>' * 2}<p><a href=/a>A</a><p><a href=/b>B</a><p><a href=/c>C</a><p>"
-         f"<a href=/d>D</a></main><div id=toast></div>{SCRIPT}", Scripted.MOUNT),
+        (f"{MENUS}<main><img src=/1.jpg><div id=lightbox></div></main>{SCRIPT}", Scripted.NO),
+        (f"{MENUS}<main>{LINKS}</main><div id=toast></div>{SCRIPT}", Scripted.NO),
     ],
     ids=["skeleton", "loading", "table", "empty", "picture", "links"],
-)  # fmt: skip
+)
 def test_frames_lack_content_beside_their_menus(body: str, expected: Scripted) -> None:
     assert scripted(page(body.encode())) is expected
 
@@ -133,7 +135,24 @@ def test_shells_that_stay_empty_are_looked_at_more_and_more_rarely_but_never_giv
 def test_pages_that_all_show_the_same_text_beside_an_empty_place_may_lack_content() -> None:
     routes, menu = Routes(), "".join(f"<p>Chapter {number} of the board</p>" for number in range(40)).encode()
     body = b"<body>" + menu + b"<div id=app></div><script src=/a.js></script>"
-    reasons = [routes.choose("a.test", page(body, f"http://a.test/t/{number}"), AUTO, scripted) for number in range(3)]
-    assert reasons == [Reason.PLAIN, Reason.FRAME, Reason.FRAME]
-    other = body.replace(b"Chapter", b"Section")
-    assert routes.choose("a.test", page(other, "http://a.test/t/9"), AUTO, scripted) is Reason.PLAIN
+    reasons = [routes.choose("a.test", page(body, f"http://a.test/t/{number}"), AUTO, scripted) for number in range(4)]
+    assert reasons == [Reason.PLAIN, Reason.PLAIN, Reason.FRAME, Reason.FRAME]
+    assert routes.choose("a.test", page(body, "http://a.test/t/1"), AUTO, scripted) is Reason.FRAME
+    for number in range(20):
+        other = body.replace(b"Chapter", b"Section %d" % number)
+        assert routes.choose("a.test", page(other, f"http://a.test/s/{number}"), AUTO, scripted) is Reason.PLAIN
+    assert routes.choose("a.test", page(body, "http://a.test/t/9"), AUTO, scripted) is Reason.PLAIN, "they are few"
+
+
+def test_a_page_to_which_a_script_adds_comments_is_looked_at_even_if_that_adds_a_word() -> None:
+    helper = ApplicationAwareHelper(load())
+    story = article(1).body + b'<section id="isso-thread"></section><script src=e.js></script>'
+    assert helper.scripted(page(article(1).body)) is Scripted.NO
+    assert helper.scripted(page(story)) is Scripted.PART
+    filled = story.replace(b"></section>", b"><p>Anna: it was worse in May, when the mill was lost.</section>")
+    assert helper.scripted(page(filled)) is Scripted.NO, "the server has the comments"
+    routes = Routes()
+    for number in range(3):
+        url = f"http://a.test/story/{number}"
+        assert routes.choose("a.test", page(story, url), AUTO, helper.scripted) is Reason.PART
+        assert routes.learn("a.test", url, Shown(4_000, 40), Shown(4_060, 40))

@@ -10,11 +10,14 @@ from aahcrawler.crawl.scrapy.run import project_settings
 
 LATER = (
     "aahcrawler.adaptation",
+    "aahcrawler.browser.browser",
+    "aahcrawler.browser.network.recording_proxy",
     "aahcrawler.report",
     "aahcrawler.takedown",
     "aahcrawler.wrapper_induction",
     "aiohttp",
     "fsspec",
+    "h11",
     "requests",
     "scipy",
     "sklearn",

@@ -5,6 +5,8 @@ from dataclasses import replace
 import pytest
 
 from aahcrawler.helper import Assistance, Failure
+from aahcrawler.helper.application.scripted import Scripted
+from knowledge_base.behaviours import Act, Behaviour, Step
 from knowledge_base.model import Condition
 from tests.helper.building import application, article, assist, css, helper_of, level, links
 from tests.helper.saved_pages import html_page, saved_pages
@@ -84,3 +86,18 @@ def test_pages_of_no_level_and_shells_of_known_applications_are_reported_too() -
     assert not reported(assist(SIGNED, "<p>A form to log in</p>"))
     shell = replace(SIGNED, needs_browser=(), levels=(level("thread", "body"),))
     assert reported(assist(shell, f'<div id="root"></div>{SCRIPT}'))
+
+
+def test_what_is_known_of_an_application_tells_pages_to_be_looked_at_in_a_browser() -> None:
+    more = Behaviour("more", (Step(Act.CLICK, (css(".more"),)),), frozenset({"thread"}))
+    helper = helper_of(replace(SIGNED, behaviours=(more,)))
+
+    def told(markup: str) -> Scripted:
+        return helper.scripted(html_page("http://site.test/page", f'<body><i id="board-sign"></i>{markup}</body>'))
+
+    assert told(f'<div class="thread"><thread-view></thread-view></div>{SCRIPT}') is Scripted.SHELL
+    words = "<p>Words of a post that stand there already, and that make some lines of it.</p>" * 5
+    helper.assist(html_page("http://site.test/page", f'<body><i id="board-sign"></i><div class="thread">{words}</div>'))
+    assert told(f'<div class="thread">{words}<button class="more">More</button></div>') is Scripted.FRAME
+    assert told(f'<div class="board">{words}<button class="more">More</button></div>') is Scripted.NO
+    assert told(f'<div class="thread">{words}</div>') is Scripted.NO

@@ -21,7 +21,7 @@ OWN = """<unknown-pages>
 
 def test_a_behaviour_is_read_with_all_that_it_says(tmp_path: Path) -> None:
     (found,) = load_texts(tmp_path, FULL).application("Full").behaviours
-    assert (found.name, found.levels, found.allows) == ("more of it", {"list", "talk"}, {"POST"})
+    assert (found.name, sorted(found.levels), sorted(found.allows)) == ("more of it", ["list", "talk"], ["POST"])
     assert (found.never, found.cite) == (("log out",), "list.js")
     click, scroll = found.steps
     assert (click.act, click.most, click.pause, click.words) == (Act.CLICK, 3, 0.5, ("load more", "show more"))

@@ -12,6 +12,7 @@ from aahcrawler.archive.history import History
 from aahcrawler.archive.index import IndexWriter
 from aahcrawler.archive.resources import Resource
 from aahcrawler.archive.writer import Capture
+from aahcrawler.exchange import Truncation
 from aahcrawler.replay.addresses import Address, Modifier
 from aahcrawler.replay.capture_lookup import date_of
 from aahcrawler.replay.replayed_captures import ReplayedCaptures, Shown
@@ -44,18 +45,20 @@ class Archived:
         status: int = 200,
         original: Capture | None = None,
         resources: Sequence[Resource] = (),
+        truncated: Truncation | None = None,
+        metadata: bytes | None = None,
     ) -> Capture:
         """Append the answer of a URL; with an original of the same payload, as a revisit of that."""
         payload = body.encode() if isinstance(body, str) else body
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         wire = f"HTTP/1.1 {status} Told\r\n{lines}\r\n".encode() + payload
         started = date_of(moment) if isinstance(moment, str) else moment
-        exchange = replace(exchange_of(wire, payload, url=url), started_at=started)
+        exchange = replace(exchange_of(wire, payload, url=url, truncated=truncated), started_at=started)
         digest = hashlib.sha1(payload, usedforsecurity=False).digest()
         held = None
         if original is not None:
             held = Original(original.record_id, original.url, original.warc_date, digest)
-        return self._writer.write(exchange, original=held, resources=resources)
+        return self._writer.write(exchange, original=held, metadata=metadata, resources=resources)
 
     def close(self) -> ReplayedCaptures:
         """End the crawl; return what shows its captures."""

@@ -11,7 +11,7 @@ const BUTTONS = "button, [role=button], a, input[type=button], [onclick], [tabin
 const FURNITURE = "nav, [role=navigation], [role=banner], [role=contentinfo], [role=menu], [role=menubar], [role=search], [role=toolbar], [role=tablist]";
 const CONTROLS = "select, textarea, input:not([type=button]), option, label, [role=combobox], [role=listbox], [role=menuitem], [role=tab], [contenteditable]";
 
-const state = { pieces: new Set(), elements: 0, height: 0, spent: new Set(), opened: new WeakSet() };
+const state = { pieces: new Set(), elements: 0, height: 0, spent: new Set(), opened: new WeakMap(), played: new WeakSet() };
 
 const isContent = (element) => {
   if (closest(element, FURNITURE)) return false;
@@ -28,7 +28,7 @@ function measure() {
     elements += inOne[root.nodeType](root, "*").length;
     for (const [sort, piece] of piecesOf(root)) {
       if (state.pieces.has(piece)) continue;
-      sort === "text" && isCounter(piece.slice(piece.indexOf(" ") + 1)) ? numbers++ : fresh++;
+      /text|label/.test(sort) && isCounter(piece.slice(piece.indexOf(" ") + 1)) ? numbers++ : fresh++;
       if (state.pieces.size < MOST_PIECES) state.pieces.add(piece);
     }
   }
@@ -97,11 +97,18 @@ async function calm({ least, most }) {
 
 // Up a little and down again: some pages ask for more only when their end comes into view anew.
 async function nudge({ selectors }) {
-  for (const at of scrollers(selectors)) at.scrollTo({ top: at.scrollTop - at.clientHeight * 0.5, behavior: "instant" });
+  let moved = 0;
+  for (const at of scrollers(selectors)) {
+    const from = at.scrollTop;
+    at.scrollTo({ top: from - at.clientHeight * 0.5, behavior: "instant" });
+    moved += from - at.scrollTop;
+  }
+  if (!moved) return { moved };
   await nextFrame();
   await later(50);
   for (const at of scrollers(selectors)) at.scrollTo({ top: at.scrollHeight, behavior: "instant" });
   await nextFrame();
+  return { moved };
 }
 
 function refuseToLeave(event) {
@@ -110,7 +117,7 @@ function refuseToLeave(event) {
 }
 
 function press(element) {
-  element.scrollIntoView({ block: "center", inline: "nearest", behavior: "instant" });
+  element.scrollIntoView({ block: "nearest", inline: "nearest", behavior: "instant" });
   const box = boxOf(element);
   const how = { bubbles: true, cancelable: true, composed: true, view: window, clientX: box.x + box.width / 2, clientY: box.y + box.height / 2 };
   for (const name of ["click", "submit"]) addEventListener(name, refuseToLeave);
@@ -157,15 +164,16 @@ async function open({ selectors, words, never, most }) {
   let clicked = 0;
   for (const each of named) {
     if (clicked >= most) break;
-    if (state.opened.has(each) || !isThere(each) || !isUsable(each) || (words.length && firstSaid(each, words) < 0)) continue;
+    if (!isThere(each) || !isUsable(each) || (words.length && firstSaid(each, words) < 0)) continue;
     const key = keyOf(each);
-    state.opened.add(each);
-    if (state.spent.has(key)) continue;
+    if (state.spent.has(key) || state.opened.get(each) === key) continue;
     state.spent.add(key);
     press(each);
     clicked++;
     await later(20);
-    if (isThere(each)) state.spent.add(keyOf(each));
+    if (!isThere(each)) continue;
+    state.opened.set(each, keyOf(each));
+    state.spent.add(keyOf(each));
   }
   return { clicked };
 }
@@ -223,8 +231,8 @@ function dismiss(step) {
 function play({ selectors, most }) {
   let started = 0;
   for (const each of selectors.length ? found(selectors) : byCss("video, audio")) {
-    if (started >= most || !(each instanceof HTMLMediaElement) || state.opened.has(each)) continue;
-    state.opened.add(each);
+    if (started >= most || !(each instanceof HTMLMediaElement) || state.played.has(each)) continue;
+    state.played.add(each);
     each.muted = true;
     each.play().catch(() => {});
     started++;

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from aahcrawler.browser.behaviours.acting_page import ActingPage, PageLostError, Spent
-from aahcrawler.browser.behaviours.acts_in_page import Found, PageActs, meant, number_in
+from aahcrawler.browser.behaviours.behaviour_acts import Found, PageActs, meant, number_in
 from aahcrawler.browser.visits.rendered_page import BehaviourNote
 from aahcrawler.browser.visits.visit_order import VisitBounds
 from knowledge_base.behaviours import Act, Behaviour, Step
@@ -33,7 +33,7 @@ _SCREENS = 8
 """Parts of a window's height that are scrolled before the outside looks at the bounds."""
 _QUIET = 5.0
 """Seconds that the page is waited for after one act, at most."""
-_PATIENCE = 0.6
+_PATIENCE = 0.5
 """Seconds that are waited once more where nothing came of an act."""
 _LAST = 2.0
 """Seconds for stopping what plays, when the time of the behaviours is over."""
@@ -48,7 +48,7 @@ async def run_behaviours(
     page that is lost ends them (``lost``). What else the page raises, such as a crash, is raised. What the page has
     shown and taken away again ``put_back`` brings back.
     """
-    run = _Run(page, bounds)
+    run = _Run(page, bounds, [(each, step) for each in behaviours for step in each.steps if step.act is Act.OPEN])
     notes = [await run.behave(each, len(behaviours) - number) for number, each in enumerate(behaviours, 1)]
     if any(note.steps for note in notes):
         await run.finish()
@@ -83,7 +83,8 @@ class _Count:
 class _Run:
     """One run over one page."""
 
-    def __init__(self, page: ActingPage, bounds: VisitBounds) -> None:
+    def __init__(self, page: ActingPage, bounds: VisitBounds, folded: Sequence[tuple[Behaviour, Step]]) -> None:
+        self._folded = folded
         self._page = page
         self._acts = PageActs(page)
         self._bounds = bounds
@@ -125,22 +126,22 @@ class _Run:
             return
 
     async def _scroll(self, behaviour: Behaviour, step: Step, count: _Count) -> str:
-        said, idle = meant(behaviour, step), 0
+        said = meant(behaviour, step)
         for _ in range(step.most):
-            if not await self._to_end(said, behaviour):
+            if not await self._to_end(said):
                 return NOTHING_MORE
             count.steps += 1
             await self._settle(step)
-            idle = 0 if await self._came(height=True) else idle + 1
-            if idle > 1:
+            if await self._came(height=True):
+                continue
+            if not number_in(await self._take("nudge", said), "moved"):
                 return NOTHING_MORE
-            if idle:
-                await self._take("nudge", said)
-                await self._settle(step, least=_PATIENCE)
-                idle = 0 if await self._came(height=True) else idle
+            await self._settle(step, least=_PATIENCE)
+            if not await self._came(height=True):
+                return NOTHING_MORE
         return STEPS
 
-    async def _to_end(self, said: Mapping[str, object], behaviour: Behaviour) -> bool:
+    async def _to_end(self, said: Mapping[str, object]) -> bool:
         """Scroll to where the end is now; return whether there is anything that scrolls."""
         self._spend()
         while True:
@@ -153,9 +154,10 @@ class _Run:
                     self._vanishing = True
                     await self._take("rewind", said)
                     await self._calm()
+                    await self._open_passing()
                     continue
                 await self._calm()
-                await self._open_passing(behaviour)
+                await self._open_passing()
             elif self._page.spent().under_way:
                 await self._quiet(1.0)
             if found.get("atEnd") or number_in(found, "moved") < 1:
@@ -167,11 +169,12 @@ class _Run:
         if self._page.spent().under_way:
             await self._quiet(_QUIET)
 
-    async def _open_passing(self, behaviour: Behaviour) -> None:
+    async def _open_passing(self) -> None:
         """Open what is folded while it is there, on a page that takes away what is out of view."""
-        for step in behaviour.steps:
-            if step.act is Act.OPEN:
-                await self._take("open", {**meant(behaviour, step), "most": _BATCH})
+        for behaviour, step in self._folded:
+            found = await self._take("open", {**meant(behaviour, step), "most": _BATCH})
+            if number_in(found, "clicked"):
+                await self._calm()
 
     async def _click(self, behaviour: Behaviour, step: Step, count: _Count) -> str:
         said, refused = meant(behaviour, step), False
@@ -245,11 +248,10 @@ class _Run:
         return bool(found.get("came") or (height and found.get("grew")))
 
     async def _settle(self, step: Step, least: float = 0.0) -> None:
-        """Wait until the page is quiet, and for the step's pause."""
-        await self._quiet(_QUIET)
+        """Wait until the page is quiet, after ``least`` seconds and the step's pause."""
         if max(step.pause, least):
             await self._within_time(asyncio.sleep(max(step.pause, least)))
-            await self._quiet(_QUIET)
+        await self._quiet(_QUIET)
 
     async def _quiet(self, seconds: float) -> None:
         left = max(0.0, self._until - time.monotonic())

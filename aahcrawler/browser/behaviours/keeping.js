@@ -146,12 +146,14 @@ function remember(scroller = null) {
   [...seen].slice(0, MOST_IN_VIEW).forEach((each) => lookAt(each, scroller));
 }
 
-// What a part of a page consists of: texts with the element around them, links, pictures.
+const BUTTON_LIKE = "button, summary, [role=button]";
+
+// What a part of a page consists of: texts with the element around them, those of buttons apart, links, pictures.
 function* piecesOf(root) {
   for (const node of [...(root instanceof Element ? [root] : []), ...walked(root, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT)]) {
     if (node instanceof Text) {
       const text = oneLine(node.data);
-      if (text && parentOf(node) instanceof Element && !fits(parentOf(node), "script, style")) yield ["text", `${shapeOf(parentOf(node))} ${text}`];
+      if (text && parentOf(node) instanceof Element && !fits(parentOf(node), "script, style")) yield [closest(parentOf(node), BUTTON_LIKE) ? "label" : "text", `${shapeOf(parentOf(node))} ${text}`];
     } else if (fits(node, "a[href]")) yield ["link", attributeOf(node, "href")];
     else if (fits(node, "img[src], video[src], audio[src], source[src]")) yield ["picture", attributeOf(node, "src")];
   }
@@ -163,7 +165,7 @@ function isLost(copy, present) {
   const of = (sort) => pieces.filter(([each]) => each === sort);
   const missing = (sort) => of(sort).filter(([, piece]) => !present.has(piece));
   if (missing("link").some(([, href]) => !/^(#|javascript:)/i.test(href))) return true;
-  if (of("text").length) return missing("text").length > 0.3 * of("text").length;
+  for (const sort of ["text", "label"]) if (of(sort).length) return missing(sort).length > 0.3 * of(sort).length;
   return missing("picture").some(([, source]) => !source.startsWith("data:"));
 }
 

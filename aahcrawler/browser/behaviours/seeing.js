@@ -140,7 +140,7 @@ function leavesPage(element) {
 function keyOf(element) {
   const steps = [];
   for (const each of [element, ...ancestors(element, 12)]) {
-    const id = attributeOf(each, "id");
+    const id = ["id", "data-id", "data-post-id", "data-index", "data-key", "aria-posinset"].map((name) => attributeOf(each, name)).find(Boolean);
     const place = parentOf(each) ? childrenOf(parentOf(each)).filter((other) => tagOf(other) === tagOf(each)).indexOf(each) : 0;
     steps.push(id ? `${tagOf(each)}#${id}` : `${tagOf(each)}:${place}`);
     if (id) break;

@@ -43,7 +43,7 @@ def find_chromium(named: str = "", environment: Mapping[str, str] = os.environ) 
         )
     raise BrowserUnavailableError(
         "There is no Chromium: install it (Debian and Ubuntu: apt-get install chromium), "
-        f"or name its executable in {NAMED} or in the definition."
+        f"or name its executable in {NAMED}."
     )
 
 

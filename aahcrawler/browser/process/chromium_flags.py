@@ -69,6 +69,9 @@ _FEATURES_OFF = (
     "Prerender2",
     "Translate",
     "WebRtcHideLocalIpsWithMdns",
+    # Pages of the address bar, which nobody sees: they cost more than the page that is visited.
+    "WebUIOmniboxAimPopup",
+    "WebUIOmniboxPopup",
 )
 _OFF_THE_NETWORK = (
     "disable-quic",

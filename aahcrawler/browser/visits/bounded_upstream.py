@@ -43,7 +43,7 @@ class BoundedUpstream:
         """Answer a request of the page, or refuse it."""
         self._admit(request)
         purpose = await self.log.purpose(request.method, request.url) or purpose_by_fields(request.headers)
-        await self._answer(_with(request, purpose), relay, in_background=purpose.in_background)
+        await self._answer(self._described(request, purpose), relay, in_background=purpose.in_background)
 
     def _admit(self, request: BrowserRequest) -> None:
         allowed = frozenset[str]() if self._order.reading_only else self.allowed
@@ -87,6 +87,12 @@ class BoundedUpstream:
                 raise RequestRefusedError("bytes") from None
             raise
 
+    def _described(self, request: BrowserRequest, purpose: RequestPurpose) -> BrowserRequest:
+        """Return a request with what it is for, and who asks: what begins a service worker does not know yet."""
+        agent = self._order.user_agent
+        headers = tuple((name, agent if name.lower() == "user-agent" else value) for name, value in request.headers)
+        return replace(request, headers=headers, resource_type=purpose.resource_type, initiator=purpose.initiator)
+
     def _take(self, number: int, length: int) -> bool:
         """Count bytes that came; return whether more may."""
         self.activity.progress(number)
@@ -117,7 +123,3 @@ class _MeteredRelay:
         elif not self.stopped:
             self.stopped = True
             self.stop()
-
-
-def _with(request: BrowserRequest, purpose: RequestPurpose) -> BrowserRequest:
-    return replace(request, resource_type=purpose.resource_type, initiator=purpose.initiator)

@@ -2,9 +2,12 @@
 
 import asyncio
 import base64
+import contextlib
 from dataclasses import dataclass
 from typing import Any
 
+from aahcrawler.browser.behaviours.acting_page import ActingPage, PageLostError
+from aahcrawler.browser.behaviours.behaviour_run import put_back
 from aahcrawler.browser.devtools.devtools_errors import BrowserCrashedError, DevToolsError
 from aahcrawler.browser.visits.target_setup import HEIGHT, WIDTH
 from aahcrawler.browser.visits.visit_tally import VisitTally, unicode_text
@@ -28,18 +31,25 @@ class CapturedPage:
     thumbnail: bytes = b""
 
 
-async def captured(page: VisitedPage, tally: VisitTally, pictures_until: float | None) -> CapturedPage:
+async def captured(
+    page: VisitedPage, tally: VisitTally, pictures_until: float | None, acted: ActingPage | None = None
+) -> CapturedPage:
     """Take a page as it is now, scrolled to its top, and pictures until a time of the loop, none where it is None.
 
-    The document has no bound in time of its own. Where a script of the page runs without end it is stopped, and all
+    The document has no bound in time of its own. Where behaviours ``acted`` on the page, it holds what the page has
+    shown and taken away meanwhile as well. Where a script of the page runs without end it is stopped, and all
     scripts with it. A longer document ends after its last whole tag, which is counted as ``dom bytes``; a picture that
     does not come in time as ``picture``.
     """
     try:
         async with asyncio.timeout(_PATIENCE):
+            if acted is not None:
+                await _give_back(page, acted)
             said = await _finished(page)
         async with asyncio.timeout(_DOCUMENT_SECONDS):
             dom = await _document(page)
+        if acted is not None:
+            await page.call("Emulation.setScriptExecutionDisabled", {"value": False})
     except (TimeoutError, DevToolsError) as error:
         if isinstance(error, BrowserCrashedError):
             raise
@@ -57,6 +67,13 @@ async def captured(page: VisitedPage, tally: VisitTally, pictures_until: float |
         clip = {"x": 0, "y": 0, "width": WIDTH, "height": HEIGHT, "scale": _THUMBNAIL_SCALE}
         thumbnail = await _picture(page, tally, pictures_until, {"format": "jpeg", "quality": 60, "clip": clip})
     return CapturedPage(dom, said[0], said[1], screenshot, thumbnail)
+
+
+async def _give_back(page: VisitedPage, acted: ActingPage) -> None:
+    """Put back what is gone, with the page's scripts at rest: they would take it away again."""
+    await page.call("Emulation.setScriptExecutionDisabled", {"value": True})
+    with contextlib.suppress(PageLostError):
+        await put_back(acted)
 
 
 async def _finished(page: VisitedPage) -> tuple[str, str]:

@@ -56,6 +56,7 @@ class PageVisit:
         self._place = place
         self._order = order
         self._upstream = upstream
+        self._acted: ActedPage | None = None
 
     async def look(self) -> RenderedPage:
         """Look at the page, within the order's bounds.
@@ -128,7 +129,8 @@ class PageVisit:
         finally:
             self._looking = None
         _require_own(navigation)
-        taken = await captured(page, self.tally, self._pictures_until if self._order.pictures else None)
+        pictures_until = self._pictures_until if self._order.pictures else None
+        taken = await captured(page, self.tally, pictures_until, self._acted)
         _require_own(navigation)
         if self._upstream.over == "requests":
             self.tally.refused["requests"] = max(0, self.targets.announced - self._upstream.made)
@@ -164,7 +166,7 @@ class PageVisit:
         if not order.behaviours:
             return (), there
         upstream.allowed = frozenset[str]().union(*(behaviour.allows for behaviour in order.behaviours))
-        acted = ActedPage(page, self.targets, settling, upstream)
+        acted = self._acted = ActedPage(page, self.targets, settling, upstream)
         seconds = max(0.0, until - now() - _SETTLING_AGAIN)
         notes = await run_behaviours(acted, order.behaviours, replace(order.bounds, seconds=seconds))
         return notes, await _within(_SETTLING_AGAIN, settling.settle(_QUIET_AGAIN))

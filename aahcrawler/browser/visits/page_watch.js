@@ -56,6 +56,20 @@
     look();
   });
 
+  // How many letters and digits the page shows, at most 200, pictures and the like counted as many.
+  globalThis.shownLetters = () => {
+    const body = own("body");
+    if (!body || all(document, "canvas, embed, img, object, svg, video").length > 0) {
+      return body ? 200 : 0;
+    }
+    let letters = 0;
+    for (const root of roots) {
+      const shown = root === document ? body.innerText : root.textContent;
+      letters += (String(shown).slice(0, 20000).match(/[\p{L}\p{N}]/gu) || []).length;
+    }
+    return Math.min(200, letters);
+  };
+
   // Writes rules that scripts gave to style sheets into the document, so that its markup has them.
   const writeRules = () => {
     let left = 2000000;

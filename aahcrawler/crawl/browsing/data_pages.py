@@ -1,12 +1,14 @@
 """Make pages of their data, without a browser, where looks in a browser have shown how.
 
 Of pages whose addresses are alike the first ones are looked at in a browser. A template that is learned from them
-(``data_templates``) has to make of the data of another one what the browser shows of it: the same title, objects and
-links. From then on it is used, and compared again with what a browser shows every ``CHECKED_EVERY`` pages.
+(``data_templates``) has to make of the data of another one what the browser shows of it: the same title, objects,
+links and pictures in the same order, and no word that is not there. From then on it is used, and compared again with
+what a browser shows every ``CHECKED_EVERY`` pages. Where data are of another kind, the browser is asked.
 """
 
 import asyncio
 import logging
+import re
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +18,7 @@ from aahcrawler.browser.network.upstream import BrowserRequest, RequestRefusedEr
 from aahcrawler.crawl.browsing.visit_requests import VisitRequests
 from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.data_templates.data_template import DataTemplate, PageSample, learned_template
-from aahcrawler.page import Page
+from aahcrawler.page import Page, text
 from aahcrawler.page.decoding import decode_content
 from aahcrawler.pipeline.understand import understand
 from aahcrawler.traps.patterns import pattern_of
@@ -32,16 +34,25 @@ MOST_BYTES: Final = 1_000_000
 CHECKED_EVERY: Final = 25
 """Pages of a shape that are made of their data until one is looked at in a browser again."""
 
+MOST_FAILURES: Final = 3
+"""Pages in a row whose data are of another kind after which a template is given up."""
+
+_MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\d|\d\d:\d\d")
+"""A word of a moment as templates write it, whatever the page does."""
 _ACCEPT: Final = ("Accept", "application/json, text/plain, */*")
 
 
 @dataclass(slots=True)
 class _Lessons:
-    """What is known of pages whose addresses are alike. ``made`` counts pages since the last comparison."""
+    """What is known of pages whose addresses are alike.
+
+    ``made`` counts pages since the last comparison, ``failures`` those in a row whose data made no page.
+    """
 
     samples: list[PageSample] = field(default_factory=list)
     template: DataTemplate | None = None
     made: int = 0
+    failures: int = 0
 
     @property
     def is_given_up(self) -> bool:
@@ -68,12 +79,12 @@ class DataPages:
         urls = template.endpoints(url) if template is not None else None
         if template is None or urls is None:
             return None
-        answers = [await self._asked(each, url, requests) for each in urls]
-        page = template.page([answer for answer in answers if answer is not None])
-        if page is None:
+        page = template.page([await self._asked(each, url, requests) or b"" for each in urls])
+        lessons.failures = lessons.failures + 1 if page is None else 0
+        if lessons.failures >= MOST_FAILURES:
             lessons.template = None
             lessons.samples.clear()
-        lessons.made += 1
+        lessons.made += page is not None
         return page
 
     async def learn(self, site: str, page: Page, dom: bytes, data: Mapping[str, bytes]) -> None:
@@ -106,14 +117,17 @@ class DataPages:
         """Return whether a template makes what a browser shows, as far as the crawl reads pages."""
         urls = template.endpoints(sample.url) or ()
         made = template.page([sample.answers.get(url, b"") for url in urls])
-        return made is not None and self._read(page, made) == self._read(page, sample.dom)
+        if made is None:
+            return False
+        pages = [page.as_rendered(dom, "", self._context.now.icd.limits.page_bytes) for dom in (made, sample.dom)]
+        return self._read(pages[0]) == self._read(pages[1]) and _says_no_more(*pages)
 
-    def _read(self, page: Page, dom: bytes) -> tuple[object, ...]:
+    def _read(self, shown: Page) -> tuple[object, ...]:
         context = self._context.now
-        shown = page.as_rendered(dom, "", context.icd.limits.page_bytes)
         assistance = understand(shown, context.helper, context.scope.spelling)
         links = sorted({link.url for link in assistance.document.outlinks})
-        return assistance.document.title, assistance.objects, links
+        pictures = [image.get("src") for image in shown.tree.iter("img")]
+        return assistance.document.title, assistance.objects, links, pictures
 
     async def _asked(self, url: str, page_url: str, requests: VisitRequests) -> bytes | None:
         collected = _Collected()
@@ -146,6 +160,12 @@ class _Collected:
         """Return the body without content coding, None where it is no whole answer with status 200."""
         decoded = decode_content(b"".join(self._pieces), self._codings, most)
         return decoded.body if self._status == 200 and decoded.complete else None
+
+
+def _says_no_more(made: Page, shown: Page) -> bool:
+    """Return whether all words of a page that was made stand on the one that was shown, in that order."""
+    words = iter(text.plain_text(shown.tree).split())
+    return all(_MOMENT.fullmatch(word) or word in words for word in text.plain_text(made.tree).split())
 
 
 def _key(site: str, url: str) -> tuple[str, str]:

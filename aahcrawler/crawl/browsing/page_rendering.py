@@ -42,6 +42,8 @@ CRASHES: Final = 5
 """Visits in a row with which the browser ended after which it counts as one that cannot be had."""
 BESIDE: Final = 30.0
 """Seconds that a look may take beyond the time of its page: a browser has to begin, and to say what it shows."""
+_CUT_OFF: Final = frozenset({"given up", "stopped", "ended", "time"})
+"""Reasons for which requests have no answer when a crawl ends."""
 UNAVAILABLE, LIMIT, FAILED = "unavailable", "limit", "failed"
 
 
@@ -72,14 +74,15 @@ class Look:
     """What became of a page beside its answer.
 
     ``page`` is the page as a browser showed it, None where none did; ``note`` is kept in its metadata, ``resources``
-    beside its answer. ``leads_to`` are where its scripts wanted to go. For ``rest`` seconds its site asked to be left
-    in peace. ``counts`` belong to the crawl's statistics.
+    beside its answer. ``leads_to`` are where its scripts wanted to go, ``streams`` the manifests that its players asked
+    for. For ``rest`` seconds its site asked to be left in peace. ``counts`` belong to the crawl's statistics.
     """
 
     page: Page | None = None
     note: BrowserLook | None = None
     resources: tuple[Resource, ...] = ()
     leads_to: tuple[str, ...] = ()
+    streams: tuple[str, ...] = ()
     rest: float = 0.0
     counts: Mapping[str, float] = field(default_factory=dict)
 
@@ -169,7 +172,7 @@ class PageRendering:
                 look = await self._shown(lease, page, exchange)
             finally:
                 self._under_way -= 1
-        return Look(look.page, look.note, look.resources, look.leads_to, look.rest, came | self._lost(reason, look))
+        return replace(look, counts=came | self._lost(reason, look))
 
     async def _made(self, lease: Lease, page: Page, exchange: Exchange) -> Look:
         """Return a page made of its data, as looks at others like it have shown; an empty look where that fails."""
@@ -189,7 +192,7 @@ class PageRendering:
         if dom is None:
             return NO_LOOK
         made = page.as_rendered(dom, "", self._context.now.icd.limits.page_bytes)
-        document = Resource.rendered_dom(lease.url, dom)
+        document = Resource.data_dom(lease.url, dom, tuple(requests.data))
         note = BrowserLook(
             dom=document.record_id,
             text=digest_of(made),
@@ -249,6 +252,8 @@ class PageRendering:
         finally:
             await requests.close()
         seconds = asyncio.get_running_loop().time() - began
+        if self._fetching.ending.is_set() and _is_cut(rendered, requests):
+            raise StoppedError
         if failed != UNAVAILABLE:
             await self._count(requests, seconds, rendered)
         if rendered is None:
@@ -291,6 +296,8 @@ class PageRendering:
             ending.cancel()
             showing.cancel()
             await asyncio.wait((showing,))
+            if not showing.cancelled():
+                showing.exception()  # What it ended with after that is nobody's concern.
 
     def _failed(self, lease: Lease, error: Exception) -> str:
         """Note that a page could not be shown; return the reason, in words."""
@@ -345,6 +352,7 @@ class PageRendering:
             replace(note, dom=document.record_id, text=digest_of(shown)),
             (document, *pictures),
             rendered.leads_to,
+            requests.manifests,
             requests.rest_asked,
         )
 
@@ -352,3 +360,8 @@ class PageRendering:
         """End the browser."""
         if self._browser is not None:
             await self._browser.close()
+
+
+def _is_cut(rendered: RenderedPage | None, requests: VisitRequests) -> bool:
+    """Return whether a page lacks what the end of the crawl left it no time for."""
+    return rendered is None or not _CUT_OFF.isdisjoint({*rendered.refused, *requests.refused})

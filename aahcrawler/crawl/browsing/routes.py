@@ -5,7 +5,7 @@ whose content seems to be missing is looked at once for each shape of address on
 something. What a look gained is told by what a person would see more: text, links, pictures.
 """
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -15,7 +15,7 @@ from typing import Final
 
 from lxml.etree import tostring
 
-from aahcrawler.helper.application.scripted import FEW_LETTERS, Scripted, is_empty_shell
+from aahcrawler.helper.application.scripted import FEW_LETTERS, Scripted, is_empty_shell, may_lack_content
 from aahcrawler.page import Page, text
 from aahcrawler.traps.patterns import pattern_of
 from aahcrawler.urls import resolve
@@ -24,15 +24,21 @@ from online_analysis.url_patterns import UrlPattern, first_match
 
 MOST_SHAPES: Final = 20_000
 """Shapes of addresses, of all sites together, that lessons are kept of, the last ones."""
-MOST_TEXTS: Final = 20
-"""Texts of pages of a shape by which those that show the same are told."""
+MOST_SITES: Final = 2_000
+MOST_TEXTS: Final = 200
+"""Texts of a site by which pages that all show the same are told."""
 MOST_OF_FRAME: Final = 3_000
 LARGEST_FRAME: Final = 500_000
 """Characters that a page shows, and bytes of it, beyond which it is more than a frame for content."""
 MOST_LETTERS: Final = 200_000
 """Letters of a page beyond which it is not counted any further, and elements likewise."""
+LEAST_ALIKE: Final = 3
+"""Addresses that show the same from which on, where they are half of a site, they may lack their content."""
 PATIENCE: Final = 3
 """Looks in a row that gained nothing after which pages of that shape are looked at more and more rarely."""
+PATIENCE_WITH_PARTS: Final = 12
+"""The same where a part of the page is known to be added: many an article has no comment yet."""
+LEAST_OF_PART: Final = 20
 ENOUGH: Final = 16
 CHECKED_EVERY: Final = 8
 """Pages of a shape in a row whose content was there after which one in so many is examined for more than a shell."""
@@ -47,6 +53,7 @@ class Reason(StrEnum):
     """The definition says so."""
     SHELL = "nothing but scripts"
     FRAME = "content missing"
+    PART = "a part missing"
     PLAIN = "content is there"
     FORBIDDEN = "not to be used"
     VAIN = "in vain before"
@@ -55,7 +62,7 @@ class Reason(StrEnum):
     @property
     def is_look(self) -> bool:
         """Whether it is a reason to look."""
-        return self in (Reason.ASKED, Reason.SHELL, Reason.FRAME)
+        return self in (Reason.ASKED, Reason.SHELL, Reason.FRAME, Reason.PART)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,31 +101,43 @@ class _Lesson:
     """What was learned of pages whose addresses are alike.
 
     ``plain`` counts pages in a row whose content was there, ``vain`` looks in a row in vain, and ``passed`` pages since
-    the last look. ``texts`` are digests of what pages with mounts showed last, each with the first URL that did; so
-    many were new (``differing``) and ``repeated``.
+    the last look.
     """
 
     plain: int = 0
     vain: int = 0
     passed: int = 0
-    texts: "OrderedDict[bytes, str]" = field(default_factory=OrderedDict)
-    differing: int = 0
-    repeated: int = 0
+    lacks_part: bool = False
+    """Whether the last of these pages was one that a script adds something to, be it a word: a comment."""
 
     @property
     def is_due(self) -> bool:
         """Whether it is time to look again at what was looked at in vain."""
         return self.passed >= min(2 << min(self.vain, 10), LONGEST_PAUSE)
 
-    def repeats(self, url: str, shown: bytes) -> bool:
-        """Note what a page shows; return whether pages like it mostly show what others showed, and this one does."""
-        first = self.texts.setdefault(shown, url)
-        self.texts.move_to_end(shown)
+
+@dataclass(slots=True)
+class _Site:
+    """What pages of a site show that scripts may fill: how many there are, and of each text the addresses of three."""
+
+    pages: int = 0
+    texts: "OrderedDict[bytes, list[str]]" = field(default_factory=OrderedDict)
+    shown: Counter[bytes] = field(default_factory=Counter)
+
+    def note(self, text: bytes, url: str) -> None:
+        """Note that a page shows a text."""
+        self.pages += 1
+        urls = self.texts.setdefault(text, [])
+        self.texts.move_to_end(text)
+        if url not in urls and len(urls) < LEAST_ALIKE:
+            urls.append(url)
+        self.shown[text] += 1
         while len(self.texts) > MOST_TEXTS:
-            self.texts.popitem(last=False)
-        self.differing += first == url
-        self.repeated += first != url
-        return first != url and self.repeated >= self.differing
+            del self.shown[self.texts.popitem(last=False)[0]]
+
+    def repeats(self, text: bytes) -> bool:
+        """Return whether half of the pages, and not only a few, show that text."""
+        return len(self.texts[text]) >= LEAST_ALIKE and 2 * self.shown[text] >= self.pages
 
 
 class Routes:
@@ -126,6 +145,7 @@ class Routes:
 
     def __init__(self) -> None:
         self._lessons: OrderedDict[tuple[str, str], _Lesson] = OrderedDict()
+        self._sites: OrderedDict[str, _Site] = OrderedDict()
 
     def choose(self, site: str, page: Page, section: BrowserSection, tell: Callable[[Page], Scripted]) -> Reason:
         """Choose for a page as it came: what the definition says comes first, then what ``tell`` tells of the page."""
@@ -136,20 +156,24 @@ class Routes:
             lesson.plain += 1
             return Reason.PLAIN
         scripted = tell(page)
-        if scripted is Scripted.NO or (scripted is Scripted.MOUNT and not self._repeats(lesson, page)):
+        if scripted is Scripted.NO and self._repeats(site, page):
+            scripted = Scripted.FRAME
+        if scripted is Scripted.NO:
             lesson.plain += 1
             return Reason.PLAIN
         lesson.plain = 0
-        patience = PATIENCE if scripted is Scripted.SHELL else 1
+        lesson.lacks_part = scripted is Scripted.PART
+        reason, patience = _LOOKS[scripted]
         if lesson.vain < patience or lesson.is_due:
             lesson.passed = 0
-            return Reason.SHELL if scripted is Scripted.SHELL else Reason.FRAME
+            return reason
         lesson.passed += 1
         return Reason.VAIN
 
     def learn(self, site: str, url: str, came: Shown, looked: Shown) -> bool:
         """Learn from a look at a page; return whether it gained anything over the page as it came."""
-        lesson, gained = self._lesson(site, url), looked.gains_over(came)
+        lesson = self._lesson(site, url)
+        gained = looked.gains_over(came) or (lesson.lacks_part and looked.letters > came.letters + LEAST_OF_PART)
         lesson.vain = 0 if gained else lesson.vain + 1
         return gained
 
@@ -161,20 +185,28 @@ class Routes:
             self._lessons.popitem(last=False)
         return lesson
 
-    @staticmethod
-    def _repeats(lesson: _Lesson, page: Page) -> bool:
-        """Return whether a page shows the same text as others whose addresses are like its own.
+    def _repeats(self, site: str, page: Page) -> bool:
+        """Return whether a page that scripts may fill shows the same text as half of its site."""
+        if not may_lack_content(page) or _is_elsewhere(page) or len(page.body) > LARGEST_FRAME:
+            return False
+        said = _text_of(page)
+        if len(said) > MOST_OF_FRAME:
+            return False
+        shown = sha1(said.encode("utf-8", "replace"), usedforsecurity=False).digest()
+        known = self._sites.setdefault(site, _Site())
+        self._sites.move_to_end(site)
+        while len(self._sites) > MOST_SITES:
+            self._sites.popitem(last=False)
+        known.note(shown, page.url)
+        return known.repeats(shown)
 
-        That a page has several addresses is an ordinary thing, and many say so themselves (``canonical``); that most
-        pages show one text is not. Pages with more than ``MOST_OF_FRAME`` characters show more than a frame.
-        """
-        if _is_elsewhere(page):
-            return False
-        shown = _text_of(page) if len(page.body) <= LARGEST_FRAME else ""
-        if not 0 < len(shown) <= MOST_OF_FRAME:
-            return False
-        digest = sha1(shown.encode("utf-8", "replace"), usedforsecurity=False).digest()
-        return lesson.repeats(page.url, digest)
+
+_LOOKS: Final = {
+    Scripted.PART: (Reason.PART, PATIENCE_WITH_PARTS),
+    Scripted.FRAME: (Reason.FRAME, 1),
+    Scripted.SHELL: (Reason.SHELL, PATIENCE),
+}
+"""The reason of a look by how far scripts make a page, and after how many looks in vain in a row it counts no more."""
 
 
 def _is_elsewhere(page: Page) -> bool:
@@ -186,7 +218,7 @@ def _is_elsewhere(page: Page) -> bool:
 
 
 def _text_of(page: Page) -> str:
-    """Return about what a page shows, without what stands in scripts and the like; every page is asked for that."""
+    """Return about what a page shows, without what stands in scripts and the like; many pages are asked for that."""
     found = tostring(page.tree, encoding="unicode", method="text")
     for element in page.tree.iter("title", *text.UNSEEN):
         if element.text:

@@ -80,7 +80,7 @@ class Redaction:
         return is_among(self._sites, url) == is_among(self._sites, other)
 
     def _elsewhere(self, exchange: Exchange) -> Exchange:
-        """Return an exchange with another site; the page that it is shown on may be of one with credentials."""
+        """Return an exchange with another site: it may be shown on a page where the crawl has credentials."""
         if not self._masks or not exchange.shown_on or not is_among(self._sites, exchange.shown_on):
             return exchange
         return replace(exchange, shown_on=Masks(self._given.secrets, tokens=True).masked_text(exchange.shown_on))

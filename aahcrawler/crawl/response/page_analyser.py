@@ -214,9 +214,10 @@ def _of_requisite(lease: Lease, page: Page, most_lines: int) -> Metadata | None:
 
 
 def seen(found: PageAnalysis, look: Look, lease: Lease, spelling: Callable[[str], str]) -> PageAnalysis:
-    """Add to the analysis of a page what a browser noted of it, and where its scripts wanted to go.
+    """Add to the analysis of a page what a browser noted of it, where its scripts wanted to go, and its streams.
 
-    Of a page that shows nothing it is taken for the page that it sends its readers on to.
+    Of a page that shows nothing the first of these is taken for the page that it sends its readers on to. A player
+    fetches of a stream what it needs at the moment: the rest comes with the manifest, as a requisite.
     """
     said = found.metadata
     if look.note is None:
@@ -230,6 +231,7 @@ def seen(found: PageAnalysis, look: Look, lease: Lease, spelling: Callable[[str]
             links.append(Link(url, LinkType.REDIRECT))
         elif (spelled := spelling(url)) not in known:
             links.append(Link(spelled, LinkType.PAGE, score=said.score or 0.0))
+    links += [Link(url, LinkType.REQUISITE) for url in look.streams if url not in known]
     return replace(found, metadata=replace(said, browser=look.note, links=(*said.links, *links)))
 
 

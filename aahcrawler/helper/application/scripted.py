@@ -43,10 +43,10 @@ class Scripted(IntEnum):
     """How far a page shows that scripts make its content."""
 
     NO = 0
-    MOUNT = 1
-    """It has an element that waits to be filled, beside text: that may be all of its content, or a frame for it."""
+    PART = 1
+    """The knowledge base says that a script puts a part of its content, such as comments, into an empty element."""
     FRAME = 2
-    """It has such an element, and beside menus and the like next to no text."""
+    """It has an element that waits to be filled, and beside menus and the like next to no text."""
     SHELL = 3
     """It has nothing but scripts and what stands there until they have run, or the knowledge base says so."""
 
@@ -57,10 +57,7 @@ def scripted(page: Page) -> Scripted:
         return Scripted.NO
     if is_empty_shell(page):
         return Scripted.SHELL
-    mounts = _mounts(page) if _has_scripts(page.tree) else []
-    if not mounts or _asks_who(page.tree):
-        return Scripted.NO
-    return Scripted.FRAME if _is_frame(page.tree, mounts) else Scripted.MOUNT
+    return Scripted.FRAME if may_lack_content(page) and _is_frame(page.tree, mounts(page)) else Scripted.NO
 
 
 def is_empty_shell(page: Page) -> bool:
@@ -90,13 +87,26 @@ def shows_nothing(page: Page) -> bool:
     return _letters(page.tree) <= FEW_LETTERS
 
 
-def _is_frame(tree: HtmlElement, mounts: Collection[HtmlElement]) -> bool:
+def may_lack_content(page: Page) -> bool:
+    """Return whether an HTML page has an element that waits to be filled by a script, and asks for no password.
+
+    That a page shows the same at many URLs may have that cause.
+    """
+    return bool(mounts(page)) and not _asks_who(page.tree)
+
+
+def mounts(page: Page) -> list[HtmlElement]:
+    """Return the elements of an HTML page with scripts that wait to be filled by one."""
+    return page.once(_mounts)
+
+
+def _is_frame(tree: HtmlElement, waiting: Collection[HtmlElement]) -> bool:
     body = next(tree.iter("body"), tree)
     menus = _Menus(tree)
-    if _letters(body, menus) > FEW_LETTERS or all(each in menus for each in mounts):
+    if _letters(body, menus) > FEW_LETTERS or all(each in menus for each in waiting):
         return False
     beside = (each for each in body.iter(*_MEDIA, *_FORMS) if not _is_unseen(each))
-    if not all(each in menus or _lies_in(each, mounts) for each in beside):
+    if not all(each in menus or _lies_in(each, waiting) for each in beside):
         return False
     links = {each.get("href") for each in body.iter("a") if each.get("href") and not _is_unseen(each)}
     menus_links = {each.get("href") for each in body.iter("a") if each in menus}
@@ -118,6 +128,8 @@ class _Menus(Container[Element]):
 
 def _mounts(page: Page) -> list[HtmlElement]:
     """Return the elements of a page that a script finds, and that hold at most a placeholder; none of a huge page."""
+    if not _has_scripts(page.tree):
+        return []
     names = {match[1].lower().decode() for match in islice(_CUSTOM.finditer(page.body), _MOST_CUSTOM)}
     possible = list(islice(_possible_mounts(page.tree, names), MOST_ELEMENTS + 1))
     return [each for each in possible if _is_mount(each)] if len(possible) <= MOST_ELEMENTS else []
@@ -159,7 +171,6 @@ def _is_busy_within(element: HtmlElement) -> bool:
 
 
 def _asks_who(tree: HtmlElement) -> bool:
-    """Return whether a page asks for a password: that it shows the same at many URLs has this cause."""
     return any((field.get("type") or "").lower() == "password" for field in tree.iter("input"))
 
 

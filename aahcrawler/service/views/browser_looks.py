@@ -39,7 +39,8 @@ class BrowserLookShown(BaseModel):
 
     ``ended`` says why no more was waited for, ``failed`` why there is no document of it. ``refused`` counts what the
     page asked for and was not given, by reason. Of ``console`` and ``behaviours`` at most 100 lines are told.
-    ``pictures`` are those that the archive holds; ``has_document`` says that it holds the page as the browser left it.
+    ``made_of`` are the URLs of the data that the page was made of, where no browser looked at it. ``pictures`` are
+    those that the archive holds; ``has_document`` says that it holds the page as it was read.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -51,6 +52,7 @@ class BrowserLookShown(BaseModel):
     refused: dict[str, int] = Field(default_factory=dict)
     behaviours: _Lines = ()
     console: _Lines = ()
+    made_of: _Lines = ()
     pictures: frozenset[Picture] = frozenset()
     has_document: bool = False
 

@@ -30,7 +30,7 @@ public-endpoint = {origin}/comments
 enabled = false
 """
 _PARTS: Final = (
-    Parts("article.essay", ".prose", heading="article.essay h1", author=".essayist", date=".essay > p > time"),
+    Parts("article.essay", ".prose", heading="article.essay h1", author=".author", date=".essay > p > time"),
     Parts(".isso-comment", ".isso-text", author=".isso-author", date="time"),
 )
 
@@ -40,7 +40,7 @@ def _article(thread: Thread) -> Reply:
     return page(f"""<!doctype html><html lang="en"><head><meta charset="utf-8">
 <title>{escape(thread.title)}</title></head><body><p><a href="/">Essays</a></p>
 <article class="essay"><h1>{escape(thread.title)}</h1>
-<p><span class="essayist">{escape(post.author)}</span>, <time datetime="{post.date}">{post.date[:10]}</time></p>
+<p>By <span class="author">{escape(post.author)}</span>, <time datetime="{post.date}">{post.date[:10]}</time></p>
 <div class="prose">{html(post)}</div></article>
 <script data-isso="{_BELOW}" data-isso-max-comments-top="inf" data-isso-max-comments-nested="inf"
  src="{_BELOW}js/embed.min.js"></script><section id="isso-thread"></section></body></html>""")

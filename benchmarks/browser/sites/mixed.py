@@ -14,8 +14,8 @@ from benchmarks.software.content import Thread
 from benchmarks.software.markup import html
 from benchmarks.software.writing import Size, Writer
 
-_SIZE: Final = Size(single=210, few=0, overhanging=0, long=0)
-_STORIES: Final = 20
+_SIZE: Final = Size(single=98, few=0, overhanging=0, long=0)
+_STORIES: Final = 10
 _LISTED: Final = 20
 _BELOW: Final = "stories/"
 _PARTS: Final = (Parts("article", ".body", heading="article h1", author=".author", date="time"),)

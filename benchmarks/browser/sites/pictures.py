@@ -62,7 +62,8 @@ class Albums:
 <style>img,.wide{{display:block;width:480px;height:360px;background-size:cover}}</style></head>
 <body><article><h1>{title}</h1><p>Pictures by <span class="by">{escape(post.author)}</span>, {when}</p>
 <div class="story">{html(post)}{figures}</div></article><p><a href="/">All albums</a></p>
-<script src="/lazy.js"></script></body></html>"""
+<script src="/lazy.js"></script>
+</body></html>"""
 
     def _figure(self, number: int) -> str:
         source = f"/pictures/{number}.png"
@@ -77,7 +78,7 @@ class Albums:
 
     def views(self) -> Iterator[View]:
         """Yield the list of albums, and each album as it is scrolled through."""
-        parts = (Parts("article", ".story", heading="h1", author=".by", date="time"),)
+        parts = (Parts("article", ".story", heading="h1", author=".by", date="time", without="figure"),)
         yield View("/")
         for number in range(_ALBUMS):
             yield View(f"/album/{number}", parts, (Act(Deed.SCROLL),))

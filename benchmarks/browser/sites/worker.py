@@ -59,7 +59,7 @@ document.getElementById('room').textContent = room;
 const rooms = %(rooms)s;
 document.getElementById('rooms').innerHTML = rooms.map(each => `<a href="/${each}">${each}</a>`).join(' ');
 const show = (place, messages) => document.getElementById(place).insertAdjacentHTML('beforeend', messages.map(m =>
-  `<div class="message"><b class="from">${m.author}</b> <time datetime="${m.date}">${m.date}</time>
+  `<div class="message" id="m-${m.id}"><b class="from">${m.author}</b> <time datetime="${m.date}">${m.date}</time>
    <div class="words">${m.html}</div></div>`).join(''));
 const worker = new Worker('/worker.js');
 worker.onmessage = ({data}) => show('worked', data);
@@ -94,7 +94,7 @@ try {
   live.onerror = () => console.log('no live messages');
 } catch (error) { console.log('no live messages'); }
 if (%(asks)s) {
-  const query = 'query Room($room: String!) { messages(room: $room) { author date html } }';
+  const query = 'query Room($room: String!) { messages(room: $room) { id author date html } }';
   const answer = await fetch('/graphql', {method: 'POST', headers: {'Content-Type': 'application/json'},
     body: JSON.stringify({operationName: 'Room', query, variables: {room}})});
   show('asked', (await answer.json()).data.messages);
@@ -110,6 +110,7 @@ _APPLICATION: Final = """<?xml version="1.0" encoding="UTF-8"?>
     <navigate name="rooms" to="room"><select css="#rooms a"/></navigate>
     <extract name="messages" type="post" many="yes">
       <item css=".message"/>
+      <identity trim="m-"><select xpath="@id"/></identity>
       <field name="author" kind="person"><select css=".from"/></field>
       <field name="date" kind="datetime"><select css="time" attribute="datetime"/></field>
       <field name="body"><select css=".words"/></field>
@@ -166,7 +167,7 @@ class Rooms:
     def _messages(self, room: str, place: int) -> list[dict[str, str]]:
         begin = (_ROOMS.index(room) * 4 + place) * _EACH
         posts = self._posts[begin : begin + _EACH]
-        return [{"author": post.author, "date": post.date, "html": html(post)} for post in posts]
+        return [{"id": post.id, "author": post.author, "date": post.date, "html": html(post)} for post in posts]
 
     def views(self) -> Iterator[View]:
         """Yield the rooms; the front page is the first of them."""

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.browser.behaviours.acting_chromium import Answer
+from tests.browser.visiting import HOME, Answer, Given
 
 POSTS = 40
 """How many posts the lists have."""
@@ -13,13 +13,12 @@ _PAGES = Path(__file__).parent / "pages"
 _PICTURE = '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="200"><rect width="300" height="200"/></svg>'
 
 
-def site(front: str, **others: Answer) -> Mapping[str, Answer]:
+def site(front: str) -> Mapping[str, Answer]:
     """Return a site with one of the pages as its front page, the posts that it asks for, and pictures."""
-    pictures = {f"/{number}.svg": _PICTURE for number in range(5)}
-    named = {f"/{name}": answer for name, answer in others.items()}
-    return {"/": (_PAGES / f"{front}.html").read_text(encoding="utf-8"), "/more": _numbers, **pictures, **named}
+    posts = {f"{HOME}more?from={begin}": _numbers(begin) for begin in range(POSTS + 1)}
+    pictures = {f"{HOME}{number}.svg": Given(_PICTURE, "image/svg+xml") for number in range(5)}
+    return {HOME: (_PAGES / f"{front}.html").read_text(encoding="utf-8"), **posts, **pictures}
 
 
-def _numbers(query: str) -> str:
-    begin = int(query.partition("=")[2])
-    return json.dumps(list(range(begin, min(POSTS, begin + 10))))
+def _numbers(begin: int) -> Given:
+    return Given(json.dumps(list(range(begin, min(POSTS, begin + 10)))), "application/json", seconds=0.03)

@@ -25,7 +25,7 @@ class ScriptedPage:
         self._spent = spent
         self.acts: list[str] = []
 
-    async def evaluate(self, expression: str, frame: str = "") -> object:
+    async def evaluate(self, expression: str, frame: str = "") -> object:  # noqa: ARG002
         found = re.match(r"globalThis\.aahActs\?\.(\w+)", expression)
         if found is None:
             return True
@@ -110,9 +110,11 @@ def test_a_crash_is_not_hidden() -> None:
 
 def test_scrolling_ends_where_nothing_comes_any_more_and_goes_back_once_where_content_vanishes() -> None:
     end = {"found": 1, "moved": 900, "atEnd": True}
-    note, page = acted(Act.SCROLL, {"scroll": [end], "measure": [{}, NEW, {"grew": True}, {}]})
-    assert (note.ended, page.acts.count("rewind")) == ("nothing more", 0)
-    assert note.steps == 4
+    note, page = acted(
+        Act.SCROLL, {"scroll": [end], "nudge": [{"moved": 400}], "measure": [{}, NEW, {"grew": True}, {}]}
+    )
+    assert (note.ended, page.acts.count("rewind"), page.acts.count("nudge")) == ("nothing more", 0, 1)
+    assert note.steps == 3
     vanishing = {**end, "vanishing": True}
     note, page = acted(Act.SCROLL, {"scroll": [{**vanishing, "atEnd": False}, vanishing], "measure": [{}]})
     assert (note.ended, page.acts.count("rewind")) == ("nothing more", 1)
