@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from lxml import html
 
-from aahcrawler.data_templates.data_scopes import Scope
+from aahcrawler.data_templates.data_scopes import MissingDataError, Scope
 from aahcrawler.data_templates.endpoint_address import EndpointAddress, data_addresses
 from aahcrawler.data_templates.seen_values import SeenValues
 from aahcrawler.data_templates.template_learning import Seen, TemplateLearner
@@ -52,11 +52,17 @@ class DataTemplate:
         return replace(self, seen=self.seen.with_page(_data(answers)))
 
     def page(self, answers: Sequence[bytes]) -> bytes | None:
-        """Return the HTML of a page in UTF-8, None where an answer is no JSON that the template knows."""
+        """Return the HTML of a page in UTF-8, None where an answer is no JSON that the template knows.
+
+        A server may say in JSON, with status 200, that there is no such page or that one has to log in.
+        """
         data = _data(answers)
         if data is None:
             return None
-        made = "".join(self.node.html(Scope(data)))
+        try:
+            made = "".join(self.node.html(Scope(data)))
+        except MissingDataError:
+            return None
         return f"<!DOCTYPE html>{made}".encode("utf-8", "replace")
 
 

@@ -1,13 +1,15 @@
 """Make pages of their data, without a browser, where looks in a browser have shown how.
 
 Of pages whose addresses are alike the first ones are looked at in a browser. A template that is learned from them
-(``data_templates``) has to make of the data of another one what the browser shows of it: the same title, objects and
-links. From then on it is used, and compared again with what a browser shows every ``CHECKED_EVERY`` pages. A page whose
-data say something that those of no page before did is looked at: it may show what the template has never seen.
+(``data_templates``) has to make of the data of another one what the browser shows of it: the same title, objects,
+links and pictures in the same order, and no word that is not there. From then on it is used, and compared again with
+what a browser shows every ``CHECKED_EVERY`` pages. A page whose data say something that those of no page before did is
+looked at: it may show what the template has never seen.
 """
 
 import asyncio
 import logging
+import re
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +19,7 @@ from aahcrawler.browser.network.upstream import BrowserRequest, RequestRefusedEr
 from aahcrawler.crawl.browsing.visit_requests import VisitRequests
 from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.data_templates.data_template import DataTemplate, PageSample, learned_template
-from aahcrawler.page import Page
+from aahcrawler.page import Page, text
 from aahcrawler.page.decoding import decode_content
 from aahcrawler.pipeline.understand import understand
 from aahcrawler.traps.patterns import pattern_of
@@ -33,6 +35,9 @@ MOST_BYTES: Final = 1_000_000
 CHECKED_EVERY: Final = 25
 """Pages of a shape that are made of their data until one is looked at in a browser again."""
 
+
+_MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\d|\d\d:\d\d")
+"""A word of a moment as templates write it, whatever the page does."""
 _ACCEPT: Final = ("Accept", "application/json, text/plain, */*")
 
 
@@ -70,10 +75,9 @@ class DataPages:
         if template is None or urls is None:
             return None
         answers = [await self._asked(each, url, requests) or b"" for each in urls]
-        if not template.knows(answers):
-            return None
-        lessons.made += 1
-        return template.page(answers)
+        page = template.page(answers) if template.knows(answers) else None
+        lessons.made += page is not None
+        return page
 
     async def learn(self, site: str, page: Page, dom: bytes, data: Mapping[str, bytes]) -> None:
         """Learn from a page that a browser has shown as ``dom``, and from the JSON that it asked for, by URL."""
@@ -111,14 +115,17 @@ class DataPages:
     def _is_made_right(self, template: DataTemplate, page: Page, sample: PageSample) -> bool:
         """Return whether a template makes what a browser shows, as far as the crawl reads pages."""
         made = template.page(_answers(template, sample))
-        return made is not None and self._read(page, made) == self._read(page, sample.dom)
+        if made is None:
+            return False
+        pages = [page.as_rendered(dom, "", self._context.now.icd.limits.page_bytes) for dom in (made, sample.dom)]
+        return self._read(pages[0]) == self._read(pages[1]) and _says_no_more(*pages)
 
-    def _read(self, page: Page, dom: bytes) -> tuple[object, ...]:
+    def _read(self, shown: Page) -> tuple[object, ...]:
         context = self._context.now
-        shown = page.as_rendered(dom, "", context.icd.limits.page_bytes)
         assistance = understand(shown, context.helper, context.scope.spelling)
         links = sorted({link.url for link in assistance.document.outlinks})
-        return assistance.document.title, assistance.objects, links
+        pictures = [image.get("src") for image in shown.tree.iter("img")]
+        return assistance.document.title, assistance.objects, links, pictures
 
     async def _asked(self, url: str, page_url: str, requests: VisitRequests) -> bytes | None:
         collected = _Collected()
@@ -155,6 +162,12 @@ class _Collected:
         """Return the body without content coding, None where it is no whole answer with status 200."""
         decoded = decode_content(b"".join(self._pieces), self._codings, most)
         return decoded.body if self._status == 200 and decoded.complete else None
+
+
+def _says_no_more(made: Page, shown: Page) -> bool:
+    """Return whether all words of a page that was made stand on the one that was shown, in that order."""
+    words = iter(text.plain_text(shown.tree).split())
+    return all(_MOMENT.fullmatch(word) or word in words for word in text.plain_text(made.tree).split())
 
 
 def _key(site: str, url: str) -> tuple[str, str]:
