@@ -31,7 +31,16 @@ from benchmarks.software.installation import InstallationError
 
 COLUMNS: Final = (
     *("site", "method", "at_once", "held_out", "pages", "rendered", "objects_recall", "objects_precision", "title"),
-    *("author", "date", "requests_missed", "requests_seen", "unrecorded", "bytes_differing", "pages_per_second"),
+    *(
+        "author",
+        "date",
+        "requests_missed",
+        "requests_seen",
+        "unrecorded",
+        "repeated",
+        "bytes_differing",
+        "pages_per_second",
+    ),
     *("cpu_ms_per_page", "peak_mib", "seconds", "cpu_seconds", "wall_ratio", "cpu_ratio", "replay_pywb"),
     *("replay_webpage", "replay_leaks", "left_running", "failure"),
 )

@@ -16,7 +16,7 @@ from benchmarks.sites import BenchmarkError
 
 _BEGINS_WITHIN: Final = 120.0
 _ENDS_WITHIN: Final = 10.0
-_REQUESTS: Final = 20
+_REQUESTS: Final = 3
 """Requests after which a crawl is under way."""
 
 

@@ -143,6 +143,7 @@ def scored(done: BrowserCrawl, seen: Seen) -> dict[str, Cell]:
         "requests_missed": len(done.missed(seen.asked)),
         "requests_seen": len(seen.asked),
         "unrecorded": len(done.compared.unrecorded),
+        "repeated": done.compared.repeated,
         "bytes_differing": done.compared.differing,
     }
 

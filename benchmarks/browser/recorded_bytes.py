@@ -36,12 +36,14 @@ class Record:
 class Compared:
     """How an archive differs from what passed.
 
-    ``differing`` are bytes, of answers and of requests, that are not what passed; ``invented`` are URLs of records that
-    nothing passed for, ``unrecorded`` those of which something passed that no record holds. ``faults`` say where.
+    ``differing`` are bytes, of answers and of requests, that are not what passed; all of a record that nothing passed
+    for. ``repeated`` are records of what passed once and another record holds. ``unrecorded`` are the URLs of what
+    passed and no record holds. ``faults`` say where.
     """
 
     differing: int = 0
     compared: int = 0
+    repeated: int = 0
     unrecorded: Sequence[str] = ()
     faults: Sequence[str] = field(default=())
 
@@ -72,17 +74,21 @@ def compared(found: Iterable[Record], passed: Sequence[Sent], origin: str) -> Co
     for each in passed:
         answers[_plain(each.url)].append(each)
     requests = {url: list(sent) for url, sent in answers.items()}
-    total, number, faults = 0, 0, []
+    everything = {url: tuple(sent) for url, sent in answers.items()}
+    total, number, repeated, faults = 0, 0, 0, []
     own = [each for each in found if each.kind in _KINDS and each.url.startswith(origin)]
     for record in sorted(own, key=lambda each: each.kind != "request" and bool(each.truncated)):
         left = requests if record.kind == "request" else answers
-        difference = _taken(record, left[_plain(record.url)])
+        url = _plain(record.url)
         number += 1
-        if difference:
-            total += difference
-            faults.append(f"{record.kind} {record.url}: {difference} bytes differ")
+        if not left[url] and any(difference(record, sent) == 0 for sent in everything.get(url, ())):
+            repeated += 1
+            faults.append(f"{record.kind} {record.url}: repeats another record")
+        elif differing := _taken(record, left[url]):
+            total += differing
+            faults.append(f"{record.kind} {record.url}: {differing} bytes differ")
     unrecorded = [each.url for left in answers.values() for each in left]
-    return Compared(total, number, tuple(unrecorded), tuple(faults))
+    return Compared(total, number, repeated, tuple(unrecorded), tuple(faults))
 
 
 def _taken(record: Record, left: list[Sent]) -> int:

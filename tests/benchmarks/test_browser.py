@@ -128,7 +128,7 @@ def test_what_is_recorded_as_it_passed_does_not_differ() -> None:
         ([replace(RESPONSE, block=ANSWER + b"x"), REQUEST], 1),
         ([replace(RESPONSE, block=ANSWER.replace(b"content-length", b"Content-Length")), REQUEST], 2),
         ([RESPONSE, replace(REQUEST, block=GET.raw.replace(b"Host", b"host"))], 1),
-        ([RESPONSE, RESPONSE], len(ANSWER)),
+        ([RESPONSE, replace(RESPONSE, block=b"x" + ANSWER)], 1 + len(ANSWER)),
         ([replace(RESPONSE, block=ANSWER[:-1])], 1),
         ([replace(RESPONSE, block=ANSWER[:-1], truncated="time")], 0),
         ([replace(RESPONSE, block=b"x" + ANSWER[1:-1], truncated="time")], 1),
@@ -147,6 +147,11 @@ def test_of_several_answers_of_a_url_each_is_compared_with_its_own() -> None:
     swapped = [replace(RESPONSE, block=other.answer), RESPONSE]
     assert compared(swapped, [PASSED, other], ORIGIN).differing == 0
     assert compared(swapped[:1], [PASSED, other], ORIGIN).unrecorded == (PASSED.url,)
+
+
+def test_a_record_of_what_another_one_holds_is_counted_apart() -> None:
+    found = compared([RESPONSE, RESPONSE, REQUEST, Record("revisit", PASSED.url, "", ANSWER[:-2])], [PASSED], ORIGIN)
+    assert (found.differing, found.repeated, len(found.faults)) == (0, 2, 2)
 
 
 def test_requests_are_the_same_whatever_breaks_caches_and_whatever_quality_a_film_has() -> None:
