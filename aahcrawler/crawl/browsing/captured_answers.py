@@ -98,8 +98,6 @@ class RecordedAnswers:
         if former is None or (_is_stated(lease) and not self._is_own(former)):
             return None
         exchange = await self._exchange(former)
-        if exchange is not None and lease.kind == "page":
-            exchange = replace(exchange, request=self._history.request(former))
         page = None if exchange is None else replayed(exchange, self._context.now.icd.limits.page_bytes, as_sent=True)
         if exchange is None or page is None or exchange.redacted:
             return None
