@@ -33,6 +33,7 @@ SUBSYSTEMS: Final[Mapping[str, str]] = {
     "py3langid": "helper: language",
     "py3langid.modelio": START,
     # Knowledge
+    "knowledge_base.behaviours": "browser",
     "knowledge_base.file_selection": START,
     "knowledge_base.loader": START,
     "knowledge_base.parsing": START,
@@ -93,6 +94,7 @@ SUBSYSTEMS: Final[Mapping[str, str]] = {
     "aahcrawler.archive": "archive: WARC, index, history",
     "aahcrawler.crawl.capture": "archive: WARC, index, history",
     "aahcrawler.exchange": "archive: WARC, index, history",
+    "aahcrawler.request_queries": "archive: WARC, index, history",
     "aahcrawler.fingerprint": CALLER,
     "aahcrawler.metadata": "archive: WARC, index, history",
     "aahcrawler.tombstones": "archive: WARC, index, history",
@@ -101,6 +103,7 @@ SUBSYSTEMS: Final[Mapping[str, str]] = {
     # Fetching
     "aahcrawler.wire": "wire, downloader",
     "aahcrawler.browser": "browser",
+    "aahcrawler.browser_look": "browser",
     "aahcrawler.data_templates": "browser",
     "aahcrawler.crawl.browsing": "browser",
     "aahcrawler.crawl.fetch": "wire, downloader",

@@ -16,12 +16,10 @@ from dataclasses import replace
 from datetime import datetime
 from enum import Enum, auto
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, Self, TypeVar, cast
 
-from aahcrawler.archive.gzip_members import members
 from aahcrawler.archive.history_record import Former, HistoryRecord, Kind, understood
 from aahcrawler.archive.history_rows import (
     EMPTY,
@@ -157,17 +155,6 @@ class History:
         """
         found = self._with_record(former, lambda record: _exchange(record, former))
         return None if found is None else replace(found, rendered=self.rendered(former))
-
-    def request(self, former: Former) -> bytes:
-        """Return the request that the response record of a capture answers; empty where there is none to be read."""
-        if (file := open_place(self._archive, former.file)) is None:
-            return b""
-        with file, suppress(RecordError, OSError):
-            for member in islice(members(file, former.offset), 1, 2):
-                record = Record(member)
-                is_it = record.header.get("WARC-Concurrent-To").strip("<>") == former.record_id
-                return record.whole_block(LONGEST_METADATA) if record.kind == "request" and is_it else b""
-        return b""
 
     def rendered(self, former: Former) -> Rendered | None:
         """Return the document that a browser last made of the answer; None where none did, or its record is damaged."""

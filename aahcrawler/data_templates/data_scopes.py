@@ -14,6 +14,10 @@ DEEPEST: Final = 12
 Keys = tuple[str, ...]
 
 
+class MissingDataError(LookupError):
+    """The data lack what those of all pages had from which the template was learned: they are of another kind."""
+
+
 @dataclass(frozen=True, slots=True)
 class ValuePath:
     """The way to a value: how many scopes outwards it begins, and the names that lead on from there."""
@@ -40,8 +44,11 @@ class Scope:
         return found
 
     def text(self, path: ValuePath) -> str:
-        """Return the value at a path as it is written, empty where it is none that can be."""
-        return written(self.value(path))
+        """Return the value at a path as it is written; raise ``MissingDataError`` where none is to be written."""
+        text = written(self.value(path))
+        if not text.strip():
+            raise MissingDataError(".".join(path.keys))
+        return text
 
     @cached_property
     def leaves(self) -> Mapping[ValuePath, str]:

@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from lxml import html
 
-from aahcrawler.data_templates.data_scopes import Scope
+from aahcrawler.data_templates.data_scopes import MissingDataError, Scope
 from aahcrawler.data_templates.endpoint_address import EndpointAddress, data_addresses
+from aahcrawler.data_templates.seen_values import SeenValues
 from aahcrawler.data_templates.template_learning import Seen, TemplateLearner
 from aahcrawler.data_templates.template_nodes import Node
 
@@ -29,10 +30,11 @@ class PageSample:
 
 @dataclass(frozen=True, slots=True)
 class DataTemplate:
-    """What makes a page of the answers of its endpoints."""
+    """What makes a page of the answers of its endpoints, and what the data of the pages it is learned from had."""
 
     addresses: tuple[EndpointAddress, ...]
     node: Node
+    seen: SeenValues
 
     def endpoints(self, page_url: str) -> tuple[str, ...] | None:
         """Return the URLs of the data of a page in the order of ``page``, None where its URL is unlike the others."""
@@ -40,12 +42,27 @@ class DataTemplate:
         known = tuple(url for url in urls if url is not None)
         return known if len(known) == len(urls) else None
 
+    def knows(self, answers: Sequence[bytes]) -> bool:
+        """Return whether the data of a page are like those of the pages that the template is learned from."""
+        data = _data(answers)
+        return data is not None and self.seen.know(data)
+
+    def with_page(self, answers: Sequence[bytes]) -> "DataTemplate":
+        """Return the template that knows the data of one more page which it makes as scripts do."""
+        return replace(self, seen=self.seen.with_page(_data(answers)))
+
     def page(self, answers: Sequence[bytes]) -> bytes | None:
-        """Return the HTML of a page in UTF-8, None where an answer is no JSON that the template knows."""
+        """Return the HTML of a page in UTF-8, None where an answer is no JSON that the template knows.
+
+        A server may say in JSON, with status 200, that there is no such page or that one has to log in.
+        """
         data = _data(answers)
         if data is None:
             return None
-        made = "".join(self.node.html(Scope(data)))
+        try:
+            made = "".join(self.node.html(Scope(data)))
+        except MissingDataError:
+            return None
         return f"<!DOCTYPE html>{made}".encode("utf-8", "replace")
 
 
@@ -61,7 +78,8 @@ def learned_template(samples: Sequence[PageSample]) -> DataTemplate | None:
     seen = list(_seen(fitting, addresses)) if addresses else []
     if len(seen) < LEAST_PAGES:
         return None
-    return DataTemplate(addresses, TemplateLearner().element(seen).node)
+    values = SeenValues.of(each.scope.data for each in seen)
+    return DataTemplate(addresses, TemplateLearner().element(seen).node, values)
 
 
 def _seen(samples: Sequence[PageSample], addresses: Sequence[EndpointAddress]) -> Iterator[Seen]:

@@ -133,7 +133,9 @@ def _attributes(seen: Sequence[Seen]) -> tuple[Mapping[str, Wording], int]:
         values = [each.element.get(name) for each in seen]
         given = [value for value in values if value is not None]
         wording = None
-        if len(given) == len(values):
+        if len(seen) == 1 and name not in _TELLING:
+            wording = Wording((given[0],))
+        elif len(given) == len(values):
             wording = learned_wording(given, [each.scope for each in seen], in_url=name in _ADDRESSES)
         if wording is not None:
             found[str(name)] = wording

@@ -7,7 +7,7 @@ from html import escape
 from typing import Final, Protocol
 from urllib.parse import quote
 
-from aahcrawler.data_templates.data_scopes import Scope, ValuePath
+from aahcrawler.data_templates.data_scopes import MissingDataError, Scope, ValuePath
 from aahcrawler.page import dates
 
 _VOID: Final = frozenset(
@@ -22,7 +22,7 @@ class Node(Protocol):
     """A part of a template."""
 
     def html(self, scope: Scope) -> Iterator[str]:
-        """Yield the HTML that it makes of data."""
+        """Yield the HTML that it makes of data. Raise ``MissingDataError`` where they lack what it is made of."""
         ...
 
 
@@ -53,10 +53,11 @@ class Moment:
     has_time: bool
 
     def html(self, scope: Scope) -> Iterator[str]:
-        """Yield the moment in ISO 8601; nothing where the value names none."""
+        """Yield the moment in ISO 8601; raise ``MissingDataError`` where the value names none."""
         found = moment_of(scope.text(self.value))
-        if found is not None:
-            yield found.strftime("%Y-%m-%d %H:%M" if self.has_time else "%Y-%m-%d")
+        if found is None:
+            raise MissingDataError(".".join(self.value.keys))
+        yield found.strftime("%Y-%m-%d %H:%M" if self.has_time else "%Y-%m-%d")
 
 
 def moment_of(text: str) -> datetime | None:
@@ -112,9 +113,11 @@ class Repetition:
     between: str = ""
 
     def html(self, scope: Scope) -> Iterator[str]:
-        """Yield the elements of all items."""
+        """Yield the elements of all items; raise ``MissingDataError`` where there is no list."""
         found = scope.value(self.items)
-        for place, each in enumerate(found if isinstance(found, list) else ()):
+        if not isinstance(found, list):
+            raise MissingDataError(".".join(self.items.keys))
+        for place, each in enumerate(found):
             yield self.between if place else ""
             yield from self.item.html(Scope(each, scope))
 

@@ -28,19 +28,22 @@ def learned_wording(texts: Sequence[str], scopes: Sequence[Scope], *, in_url: bo
     return _split(folded, scopes, in_url=in_url, left=_MOST_VALUES)
 
 
-def _alone(text: str, scope: Scope, *, in_url: bool) -> Wording:
-    """Return the wording of a text that stands on one page alone: a value where it is one, else the text."""
+def _alone(text: str, scope: Scope, *, in_url: bool) -> Wording | None:
+    """Return the wording of a text that stands on one page alone: a value where it is one.
+
+    Any other might be of that page alone, unless it says nothing.
+    """
     wanted = text.strip()
     path = next((path for path, value in scope.leaves.items() if value == wanted), None) if len(wanted) > 1 else None
     if path is None:
-        return Wording((text,))
+        return None if any(map(str.isalnum, text)) else Wording((text,))
     before, _, after = text.partition(wanted)
     return Wording((before, after), (path,), in_url)
 
 
 def _split(texts: Sequence[str], scopes: Sequence[Scope], *, in_url: bool, left: int) -> Wording | None:
     if len(set(texts)) == 1:
-        return Wording((texts[0],), (), in_url)
+        return _same(texts[0], scopes, in_url=in_url)
     if not left:
         return None
     for path in _within(texts, scopes, in_url=in_url):
@@ -53,6 +56,16 @@ def _split(texts: Sequence[str], scopes: Sequence[Scope], *, in_url: bool, left:
         if after is not None:
             return Wording((*before.pieces, *after.pieces), (*before.values, path, *after.values), in_url)
     return None
+
+
+def _same(text: str, scopes: Sequence[Scope], *, in_url: bool) -> Wording:
+    """Return the wording of a text that all pages show: a value that they have in common by chance, else the text."""
+    wanted = text.strip()
+    for path, value in scopes[0].leaves.items() if len(wanted) > 1 else ():
+        if value == wanted and all(scope.leaves.get(path) == wanted for scope in scopes):
+            before, _, after = text.partition(wanted)
+            return Wording((before, after), (path,), in_url)
+    return Wording((text,), (), in_url)
 
 
 def _within(texts: Sequence[str], scopes: Sequence[Scope], *, in_url: bool) -> Iterator[ValuePath]:

@@ -1,7 +1,7 @@
 """Plain text and inner markup of elements, as a reader would copy them from the page."""
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Container, Iterator
 from copy import deepcopy
 from html import escape
 from itertools import islice
@@ -82,7 +82,7 @@ def headline(element: Element, limit: int) -> str:
     return excerpt(element, limit, {each for each in islice(element.iter(), 8 * limit) if each.tag == "button"})
 
 
-def excerpt(element: Element, limit: int, without: Collection[Element] = ()) -> str:
+def excerpt(element: Element, limit: int, without: Container[Element] = ()) -> str:
     """Return the beginning of an element's plain text in one line, at most ``limit`` characters, without some parts.
 
     The work is bounded by ``limit`` too, however large the element is.
@@ -115,7 +115,7 @@ def inner_html(element: Element, without: Collection[Element] = ()) -> str:
     return escape(element.text or "", quote=False) + "".join(inner)
 
 
-def _pieces(element: Element, without: Collection[Element]) -> Iterator[str]:
+def _pieces(element: Element, without: Container[Element]) -> Iterator[str]:
     """Yield text in document order, a line feed at each edge of a block and none elsewhere."""
     walk = iterwalk(element, events=("start", "end", "comment", "pi"))
     preformatted = 0

@@ -33,11 +33,65 @@ def told(found: Scripted) -> Callable[[Page], Scripted]:
         (FRAMED, Scripted.FRAME),
         (article(1).body, Scripted.NO),
         (b"<body><div id=app></div><footer>Imprint</footer>", Scripted.NO),
-        (b"<body><nav><a href=/a>A</a></nav><form><input name=q></form><div id=x></div><script src=a></script>", 0),
+        (
+            b"<body><nav><a href=/a>A</a></nav><form><input name=q></form><div id=x></div><script src=a></script>",
+            Scripted.NO,
+        ),
     ],
 )
 def test_a_page_whose_content_is_missing_is_told_from_others(body: bytes, expected: Scripted) -> None:
     assert scripted(page(body)) == expected
+
+
+SCRIPT = "<script src=/app.js></script>"
+LINKS = "".join(f"<p><a href=/t/{number}>Thread</a></p>" for number in range(6))
+MENUS = "<header><a href=/>Board</a><nav><a href=/f>Forums</a></nav></header>"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"<app-root><div class=splash><img src=/logo.svg><p>Wird geladen ...</p></div></app-root>{SCRIPT}",
+        f"<div id=__next><div class=spinner><svg></svg><p>読み込み中…</p></div></div>{SCRIPT}",
+        f"<noscript><iframe src=https://tags.test/ns.html></iframe></noscript><div id=root></div>{SCRIPT}",
+        f"<div id=app><noscript>Use <a href=https://apps.test/>an app</a>.</noscript></div>{SCRIPT}",
+    ],
+    ids=["splash", "spinner", "tags", "noscript"],
+)
+def test_shells_may_show_that_something_is_on_its_way(body: str) -> None:
+    assert scripted(page(body.encode())) is Scripted.SHELL
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (f"{MENUS}<main><div class=skeleton></div></main>{SCRIPT}", Scripted.FRAME),
+        (f"{MENUS}<main><div id=content><p>Loading…</p></div></main>{SCRIPT}", Scripted.FRAME),
+        (f"{MENUS}<main><h1>Threads</h1><table><tbody id=rows></tbody></table></main>{SCRIPT}", Scripted.FRAME),
+        (f"{MENUS}<main><h1>Threads</h1><p>None yet.</p></main>{SCRIPT}", Scripted.NO),
+        (f"{MENUS}<main><img src=/1.jpg><div id=lightbox></div></main>{SCRIPT}", Scripted.NO),
+        (f"{MENUS}<main>{LINKS}</main><div id=toast></div>{SCRIPT}", Scripted.NO),
+    ],
+    ids=["skeleton", "loading", "table", "empty", "picture", "links"],
+)
+def test_frames_lack_content_beside_their_menus(body: str, expected: Scripted) -> None:
+    assert scripted(page(body.encode())) is expected
+
+
+def test_one_page_with_several_addresses_lacks_nothing() -> None:
+    routes = Routes()
+    for number in range(20):
+        topic = f"<link rel=canonical href=http://a.test/t/{number}><p>{'Words. ' * 30}{number}<div id=b></div>{SCRIPT}"
+        for post in range(5):
+            shown = page(topic.encode(), f"http://a.test/t/{number}?p={post}")
+            assert routes.choose("a.test", shown, AUTO, scripted) is Reason.PLAIN
+
+
+def test_shells_among_many_pages_with_content_are_found() -> None:
+    routes = Routes()
+    pages = [page(f"<p>{'Words. ' * 30}{number}".encode(), f"http://a.test/t/{number}") for number in range(100)]
+    assert {routes.choose("a.test", each, AUTO, scripted) for each in pages} == {Reason.PLAIN}
+    assert routes.choose("a.test", page(SHELL, "http://a.test/t/200"), AUTO, scripted) is Reason.SHELL
 
 
 def test_a_page_that_a_browser_has_shown_is_not_looked_at_again() -> None:

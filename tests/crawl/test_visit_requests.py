@@ -192,8 +192,7 @@ def test_what_was_captured_once_is_given_to_pages_and_leases_alike(tmp_path: Pat
     assert [revisit[name] for name in ("WARC-Refers-To", "WARC-Date")] == [
         response[name] for name in ("WARC-Record-ID", "WARC-Date")
     ]
-    sent, repeated = blocks(crawl, "request", f"{url}frame")
-    assert sent == repeated
+    assert len(list(blocks(crawl, "request", f"{url}frame"))) == 1, "what was asked for once is kept once"
     assert_whole(crawl)
 
 

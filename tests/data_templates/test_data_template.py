@@ -81,6 +81,37 @@ def test_what_the_data_do_not_say_is_left_out() -> None:
     assert made(template, sample(9, 4, luck="nine")).xpath("//small")[0].text is None
 
 
+def test_data_that_say_something_new_are_told() -> None:
+    template = learned([sample(1, 3), sample(2, 5)])
+    third = sample(9, 4).answers["http://f.test/api/t/9?full=1"]
+    assert template.knows([third])
+    paged = json.loads(third)
+    for changed in (
+        {"thread": {**paged["thread"], "pages": 2}},
+        {"thread": {**paged["thread"], "posts": []}},
+        {"thread": {**paged["thread"], "title": None}},
+        {"error": "no such thread"},
+    ):
+        assert not template.knows([json.dumps(changed).encode()])
+    assert not template.knows([b"<p>not found"])
+    closed = {"thread": {**paged["thread"], "title": None}}
+    assert template.with_page([json.dumps(closed).encode()]).knows([json.dumps(closed).encode()])
+
+
+def test_what_one_page_alone_says_is_said_of_no_other() -> None:
+    def closed(by: str, thread: int) -> PageSample:
+        note = f"<p>Closed by {by} for good</p>" if by else ""
+        data = {"title": f"Talk {thread}", "closed": bool(by), "starter": "Anna", "closer": by or None}
+        dom = f"<html><body><h1>Talk {thread}</h1><i>Anna</i>{note}</body></html>".encode()
+        return PageSample(f"http://f.test/t/{thread}", dom, {f"http://f.test/api/{thread}": json.dumps(data).encode()})
+
+    template = learned([closed("", 1), closed("Ben", 2)])
+    page = template.page([json.dumps({"title": "Talk 3", "closed": True, "starter": "Cy", "closer": "Dan"}).encode()])
+    assert page is not None
+    shown = html.document_fromstring(page)
+    assert shown.xpath("//h1/text() | //i/text() | //p/text()") == ["Talk 3", "Cy"], "not who closed another one"
+
+
 def test_pages_whose_data_are_nowhere_have_no_template() -> None:
     pages = [PageSample(f"http://f.test/t/{each}", b"<p>x</p>", {"http://f.test/api/all": b"[]"}) for each in (1, 2)]
     assert learned_template(pages) is None
@@ -88,7 +119,15 @@ def test_pages_whose_data_are_nowhere_have_no_template() -> None:
     assert learned([sample(1, 3), sample(2, 5)]).endpoints("http://f.test/") is None
 
 
-@pytest.mark.parametrize("answer", [b"no json", b"[" * 100_000, b"", b"\xff"])
+OTHERS = (
+    b'{"error": "not found"}',
+    b'{"thread": {"id": 9, "title": "", "posts": []}}',
+    b'{"thread": {"id": 9, "title": "Log in", "posts": null}}',
+)
+"""What servers answer with status 200 where there is no such page, or none for whoever asks."""
+
+
+@pytest.mark.parametrize("answer", [b"no json", b"[" * 100_000, b"", b"\xff", *OTHERS])
 def test_other_answers_make_no_page(answer: bytes) -> None:
     assert learned([sample(1, 3), sample(2, 5)]).page([answer]) is None
 

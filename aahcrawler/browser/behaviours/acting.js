@@ -37,7 +37,7 @@ function measure() {
   const grew = height > state.height + 4;
   Object.assign(state, { elements, height });
   if (kept.during) watch();
-  return { came, grew };
+  return { came, grew, vanishing: kept.changes > 0 };
 }
 
 const canScroll = (element) => element.scrollHeight > element.clientHeight + 8 && element.clientHeight > 0;

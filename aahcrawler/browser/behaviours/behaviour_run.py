@@ -58,13 +58,23 @@ async def run_behaviours(
 _T = TypeVar("_T")
 
 
-async def put_back(page: ActingPage) -> int:
-    """Put back into the document what the page has shown and taken away during behaviours; return how many elements.
+@dataclass(frozen=True, slots=True)
+class PutBack:
+    """How many elements were put back, and how many removals and changes were beyond bounds, time or repair."""
+
+    returned: int
+    dropped: int
+
+
+async def put_back(page: ActingPage, seconds: float) -> PutBack:
+    """Put back into the document, for so many seconds, what the page has shown and taken away during behaviours.
 
     Call it once no script of the page runs any more, before the document is taken: scripts of lists would take it away
-    again, since what comes back moves what is in view. Raises what ``ActingPage.evaluate`` raises.
+    again, since what comes back moves what is in view. It may be called again where scripts were broken off meanwhile.
+    Raises what ``ActingPage.evaluate`` raises.
     """
-    return number_in(await PageActs(page).take("putBack"), "returned")
+    found = await PageActs(page).take("putBack", {"milliseconds": 1000 * seconds})
+    return PutBack(number_in(found, "returned"), number_in(found, "dropped"))
 
 
 class _EndedError(Exception):
@@ -132,12 +142,12 @@ class _Run:
                 return NOTHING_MORE
             count.steps += 1
             await self._settle(step)
-            if await self._came(height=True):
+            if await self._came(scrolled=True):
                 continue
             if not number_in(await self._take("nudge", said), "moved"):
                 return NOTHING_MORE
             await self._settle(step, least=_PATIENCE)
-            if not await self._came(height=True):
+            if not await self._came(scrolled=True):
                 return NOTHING_MORE
         return STEPS
 
@@ -242,10 +252,15 @@ class _Run:
                 raise
             raise _EndedError(LOST) from error
 
-    async def _came(self, *, height: bool = False) -> bool:
-        """Return whether anything new came; with ``height``, a page that only grew counts as well."""
+    async def _came(self, *, scrolled: bool = False) -> bool:
+        """Return whether anything new came.
+
+        After scrolling, a page that only grew counts as well, and one of which it turns out only now that it takes away
+        what it showed: what it passed by is to be seen anew.
+        """
         found = await self._take("measure")
-        return bool(found.get("came") or (height and found.get("grew")))
+        passed_by = found.get("vanishing") and not self._vanishing
+        return bool(found.get("came") or (scrolled and (found.get("grew") or passed_by)))
 
     async def _settle(self, step: Step, least: float = 0.0) -> None:
         """Wait until the page is quiet, after ``least`` seconds and the step's pause."""

@@ -180,30 +180,44 @@ function insert(copy, parent, before, present) {
 
 const twinKey = (element) => oneLine(textOf(element)).slice(0, 500) || attributeOf(element, "src") || attributeOf(element, "id") || "";
 
-function undoRemoval(entry, placed, present) {
+// What a parent holds, by what it says, and by where it stands: made once for each parent, since lists are long.
+function known(of, parent, make) {
+  if (!of.has(parent)) of.set(parent, make(childrenOf(parent).slice(0, 5000)));
+  return of.get(parent);
+}
+
+function undoRemoval(entry, undone) {
+  const { present, placed } = undone;
   const target = isThere(entry.target) ? entry.target : placed.get(entry.target);
   const parent = target ?? bodyOf();
   const live = (node) => (node && isThere(node) && parentOf(node) === parent ? node : placed.get(node));
-  const twins = new Map(childrenOf(parent).slice(0, 5000).reverse().map((each) => [twinKey(each), each]));
-  let next = live(entry.after) ?? nodesOf(parent)[live(entry.before) ? [...nodesOf(parent)].indexOf(live(entry.before)) + 1 : 0];
-  if (!target) next = null;
+  const twins = known(undone.twins, parent, (children) => new Map(children.reverse().map((each) => [twinKey(each), each])));
+  const before = live(entry.before);
+  let next = target ? (live(entry.after) ?? (before ? nextOf(before) : nodesOf(parent)[0])) : null;
   for (let at = entry.copies.length - 1; at >= 0; at--) {
     const copy = entry.copies[at];
     const twin = twins.get(twinKey(copy));
-    if (isLost(copy, present)) next = insert(copy, parent, next, present), kept.returned++;
-    else if (twin) next = twin;
+    if (isLost(copy, present)) {
+      next = insert(copy, parent, next, present);
+      if (!twin) twins.set(twinKey(copy), next);
+      kept.returned++;
+    } else if (twin) next = twin;
     if (next) placed.set(entry.nodes[at], next);
   }
 }
 
-function undoOverwriting(entry, present) {
+const placesOf = (children) => children.map((each) => [Number(attributeOf(each, MARK)) || topOf(each, kept.scroller), each]).sort(([one], [other]) => one - other);
+
+function undoOverwriting(entry, { present, places }) {
   if (!isThere(entry.over) || !isLost(entry.copy, present)) return;
   const parent = parentOf(entry.over);
-  const tops = childrenOf(parent).map((each) => [Number(attributeOf(each, MARK)) || topOf(each, kept.scroller), each]);
-  const below = tops.filter(([top]) => top > entry.top).sort(([one], [other]) => one - other)[0];
-  const node = insert(entry.copy, parent, entry.during === "click" ? entry.over : below ? below[1] : null, present);
-  if (entry.during === "scroll") mark(node, MARK, String(Math.round(entry.top) || ""));
   kept.returned++;
+  if (entry.during === "click") return void insert(entry.copy, parent, entry.over, present);
+  const tops = known(places, parent, placesOf);
+  const below = tops.findIndex(([top]) => top > entry.top);
+  const node = insert(entry.copy, parent, below < 0 ? null : tops[below][1], present);
+  tops.splice(below < 0 ? tops.length : below, 0, [entry.top, node]);
+  mark(node, MARK, String(Math.round(entry.top) || ""));
 }
 
 // Lists whose items lie where their style says may stand in any order in the document: have them in that of their places.
@@ -214,26 +228,29 @@ function sortByPlace(parent) {
   for (const [, each] of placed) put(parent, each, null);
 }
 
-// What cannot be put back is counted, and does not keep the rest away.
-function attempt(undo) {
+// What cannot be put back, or not in time, is counted, and does not keep the rest away.
+function attempt(undo, until) {
   try {
-    undo();
+    if (performance.now() < until) undo();
+    else kept.dropped++;
   } catch {
     kept.dropped++;
   }
 }
 
-// Put back all that is gone; return how many elements that were.
-function putBack() {
+// Put back all that is gone, for so many milliseconds; return how many elements that were, and of how many removals and
+// changes nothing came back. What was put back stays where scripts are broken off meanwhile and this is called anew.
+function putBack({ milliseconds }) {
+  const until = performance.now() + milliseconds;
   noteLast();
   observer.disconnect();
   kept.watched = new WeakSet();
   const present = new Set(roots().flatMap((root) => [...piecesOf(root)].map(([, piece]) => piece)));
-  const placed = new Map();
+  const undone = { present, placed: new Map(), twins: new Map(), places: new Map() };
   kept.returned = 0;
-  const newestFirst = kept.log.reverse();
-  for (const entry of newestFirst.filter((each) => each.over)) attempt(() => undoOverwriting(entry, present));
-  for (const entry of newestFirst.filter((each) => !each.over)) attempt(() => undoRemoval(entry, placed, present));
+  const newestFirst = kept.log.toReversed();
+  for (const entry of newestFirst.filter((each) => each.over)) attempt(() => undoOverwriting(entry, undone), until);
+  for (const entry of newestFirst.filter((each) => !each.over)) attempt(() => undoRemoval(entry, undone), until);
   new Set([...byCss(`[${MARK}]`)].map(parentOf)).forEach(sortByPlace);
   const found = { returned: kept.returned, dropped: kept.dropped };
   Object.assign(kept, { during: "", log: [], size: 0, dropped: 0 });

@@ -12,6 +12,7 @@ const getter = (of, name) => Function.prototype.call.bind(Object.getOwnPropertyD
 const parentOf = getter(Node, "parentNode");
 const childrenOf = (node) => [...getter(Node, "childNodes")(node)].filter((each) => each instanceof Element);
 const nodesOf = getter(Node, "childNodes");
+const nextOf = getter(Node, "nextSibling");
 const textOf = getter(Node, "textContent");
 const isThere = getter(Node, "isConnected");
 const rootOf = bound(Node, "getRootNode");

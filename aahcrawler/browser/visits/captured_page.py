@@ -16,6 +16,8 @@ from aahcrawler.browser.visits.visited_page import VisitedPage
 DOM_BYTES = 10_000_000
 _PATIENCE = 1.5
 """Seconds that scripts of a page may keep us waiting, before they are stopped."""
+_GIVING_BACK = 1.5
+"""Seconds for putting back what lists have taken away; what is left then is counted."""
 _DOCUMENT_SECONDS = 4.0
 _THUMBNAIL_SCALE = 0.2
 
@@ -37,14 +39,14 @@ async def captured(
     """Take a page as it is now, scrolled to its top, and pictures until a time of the loop, none where it is None.
 
     The document has no bound in time of its own. Where behaviours ``acted`` on the page, it holds what the page has
-    shown and taken away meanwhile as well. Where a script of the page runs without end it is stopped, and all
-    scripts with it. A longer document ends after its last whole tag, which is counted as ``dom bytes``; a picture that
-    does not come in time as ``picture``.
+    shown and taken away meanwhile as well; what cannot be put back is counted as ``not put back``. Where a script of
+    the page runs without end it is stopped, and all scripts with it. A longer document ends after its last whole tag,
+    which is counted as ``dom bytes``; a picture that does not come in time as ``picture``.
     """
     try:
+        if acted is not None:
+            await _give_back(page, acted, tally)
         async with asyncio.timeout(_PATIENCE):
-            if acted is not None:
-                await _give_back(page, acted)
             said = await _finished(page)
         async with asyncio.timeout(_DOCUMENT_SECONDS):
             dom = await _document(page)
@@ -56,6 +58,9 @@ async def captured(
         tally.refuse("endless script" if isinstance(error, TimeoutError) else "interference")
         await page.call("Runtime.terminateExecution")
         await page.call("Emulation.setScriptExecutionDisabled", {"value": True})
+        if acted is not None:
+            with contextlib.suppress(TimeoutError):
+                await _give_back(page, acted, tally)
         dom = await _document(page)
         said = await _finished(page)
     if len(dom) > DOM_BYTES:
@@ -69,11 +74,21 @@ async def captured(
     return CapturedPage(dom, said[0], said[1], screenshot, thumbnail)
 
 
-async def _give_back(page: VisitedPage, acted: ActingPage) -> None:
-    """Put back what is gone, with the page's scripts at rest: they would take it away again."""
-    await page.call("Emulation.setScriptExecutionDisabled", {"value": True})
-    with contextlib.suppress(PageLostError):
-        await put_back(acted)
+async def _give_back(page: VisitedPage, acted: ActingPage, tally: VisitTally) -> None:
+    """Put back what is gone, with the page's scripts at rest: they would take it away again.
+
+    Raises ``TimeoutError`` where scripts that run do not come to rest.
+    """
+    async with asyncio.timeout(_PATIENCE):
+        await page.call("Emulation.setScriptExecutionDisabled", {"value": True})
+        await page.evaluate("0")
+    try:
+        async with asyncio.timeout(_PATIENCE + _GIVING_BACK):
+            dropped = (await put_back(acted, _GIVING_BACK)).dropped
+    except PageLostError:
+        dropped = 1
+    if dropped:
+        tally.refused["not put back"] += dropped
 
 
 async def _finished(page: VisitedPage) -> tuple[str, str]:

@@ -98,10 +98,11 @@ class RecordedAnswers:
         if former is None or (_is_stated(lease) and not self._is_own(former)):
             return None
         exchange = await self._exchange(former)
-        if exchange is not None and lease.kind == "page":
-            exchange = replace(exchange, request=self._history.request(former))
         page = None if exchange is None else replayed(exchange, self._context.now.icd.limits.page_bytes, as_sent=True)
-        if exchange is None or page is None or exchange.redacted:
+        if exchange is None:
+            return None
+        if page is None or exchange.redacted:
+            exchange.close()
             return None
         fields = tuple(each for each in page.headers.fields if each[0].lower() != "content-encoding")
         exchange.response.seek(0)

@@ -1,12 +1,15 @@
 """Make pages of their data, without a browser, where looks in a browser have shown how.
 
 Of pages whose addresses are alike the first ones are looked at in a browser. A template that is learned from them
-(``data_templates``) has to make of the data of another one what the browser shows of it: the same title, objects and
-links. From then on it is used, and compared again with what a browser shows every ``CHECKED_EVERY`` pages.
+(``data_templates``) has to make of the data of another one what the browser shows of it: the same title, objects,
+links and pictures in the same order, and no word that is not there. From then on it is used, and compared again with
+what a browser shows every ``CHECKED_EVERY`` pages. A page whose data say something that those of no page before did is
+looked at: it may show what the template has never seen.
 """
 
 import asyncio
 import logging
+import re
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +19,7 @@ from aahcrawler.browser.network.upstream import BrowserRequest, RequestRefusedEr
 from aahcrawler.crawl.browsing.visit_requests import VisitRequests
 from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.data_templates.data_template import DataTemplate, PageSample, learned_template
-from aahcrawler.page import Page
+from aahcrawler.page import Page, text
 from aahcrawler.page.decoding import decode_content
 from aahcrawler.pipeline.understand import understand
 from aahcrawler.traps.patterns import pattern_of
@@ -32,6 +35,9 @@ MOST_BYTES: Final = 1_000_000
 CHECKED_EVERY: Final = 25
 """Pages of a shape that are made of their data until one is looked at in a browser again."""
 
+
+_MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\d|\d\d:\d\d")
+"""A word of a moment as templates write it, whatever the page does."""
 _ACCEPT: Final = ("Accept", "application/json, text/plain, */*")
 
 
@@ -68,12 +74,9 @@ class DataPages:
         urls = template.endpoints(url) if template is not None else None
         if template is None or urls is None:
             return None
-        answers = [await self._asked(each, url, requests) for each in urls]
-        page = template.page([answer for answer in answers if answer is not None])
-        if page is None:
-            lessons.template = None
-            lessons.samples.clear()
-        lessons.made += 1
+        answers = [await self._asked(each, url, requests) or b"" for each in urls]
+        page = template.page(answers) if template.knows(answers) else None
+        lessons.made += page is not None
         return page
 
     async def learn(self, site: str, page: Page, dom: bytes, data: Mapping[str, bytes]) -> None:
@@ -86,13 +89,20 @@ class DataPages:
             return
         lessons.samples.append(PageSample(page.url, dom, data))
         if lessons.template is not None:
-            lessons.made = 0
-            if not self._is_made_right(lessons.template, page, lessons.samples[-1]):
-                logger.info("%s: pages like it are not made of their data any more", page.url)
-                lessons.template = None
-            lessons.samples = lessons.samples[-1:]
+            self._compare(lessons, lessons.template, page)
         elif len(lessons.samples) > 2:
             await self._try(lessons, page)
+
+    def _compare(self, lessons: _Lessons, template: DataTemplate, page: Page) -> None:
+        """Compare a page with what a template makes of it, which is given up where it would have been used in error."""
+        sample = lessons.samples[-1]
+        lessons.made, lessons.samples = 0, [sample]
+        answers = _answers(template, sample)
+        if self._is_made_right(template, page, sample):
+            lessons.template = template.with_page(answers)
+        elif template.knows(answers):
+            logger.info("%s: pages like it are not made of their data any more", page.url)
+            lessons.template = None
 
     async def _try(self, lessons: _Lessons, page: Page) -> None:
         """Learn from all pages but the last, and see whether that makes the last one."""
@@ -100,20 +110,22 @@ class DataPages:
         template = await asyncio.to_thread(learned_template, before)
         if template is not None and self._is_made_right(template, page, last):
             logger.info("%s: pages like it are made of their data from now on", page.url)
-            lessons.template, lessons.samples = template, [last]
+            lessons.template, lessons.samples = template.with_page(_answers(template, last)), [last]
 
     def _is_made_right(self, template: DataTemplate, page: Page, sample: PageSample) -> bool:
         """Return whether a template makes what a browser shows, as far as the crawl reads pages."""
-        urls = template.endpoints(sample.url) or ()
-        made = template.page([sample.answers.get(url, b"") for url in urls])
-        return made is not None and self._read(page, made) == self._read(page, sample.dom)
+        made = template.page(_answers(template, sample))
+        if made is None:
+            return False
+        pages = [page.as_rendered(dom, "", self._context.now.icd.limits.page_bytes) for dom in (made, sample.dom)]
+        return self._read(pages[0]) == self._read(pages[1]) and _says_no_more(*pages)
 
-    def _read(self, page: Page, dom: bytes) -> tuple[object, ...]:
+    def _read(self, shown: Page) -> tuple[object, ...]:
         context = self._context.now
-        shown = page.as_rendered(dom, "", context.icd.limits.page_bytes)
         assistance = understand(shown, context.helper, context.scope.spelling)
         links = sorted({link.url for link in assistance.document.outlinks})
-        return assistance.document.title, assistance.objects, links
+        pictures = [image.get("src") for image in shown.tree.iter("img")]
+        return assistance.document.title, assistance.objects, links, pictures
 
     async def _asked(self, url: str, page_url: str, requests: VisitRequests) -> bytes | None:
         collected = _Collected()
@@ -123,6 +135,10 @@ class DataPages:
         except RequestRefusedError:
             return None
         return collected.body(self._context.now.icd.limits.page_bytes)
+
+
+def _answers(template: DataTemplate, sample: PageSample) -> list[bytes]:
+    return [sample.answers.get(url, b"") for url in template.endpoints(sample.url) or ()]
 
 
 class _Collected:
@@ -146,6 +162,12 @@ class _Collected:
         """Return the body without content coding, None where it is no whole answer with status 200."""
         decoded = decode_content(b"".join(self._pieces), self._codings, most)
         return decoded.body if self._status == 200 and decoded.complete else None
+
+
+def _says_no_more(made: Page, shown: Page) -> bool:
+    """Return whether all words of a page that was made stand on the one that was shown, in that order."""
+    words = iter(text.plain_text(shown.tree).split())
+    return all(_MOMENT.fullmatch(word) or word in words for word in text.plain_text(made.tree).split())
 
 
 def _key(site: str, url: str) -> tuple[str, str]:

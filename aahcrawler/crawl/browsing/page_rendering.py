@@ -188,7 +188,7 @@ class PageRendering:
             "data:requests": float(requests.requests),
             "data:bytes": float(requests.bytes),
         }
-        await self._fetching.stores.count({**counts, "data:pages" if dom is not None else f"data:{FAILED}": 1.0})
+        await self._fetching.stores.count({**counts, "data:pages" if dom is not None else "data:unlike": 1.0})
         if dom is None:
             return NO_LOOK
         made = page.as_rendered(dom, "", self._context.now.icd.limits.page_bytes)

@@ -13,9 +13,12 @@ from hashlib import sha1
 from itertools import islice
 from typing import Final
 
-from aahcrawler.helper.application.scripted import FEW_LETTERS, Scripted, beginning, has_mount
+from lxml.etree import tostring
+
+from aahcrawler.helper.application.scripted import FEW_LETTERS, Scripted, is_empty_shell, may_lack_content
 from aahcrawler.page import Page, text
 from aahcrawler.traps.patterns import pattern_of
+from aahcrawler.urls import resolve
 from online_analysis.icd import BrowserSection
 from online_analysis.url_patterns import UrlPattern, first_match
 
@@ -24,6 +27,9 @@ MOST_SHAPES: Final = 20_000
 MOST_SITES: Final = 2_000
 MOST_TEXTS: Final = 200
 """Texts of a site by which pages that all show the same are told."""
+MOST_OF_FRAME: Final = 3_000
+LARGEST_FRAME: Final = 500_000
+"""Characters that a page shows, and bytes of it, beyond which it is more than a frame for content."""
 MOST_LETTERS: Final = 200_000
 """Letters of a page beyond which it is not counted any further, and elements likewise."""
 LEAST_ALIKE: Final = 3
@@ -33,6 +39,9 @@ PATIENCE: Final = 3
 PATIENCE_WITH_PARTS: Final = 12
 """The same where a part of the page is known to be added: many an article has no comment yet."""
 LEAST_OF_PART: Final = 20
+ENOUGH: Final = 16
+CHECKED_EVERY: Final = 8
+"""Pages of a shape in a row whose content was there after which one in so many is examined for more than a shell."""
 LONGEST_PAUSE: Final = 256
 """Pages of a shape after which one is looked at in any case, so that a lesson that is wrong by now is unlearned."""
 
@@ -89,9 +98,13 @@ class Shown:
 
 @dataclass(slots=True)
 class _Lesson:
-    """What was learned of pages whose addresses are alike: looks in a row in vain, and pages since the last look."""
+    """What was learned of pages whose addresses are alike.
 
-    looks: int = 0
+    ``plain`` counts pages in a row whose content was there, ``vain`` looks in a row in vain, and ``passed`` pages since
+    the last look.
+    """
+
+    plain: int = 0
     vain: int = 0
     passed: int = 0
     lacks_part: bool = False
@@ -138,12 +151,17 @@ class Routes:
         """Choose for a page as it came: what the definition says comes first, then what ``tell`` tells of the page."""
         if (asked := _asked(page.url, section)) is not None:
             return asked
+        lesson = self._lesson(site, page.url)
+        if lesson.plain >= ENOUGH and lesson.plain % CHECKED_EVERY and not is_empty_shell(page):
+            lesson.plain += 1
+            return Reason.PLAIN
         scripted = tell(page)
         if scripted is Scripted.NO and self._repeats(site, page):
             scripted = Scripted.FRAME
         if scripted is Scripted.NO:
+            lesson.plain += 1
             return Reason.PLAIN
-        lesson = self._lesson(site, page.url)
+        lesson.plain = 0
         lesson.lacks_part = scripted is Scripted.PART
         reason, patience = _LOOKS[scripted]
         if lesson.vain < patience or lesson.is_due:
@@ -156,7 +174,6 @@ class Routes:
         """Learn from a look at a page; return whether it gained anything over the page as it came."""
         lesson = self._lesson(site, url)
         gained = looked.gains_over(came) or (lesson.lacks_part and looked.letters > came.letters + LEAST_OF_PART)
-        lesson.looks += 1
         lesson.vain = 0 if gained else lesson.vain + 1
         return gained
 
@@ -170,9 +187,12 @@ class Routes:
 
     def _repeats(self, site: str, page: Page) -> bool:
         """Return whether a page that scripts may fill shows the same text as half of its site."""
-        if not has_mount(page):
+        if not may_lack_content(page) or _is_elsewhere(page) or len(page.body) > LARGEST_FRAME:
             return False
-        shown = sha1(page.once(beginning).encode("utf-8", "replace"), usedforsecurity=False).digest()
+        said = _text_of(page)
+        if len(said) > MOST_OF_FRAME:
+            return False
+        shown = sha1(said.encode("utf-8", "replace"), usedforsecurity=False).digest()
         known = self._sites.setdefault(site, _Site())
         self._sites.move_to_end(site)
         while len(self._sites) > MOST_SITES:
@@ -187,6 +207,23 @@ _LOOKS: Final = {
     Scripted.SHELL: (Reason.SHELL, PATIENCE),
 }
 """The reason of a look by how far scripts make a page, and after how many looks in vain in a row it counts no more."""
+
+
+def _is_elsewhere(page: Page) -> bool:
+    """Return whether a page says that another URL than this one is its own (HTML, section 4.6.7.5)."""
+    for link in page.tree.iter("link"):
+        if (link.get("rel") or "").lower() == "canonical":
+            return resolve(page.base_url, link.get("href") or "") not in (None, page.url)
+    return False
+
+
+def _text_of(page: Page) -> str:
+    """Return about what a page shows, without what stands in scripts and the like; many pages are asked for that."""
+    found = tostring(page.tree, encoding="unicode", method="text")
+    for element in page.tree.iter("title", *text.UNSEEN):
+        if element.text:
+            found = found.replace(element.text, "", 1)
+    return text.fold(found)
 
 
 def may_look(section: BrowserSection) -> bool:

@@ -298,6 +298,7 @@ class VisitRequests:
             under_way.until.set()
             if not under_way.is_sent:
                 task.cancel()
+                under_way.refuse("stopped")  # A task that has not begun by then never says so itself.
 
     async def _watch_for_the_end(self) -> None:
         """End what is under way with the crawl, when that has waited for a little while."""

@@ -58,7 +58,8 @@ class Archiver:
         """Archive an answer, a large one beside the event loop: 2 GB take minutes to compress.
 
         Of one that is from the archive nothing is written, and it is the capture that it was, unless it was understood
-        as a page: what that said has to stand beside an answer, which is then a revisit of the same moment.
+        as a page: what that said has to stand beside an answer, which is then a revisit of the same moment, without a
+        request, as nothing was asked for.
         """
         if exchange.kept_in and not _is_page(annotations):
             return Capture(exchange.kept_in, exchange.url, exchange.started_at, "", 0, session=exchange.session)

@@ -1,30 +1,42 @@
-"""Pages that hold next to nothing, or all but their content, before a browser has run their scripts."""
+"""Pages that hold next to nothing, or all but their content, before a browser has run their scripts.
 
-from collections.abc import Collection
+Each page of a crawl is looked at, so what tells most of them apart comes first, and costs next to nothing.
+"""
+
+import re
+from collections.abc import Collection, Container, Iterator
 from enum import IntEnum
+from itertools import islice
 
 from lxml.etree import _Element as Element
 from lxml.html import HtmlElement
 
 from aahcrawler import urls
 from aahcrawler.page import Page, text
-from aahcrawler.page.zones import Zones
+from aahcrawler.page.zones import Zone, Zones
 
 FEW_LETTERS = 120
 """The number of letters that a text "loading" has at most, in any language."""
+FEW_LINKS = 3
+"""Links that a page without its content has at most beside its menus: its name, its imprint."""
 PLACEHOLDER = 30
 """The number of letters that an element has at most which is still to be filled."""
-BEGINNING = 1_500
-"""The number of characters from which on a page is no frame without content, however many of them are in its menus."""
 MOST_ELEMENTS = 5_000
-"""Elements of a page beyond which it is no frame without content."""
+"""Elements that may be mounts beyond which a page is no frame without content."""
 
 _DATA_TYPES = ("json", "template", "speculationrules", "importmap")
 _MEDIA = ("img", "picture", "video", "audio", "object", "embed", "canvas", "svg")
 _FORMS = ("form", "input", "textarea", "select")
 _SILENT = frozenset({"style", "script"})
 _CONTENT = ("h1", "h2", "h3", "h4", "h5", "h6", "p", "li", "dd", "td", "pre", "blockquote", "article")
-_MOUNTS = frozenset({"div", "section", "main", "article", "ul", "ol", "tbody"})
+_MOUNTS = ("div", "section", "main", "article", "ul", "ol", "tbody")
+_BUSY = re.compile(r"(?:^|[\s_-])(?:spinner|loader|loading|preloader|skeleton|splash)(?:$|[\s_-])", re.IGNORECASE)
+"""Words in names of elements that stand for content on its way, as style sheets of all languages have them."""
+_BUSY_ROLES = frozenset({"progressbar", "status"})
+_ELLIPSES = ("...", "…")
+_CUSTOM = re.compile(rb"<([a-z][a-z0-9.]*-[a-z0-9._-]*)", re.IGNORECASE)
+"""Names of elements that scripts define have a hyphen (HTML, section 4.13.3)."""
+_MOST_CUSTOM = 50
 
 
 class Scripted(IntEnum):
@@ -45,7 +57,7 @@ def scripted(page: Page) -> Scripted:
         return Scripted.NO
     if is_empty_shell(page):
         return Scripted.SHELL
-    return Scripted.FRAME if _is_frame(page) else Scripted.NO
+    return Scripted.FRAME if may_lack_content(page) and _is_frame(page.tree, mounts(page)) else Scripted.NO
 
 
 def is_empty_shell(page: Page) -> bool:
@@ -65,7 +77,9 @@ def is_empty_shell(page: Page) -> bool:
         return False
     if any(map(_speaks, tree.iter("noscript"))):
         return True
-    return next(body.iter(*_MEDIA), None) is None and (not _letters(body) or any(map(_waits, body)))
+    mounts = [each for each in body if _waits(each)]
+    pictured = any(not _is_unseen(each) and not _lies_in(each, mounts, busy=True) for each in body.iter(*_MEDIA))
+    return not pictured and (not _letters(body) or bool(mounts))
 
 
 def shows_nothing(page: Page) -> bool:
@@ -73,14 +87,12 @@ def shows_nothing(page: Page) -> bool:
     return _letters(page.tree) <= FEW_LETTERS
 
 
-def beginning(page: Page) -> str:
-    """Return the beginning of the text of an HTML page, of at most ``BEGINNING`` characters."""
-    return text.excerpt(page.tree, BEGINNING)
+def may_lack_content(page: Page) -> bool:
+    """Return whether an HTML page has an element that waits to be filled by a script, and asks for no password.
 
-
-def has_mount(page: Page) -> bool:
-    """Return whether an HTML page has scripts, and an element beside its menus that waits to be filled by one."""
-    return bool(mounts(page))
+    That a page shows the same at many URLs may have that cause.
+    """
+    return bool(mounts(page)) and not _asks_who(page.tree)
 
 
 def mounts(page: Page) -> list[HtmlElement]:
@@ -88,47 +100,81 @@ def mounts(page: Page) -> list[HtmlElement]:
     return page.once(_mounts)
 
 
-def _is_frame(page: Page) -> bool:
-    tree = page.tree
+def _is_frame(tree: HtmlElement, waiting: Collection[HtmlElement]) -> bool:
     body = next(tree.iter("body"), tree)
-    waiting = mounts(page)
-    if not waiting or len(page.once(beginning)) >= BEGINNING - 1:
+    menus = _Menus(tree)
+    if _letters(body, menus) > FEW_LETTERS or all(each in menus for each in waiting):
         return False
-    menus = frozenset(Zones(tree).apart(body)[1])  # What is beside the content may be content under a name of its own.
-    if _letters(body, menus) > FEW_LETTERS or all(_lies_in(each, menus) for each in waiting):
+    beside = (each for each in body.iter(*_MEDIA, *_FORMS) if not _is_unseen(each))
+    if not all(each in menus or _lies_in(each, waiting) for each in beside):
         return False
-    return all(_lies_in(each, menus) for each in body.iter(*_MEDIA, *_FORMS))
+    links = {each.get("href") for each in body.iter("a") if each.get("href") and not _is_unseen(each)}
+    menus_links = {each.get("href") for each in body.iter("a") if each in menus}
+    return len(links - menus_links) <= FEW_LINKS
 
 
-def _lies_in(element: Element, regions: Collection[Element]) -> bool:
-    return element in regions or any(above in regions for above in element.iterancestors())
+class _Menus(Container[Element]):
+    """The elements of a page that lie in menus and the like, each looked up when somebody asks.
+
+    What is beside the content, as sidebars are by their names, may be content under a name of its own.
+    """
+
+    def __init__(self, tree: HtmlElement) -> None:
+        self._zones = Zones(tree)
+
+    def __contains__(self, element: object) -> bool:
+        return isinstance(element, Element) and self._zones.of(element) in (Zone.MENU, Zone.DROPPED)
 
 
 def _mounts(page: Page) -> list[HtmlElement]:
-    """Return the elements of a page that a script may fill."""
-    return [each for each in _beginning(page.tree) if _is_mount(each)] if _has_scripts(page.tree) else []
+    """Return the elements of a page that a script finds, and that hold at most a placeholder; none of a huge page."""
+    if not _has_scripts(page.tree):
+        return []
+    names = {match[1].lower().decode() for match in islice(_CUSTOM.finditer(page.body), _MOST_CUSTOM)}
+    possible = list(islice(_possible_mounts(page.tree, names), MOST_ELEMENTS + 1))
+    return [each for each in possible if _is_mount(each)] if len(possible) <= MOST_ELEMENTS else []
 
 
-def _beginning(tree: HtmlElement) -> list[HtmlElement]:
-    """Return the elements of a page, none of one with more than ``MOST_ELEMENTS``."""
-    found = []
-    for element in tree.iter("*"):
-        found.append(element)
-        if len(found) > MOST_ELEMENTS:
-            return []
-    return found
+def _possible_mounts(tree: HtmlElement, names: Collection[str]) -> Iterator[HtmlElement]:
+    """Yield elements with a name of their own, and in the main part empty ones of a class."""
+    yield from (element for element in tree.iter(*_MOUNTS) if element.get("id"))
+    if names:
+        yield from tree.iter(*names)
+    for main in tree.iter("main"):
+        yield from (each for each in main.iter(*_MOUNTS) if each.get("class") and _is_bare(each))
+
+
+def _is_bare(element: HtmlElement) -> bool:
+    return not len(element) and not (element.text or "").strip()
 
 
 def _is_mount(element: HtmlElement) -> bool:
-    """Return whether an element is one that a script finds, and holds at most a placeholder."""
-    if "-" not in str(element.tag) and (element.tag not in _MOUNTS or not element.get("id")):
+    if next(element.iter("a", *_FORMS), None) is not None or _letters(element) > PLACEHOLDER:
         return False
-    if next(element.iterdescendants("a", *_MEDIA, *_FORMS), None) is not None:
-        return False
-    return _waits(element) and _letters(element) <= PLACEHOLDER
+    if _is_busy(element) or _is_busy_within(element):
+        return True
+    return next(element.iter(*_MEDIA), None) is None and not _has_content(element)
 
 
-def _letters(element: HtmlElement, without: Collection[Element] = ()) -> int:
+def _is_busy(element: HtmlElement) -> bool:
+    """Return whether an element says of itself that it shows that something is on its way."""
+    get = element.get
+    if get("aria-busy") == "true" or get("role") in _BUSY_ROLES or element.tag == "progress":
+        return True
+    return bool(_BUSY.search(get("class") or "") or _BUSY.search(get("id") or ""))
+
+
+def _is_busy_within(element: HtmlElement) -> bool:
+    """Return whether an element with a few letters says that something is on its way, in any language."""
+    shown = text.excerpt(element, 4 * PLACEHOLDER)
+    return shown.endswith(_ELLIPSES) or any(map(_is_busy, islice(element.iterdescendants("*"), 4 * PLACEHOLDER)))
+
+
+def _asks_who(tree: HtmlElement) -> bool:
+    return any((field.get("type") or "").lower() == "password" for field in tree.iter("input"))
+
+
+def _letters(element: HtmlElement, without: Container[Element] = ()) -> int:
     """Return the number of letters and digits that an element shows, as far as that is not too many."""
     return sum(map(str.isalnum, text.excerpt(element, 4 * FEW_LETTERS, without)))
 
@@ -146,7 +192,7 @@ def _leads_on(page: Page) -> bool:
     """Return whether the page links to another one, or sends its reader there without a script."""
     for link in page.tree.iter("a", "area", "iframe", "frame"):
         url = urls.resolve(page.base_url, link.get("href") or link.get("src") or "#")
-        if url is not None and url != page.url:
+        if url is not None and url != page.url and not _is_unseen(link):
             return True
     return any((meta.get("http-equiv") or "").lower() == "refresh" for meta in page.tree.iter("meta"))
 
@@ -156,7 +202,23 @@ def _waits(element: HtmlElement) -> bool:
     if not isinstance(element.tag, str) or element.tag in text.UNSEEN:
         return False
     is_named = bool(element.get("id")) or "-" in element.tag
-    return is_named and not any(text.excerpt(part, 1) for part in element.iter(*_CONTENT))
+    is_placeholder = is_named and _letters(element) <= PLACEHOLDER and _is_busy_within(element)
+    return (is_named and not _has_content(element)) or is_placeholder or _is_busy(element)
+
+
+def _has_content(element: HtmlElement) -> bool:
+    return any(text.excerpt(part, 1) for part in element.iter(*_CONTENT))
+
+
+def _is_unseen(element: HtmlElement) -> bool:
+    """Return whether an element is for browsers without scripts, or in a template."""
+    return next(element.iterancestors("noscript", "template"), None) is not None
+
+
+def _lies_in(element: HtmlElement, regions: Collection[HtmlElement], *, busy: bool = False) -> bool:
+    """Return whether an element lies in one of several regions; with ``busy``, in one that is on its way."""
+    above = {element, *element.iterancestors()}
+    return any(each in above and (not busy or _is_busy(each) or _is_busy_within(each)) for each in regions)
 
 
 def _speaks(noscript: HtmlElement) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import pytest
 
 from aahcrawler.browser.behaviours.acting_page import PageLostError, Spent
-from aahcrawler.browser.behaviours.behaviour_run import put_back, run_behaviours
+from aahcrawler.browser.behaviours.behaviour_run import PutBack, put_back, run_behaviours
 from aahcrawler.browser.visits.rendered_page import BehaviourNote
 from aahcrawler.browser.visits.visit_order import VisitBounds
 from knowledge_base.behaviours import Act, Behaviour, Step
@@ -127,5 +127,13 @@ def test_all_frames_are_played_and_one_that_is_gone_is_passed_over() -> None:
 
 
 def test_what_is_gone_is_put_back_when_it_is_asked_for() -> None:
-    page = ScriptedPage({"putBack": [{"returned": 7}]}, lambda _: Spent())
-    assert asyncio.run(put_back(page)) == 7
+    page = ScriptedPage({"putBack": [{"returned": 7, "dropped": 2}]}, lambda _: Spent())
+    assert asyncio.run(put_back(page, 1.0)) == PutBack(returned=7, dropped=2)
+
+
+def test_a_list_that_turns_out_late_to_take_away_what_it_showed_is_gone_through_anew() -> None:
+    end, gone = {"found": True, "atEnd": True}, {"vanishing": True}
+    note, page = acted(Act.SCROLL, {"scroll": [end, {**end, **gone}], "measure": [{}, gone], "nudge": [{"moved": 1}]})
+    assert note.ended == "nothing more"
+    assert page.acts.count("rewind") == 1
+    assert page.acts.index("rewind") < page.acts.index("nudge")

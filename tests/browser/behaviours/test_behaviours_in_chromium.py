@@ -17,8 +17,8 @@ __all__ = ["visitor"]
 pytestmark = [pytest.mark.starts, pytest.mark.slow]
 
 _OWN = (HOME, f"{HOME}favicon.ico")
-LISTS = ("scrolled", "removed", "overwritten", "rewritten", "cloaked", "late", "more", "threads")
-OTHERS = ("covered", "agreed", "slides", "folded", "endless")
+LISTS = ("scrolled", "removed", "windowed", "overwritten", "rewritten", "cloaked", "late", "more", "threads")
+OTHERS = ("covered", "agreed", "slides", "folded", "endless", "emptied")
 
 
 def order(behaviours: Sequence[Behaviour], **bounds: int) -> VisitOrder:
@@ -49,6 +49,12 @@ def test_all_of_a_list_is_there_at_the_end_once_and_in_order(visited: dict[str, 
     assert numbers == list(range(POSTS))
     assert visited[name].dom.count(">Post 7</a>") == 1
     assert ends(visited[name])["everything"] == "nothing more"
+
+
+def test_a_long_list_comes_back_whole_and_in_time(visited: dict[str, Visited]) -> None:
+    assert re.findall(r"words of post number (\d+)", visited["emptied"].dom) == [str(number) for number in range(2500)]
+    assert visited["emptied"].dom.count("data-aah-kept") == 2480
+    assert not {"not put back", "endless script"} & {*visited["emptied"].rendered.refused}
 
 
 def test_a_button_without_end_is_ended_by_the_bounds_and_leaves_something_to_others(

@@ -41,12 +41,12 @@ def test_every_process_that_a_page_reaches_is_in_the_sandbox_and_under_another_a
             assert folder.stat().st_uid == piped.process.account
             _look_at_sandbox(piped)
             assert 50 << 20 < piped.process.memory_bytes() < 1_500_000_000
-            processes = descendants(os.getpid())
+            processes = descendants(piped.process._launched.launcher.pid)
             piped.process.kill()
             ending = await piped.process.ended()
             assert ending.cause is EndCause.STOPPED
             assert not folder.exists()
-            assert not set(descendants(os.getpid())) & set(processes)
+            assert not [process for process in processes if _runs(process)]
 
     asyncio.run(run())
 
@@ -158,7 +158,7 @@ def test_nothing_is_left_when_the_launcher_is_killed_and_the_next_start_removes_
     async def run() -> None:
         settings = BrowserSettings(str(chromium_executable()), tmp_path)
         process = await start_browser(settings, "")
-        processes = descendants(os.getpid())
+        processes = [process.pid, *descendants(process.pid)]
         folder = _folder(process.pid)
         os.kill(process._launched.launcher.pid, signal.SIGKILL)
         ending = await process.ended()
