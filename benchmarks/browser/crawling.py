@@ -9,6 +9,7 @@ from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from aahcrawler.layout import ARCHIVE, SUMMARY
 from aahcrawler.objects.reader import object_rows
@@ -23,15 +24,16 @@ from benchmarks.software.scorer import Described, Matching, TrueObjects
 from knowledge_base.file_selection import SHIPPED_WORD
 
 LONGEST: Final = 1500.0
+FAST_PAGES: Final = 80
 _ICD: Final = """\
 id: benchmark
 title: Benchmark of {name}
 contact: https://example.org/aahcrawler-benchmark
-seeds: ["{seed}"]
+seeds: {seeds}
 topic: {{keywords: [linux, installation, network, security]}}
-politeness: {politeness}
+politeness: {{delay: 0}}
 network: {network}
-limits: {{pages: 1500}}
+limits: {{pages: {pages}}}
 browser: {browser}
 output: {output}
 """
@@ -59,22 +61,26 @@ _USES: Final = {Method.HTTP: "never", Method.AUTO: "auto", Method.BROWSER: "alwa
 def define(site: Site, server: ExactServer, method: Method, folder: Path, at_once: int | None = None) -> Path:
     """Write the definition of a crawl into ``folder/crawl``; return its path.
 
-    So many pages ``at_once`` are looked at, and as many leases of the site are out.
+    With so many pages ``at_once``, as many hosts lead to the site, since looks at one host follow one another, and
+    ``FAST_PAGES`` are crawled in all.
     """
     network: dict[str, object] = {"allow_private": True}
+    seeds = [f"{server.origin}/"]
     if server.origin.startswith("https"):
         network["hosts"] = _ACCEPTED
     browser: dict[str, object] = {"use": _USES[method]}
-    politeness: dict[str, object] = {"delay": 0}
     if at_once is not None:
-        browser["at_once"] = politeness["connections"] = at_once
+        browser["at_once"] = at_once
+        address = urlsplit(server.origin).netloc
+        network["resolve"] = {f"copy{number}.test": address for number in range(at_once)}
+        seeds = [f"http://copy{number}.test/" for number in range(at_once)]
     definition = folder / "icd.yaml"
     text = _ICD.format(
         name=site.name,
-        seed=f"{server.origin}/",
+        seeds=json.dumps(seeds),
+        pages=1500 if at_once is None else FAST_PAGES,
         network=json.dumps(network),
         browser=json.dumps(browser),
-        politeness=json.dumps(politeness),
         output=json.dumps(str(folder / "crawl")),
     )
     definition.write_text(text + site.definition, "utf-8")

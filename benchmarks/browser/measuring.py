@@ -62,7 +62,7 @@ class Measuring:
             yield told[method]
         if self.plan.speed and self.choice.name == SPEED_SITE:
             for at_once in SPEEDS:
-                yield {**self._head(Method.BROWSER), "at_once": at_once, **self._row(Method.BROWSER, seen, at_once)}
+                yield {**self._head(Method.BROWSER), "at_once": at_once, **self._fast(at_once)}
         if self.plan.killed:
             yield {**self._head(Method.BROWSER), **self._killed()}
 
@@ -75,19 +75,24 @@ class Measuring:
         place.mkdir()
         return place
 
-    def _row(self, method: Method, seen: Seen, at_once: int | None = None) -> dict[str, Cell]:
+    def _fast(self, at_once: int) -> Mapping[str, Cell]:
         try:
-            done = crawled(self.site, self.server, method, self._place(method), at_once)
+            return crawled(self.site, self.server, Method.BROWSER, self._place("fast"), at_once).costs()
+        except BenchmarkError as error:
+            return {"failure": str(error)}
+
+    def _row(self, method: Method, seen: Seen) -> dict[str, Cell]:
+        try:
+            done = crawled(self.site, self.server, method, self._place(method))
         except BenchmarkError as error:
             return {"failure": str(error)}
         row = scored(done, seen)
         replays: Mapping[str, Replay] = {}
-        if self.plan.replay and at_once is None and method in _REPLAYED:
+        if self.plan.replay and method in _REPLAYED:
             replays, leaks = self._replayed(done, seen)
             row |= {f"replay_{name}": replay.same_text for name, replay in replays.items()} | {"replay_leaks": leaks}
         if self.plan.kept is not None:
-            name = "-".join(filter(None, (self.choice.name, method, str(at_once or ""))))
-            keep(done, seen, replays, self.plan.kept / name)
+            keep(done, seen, replays, self.plan.kept / f"{self.choice.name}-{method}")
         return row
 
     def _replayed(self, done: BrowserCrawl, seen: Seen) -> tuple[Mapping[str, Replay], int]:
