@@ -6,7 +6,10 @@ set, it fails. ``AAH_CHROMIUM`` names another executable.
 
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,6 +20,16 @@ _NAMED = "AAH_CHROMIUM"
 _MISSING = (
     "{} is no executable: install Debian's package chromium (apt-get install chromium), or name one in AAH_CHROMIUM"
 )
+
+_SANDBOX = """
+import ctypes, os, sys
+if os.geteuid() == 0:
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+sys.exit(ctypes.CDLL(None).unshare(0x10000000) != 0)  # CLONE_NEWUSER
+"""
+"""Tells by its exit code whether somebody else than root may make a user namespace, as Chromium's sandbox does."""
 
 
 # While Playwright runs, its event loop counts as that of this thread: no other test of the session could have its own.
@@ -41,3 +54,16 @@ def chromium_executable() -> Path:
     if os.environ.get("CI"):
         pytest.fail(_MISSING.format(named))
     pytest.skip(_MISSING.format(named))
+
+
+def sandboxed_chromium() -> Path:
+    """Return the executable as ``chromium_executable``; skip the test where the machine allows no sandbox."""
+    executable = chromium_executable()
+    if not _can_be_sandboxed():
+        pytest.skip("no program may make a user namespace here, so that Chromium's sandbox is not possible")
+    return executable
+
+
+@cache
+def _can_be_sandboxed() -> bool:
+    return subprocess.run([sys.executable, "-I", "-c", _SANDBOX], check=False).returncode == 0

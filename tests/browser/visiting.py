@@ -14,7 +14,7 @@ from aahcrawler.browser.process.browser_settings import BrowserSettings
 from aahcrawler.browser.visits.rendered_page import RenderedPage
 from aahcrawler.browser.visits.visit_order import VisitBounds, VisitOrder
 from aahcrawler.wire.relay import Relay
-from tests.browsing import chromium_executable
+from tests.browsing import sandboxed_chromium
 
 AGENT = "ExampleCrawler/1.0 (+https://crawler.test/)"
 HOME = "http://site.test/"
@@ -84,7 +84,7 @@ class Visitor:
 
     def __init__(self, folder: Path) -> None:
         self._runner = asyncio.Runner()
-        settings = BrowserSettings(executable=str(chromium_executable()), profile_folder=folder)
+        settings = BrowserSettings(executable=str(sandboxed_chromium()), profile_folder=folder)
         self.browser = self._runner.run(_made(settings))
 
     def run(self, doing: Coroutine[Any, Any, T]) -> T:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from aahcrawler.objects.counts import object_counts
-from tests.browsing import chromium_executable
+from tests.browsing import sandboxed_chromium
 from tests.crawl import scripted_board
 from tests.crawl.site import Reply, Site, serving
 from tests.crawl.world import crawl, network
@@ -16,14 +16,16 @@ THREADS = 12
 
 @pytest.mark.slow
 def test_the_later_pages_of_a_shape_are_made_of_their_data(tmp_path: Path) -> None:
-    chromium_executable()
+    sandboxed_chromium()
     with serving(Site(scripted_board.pages(THREADS), other=Reply(b"", 404))) as site:
-        crawled = crawl(tmp_path, [f"{HOST}/"], network=network(site, "site.test"), browser={"at_once": 1})
-    summary = crawled.summary
+        hosts = network(site, "site.test")
+        crawled = crawl(tmp_path, [f"{HOST}/"], network=hosts, browser={"at_once": 1})
+        summary, asked = crawled.summary, [asked.path for asked in site.asked if asked.path.startswith("/api/t/")]
+        types = object_counts(crawled.folder).types
+        again = crawl(tmp_path, [f"{HOST}/"], network=hosts, browser={"at_once": 1}).summary
     posts = sum(len(scripted_board.posts(number)) for number in range(1, THREADS + 1))
-    found = object_counts(crawled.folder).types
-    assert (found["post"], found["post"] + found["reply"]) == (THREADS, posts)
+    assert (types["post"], types["post"] + types["reply"]) == (THREADS, posts)
     assert summary["browser"]["pages"] < THREADS / 2 + 1
     assert summary["data"]["pages"] == THREADS + 1 - summary["browser"]["pages"]
-    asked = [asked.path for asked in site.asked if asked.path.startswith("/api/t/")]
     assert sorted(asked) == sorted(set(asked))
+    assert (again["changed"], again["new"]) == (0, 0), "whichever way its pages were made"

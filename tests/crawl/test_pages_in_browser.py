@@ -12,7 +12,7 @@ import pytest
 
 from aahcrawler.archive.reader import pages as archived_pages
 from aahcrawler.objects.reader import captures as stated_captures
-from tests.browsing import chromium_executable
+from tests.browsing import sandboxed_chromium
 from tests.crawl.client_side import SHELL, api, article, forum
 from tests.crawl.crawling import EndedRun, rows, running, summary, until, write_icd
 from tests.crawl.site import Reply, Site, serving
@@ -69,7 +69,7 @@ def site_of(shell: bytes = SHELL) -> Site:
 
 
 def test_pages_that_scripts_make_are_read_as_a_browser_shows_them_and_no_others(tmp_path: Path) -> None:
-    chromium_executable()
+    sandboxed_chromium()
     with serving(site_of()) as site:
         origin = f"http://127.0.0.1:{site.port}"
         icd = write_icd(tmp_path, f"{origin}/", f"{origin}/plain/1")
@@ -103,7 +103,7 @@ def test_pages_that_scripts_make_are_read_as_a_browser_shows_them_and_no_others(
 def test_a_crawl_that_ends_while_the_browser_looks_goes_on_and_leaves_nothing_running(
     tmp_path: Path, is_killed: bool
 ) -> None:
-    chromium_executable()
+    sandboxed_chromium()
     pages = dict(forum(THREADS, POSTS))
     answer, pages["/api/"] = pages["/api/"], replace(pages["/api/"], pause=20.0)
     with serving(Site({**pages})) as site:
@@ -137,7 +137,7 @@ def processes_in(folder: Path) -> list[str]:
 
 
 def test_pages_beyond_the_limit_are_kept_as_they_came(tmp_path: Path) -> None:
-    chromium_executable()
+    sandboxed_chromium()
     with serving(Site(dict(forum(THREADS, POSTS)))) as site:
         seeds = [f"http://127.0.0.1:{site.port}/t/{number}" for number in (1, 2)]
         icd = write_icd(tmp_path, *seeds, more="limits: {browser_pages: 1}\n")

@@ -6,7 +6,7 @@ import pytest
 
 from aahcrawler.replay.addresses import Address, Modifier
 from aahcrawler.replay.replayed_captures import ReplayedCaptures
-from tests.browsing import chromium_executable
+from tests.browsing import sandboxed_chromium
 from tests.crawl.articles import english
 from tests.crawl.crawling import aah
 from tests.crawl.site import Answer, Reply, Site, serving
@@ -67,7 +67,7 @@ fetch('/v/master.m3u8').then(() => fetch('/v/low.m3u8')).then(() => fetch('/v/0.
 
 @pytest.mark.slow
 def test_all_parts_of_a_stream_that_a_script_plays_are_kept_each_fetched_once(tmp_path: Path) -> None:
-    chromium_executable()
+    sandboxed_chromium()
     with serving(Site({**streams(), "//site.test/": Reply(PLAYER)}, other=segment)) as site:
         crawled = crawl(tmp_path, [f"{HOST}/"], network=network(site, "site.test"))
         assert crawled.summary["stream"] == {"read": 2, "left out": 1}

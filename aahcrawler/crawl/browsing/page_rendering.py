@@ -91,6 +91,11 @@ class Look:
         """The digest of the text of the page as it was shown, empty where it was not."""
         return self.note.text if self.note is not None else ""
 
+    @property
+    def is_made(self) -> bool:
+        """Whether the page was made of its data, without a browser."""
+        return self.note is not None and bool(self.note.made_of)
+
 
 NO_LOOK: Final = Look()
 

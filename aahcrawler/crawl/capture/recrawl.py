@@ -160,12 +160,15 @@ class Recrawl:
             return RecrawlComparison(page, former, Change.GONE, before)
         return RecrawlComparison(page, former, Change.CHANGED if is_page and is_success else None, before)
 
-    def shown(self, comparison: RecrawlComparison, page: Page | None, text: str = "") -> RecrawlComparison:
+    def shown(
+        self, comparison: RecrawlComparison, page: Page | None, text: str = "", *, is_made: bool = False
+    ) -> RecrawlComparison:
         """Return what the ``page`` that a browser showed makes of the comparison of its answer; None: none showed it.
 
         The digest of its ``text`` says whether it changed since a browser showed it last. Where none did, nothing is
-        said beyond what the answer said, and nothing is remembered; where one did then and none now, nobody knows.
-        Raise as ``compare`` does.
+        said beyond what the answer said, and nothing is remembered; where one did then and none now, nobody knows. Nor
+        where only one of the two was made of data (``is_made``), which may leave some of the text out. Raise as
+        ``compare`` does.
         """
         former, before = comparison.former, comparison.before
         if page is None:
@@ -178,6 +181,8 @@ class Recrawl:
             return known
         if not former.rendered or before is None or before.browser is None:
             return replace(known, before=None)
+        if bool(before.browser.made_of) != is_made:
+            return replace(known, change=None, before=None)
         return replace(known, change=Change.UNCHANGED if before.browser.text == text else Change.CHANGED)
 
     def answer_of(self, former: Former) -> Exchange | None:

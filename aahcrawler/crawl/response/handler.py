@@ -333,7 +333,7 @@ class ResponseHandler:
         try:
             comparison = self._steps.recrawl.compare(lease, page, response.exchange, asked, known.fingerprint)
             look = await self._look(lease, response, comparison)
-            comparison = self._steps.recrawl.shown(comparison, look.page, look.text)
+            comparison = self._steps.recrawl.shown(comparison, look.page, look.text, is_made=look.is_made)
         except UnreadableCaptureError:
             await self._ask_plainly(lease, response)
             return

@@ -22,7 +22,7 @@ from aahcrawler.browser.process.browser_unavailable import BrowserUnavailableErr
 from aahcrawler.browser.process.chromium_executable import find_chromium
 from aahcrawler.browser.process.process_tree import descendants
 from tests.browser.process.piped import ATTEMPTS, Piped, Proxy, browser
-from tests.browsing import chromium_executable
+from tests.browsing import sandboxed_chromium
 
 pytestmark = pytest.mark.starts
 
@@ -139,7 +139,7 @@ def test_rules_alone_let_no_packet_out(tmp_path: Path) -> None:
 
 
 def test_nothing_is_left_when_the_crawler_is_killed(tmp_path: Path) -> None:
-    chromium_executable()
+    sandboxed_chromium()
     command = [sys.executable, "-m", "tests.browser.process.left_alone", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as crawler:
         try:
@@ -156,7 +156,7 @@ def test_nothing_is_left_when_the_crawler_is_killed(tmp_path: Path) -> None:
 
 def test_nothing_is_left_when_the_launcher_is_killed_and_the_next_start_removes_the_folder(tmp_path: Path) -> None:
     async def run() -> None:
-        settings = BrowserSettings(str(chromium_executable()), tmp_path)
+        settings = BrowserSettings(str(sandboxed_chromium()), tmp_path)
         process = await start_browser(settings, "")
         processes = [process.pid, *descendants(process.pid)]
         folder = _folder(process.pid)
@@ -229,6 +229,6 @@ def test_no_browser_is_started_without_its_sandbox(tmp_path: Path) -> None:
 
 
 def _run(module: str, folder: Path) -> str:
-    chromium_executable()
+    sandboxed_chromium()
     command = [sys.executable, "-m", f"tests.browser.process.{module}", str(folder)]
     return subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True, timeout=60).stdout
