@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from aahcrawler.browser.process.browser_process import BrowserProcess, Listener, start_browser
 from aahcrawler.browser.process.browser_settings import BrowserSettings
-from tests.browsing import sandboxed_chromium
+from tests.browsing import chromium_executable
 
 PAGE = b"<!doctype html><title>A page</title><p>Here."
 ATTEMPTS = """
@@ -124,7 +124,7 @@ async def browser(
     folder: Path, isolation: Literal["auto", "namespace", "rules"] = "auto", memory_bytes: int = 1_500_000_000
 ) -> AsyncIterator[Piped]:
     """Start a browser, and end it."""
-    settings = BrowserSettings(str(sandboxed_chromium()), folder, 2, memory_bytes, isolation)
+    settings = BrowserSettings(str(chromium_executable()), folder, 2, memory_bytes, isolation)
     process = await start_browser(settings, "")
     try:
         yield Piped(process)

@@ -27,6 +27,11 @@ from tests.browsing import sandboxed_chromium
 pytestmark = pytest.mark.starts
 
 
+@pytest.fixture(autouse=True)
+def _needs_a_sandbox() -> None:
+    sandboxed_chromium()
+
+
 def test_every_process_that_a_page_reaches_is_in_the_sandbox_and_under_another_account(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
