@@ -96,7 +96,7 @@ def main() -> int:
     parser.add_argument(
         "--held-out", action="store_true", help="measure those as well that nobody looks at while tuning"
     )
-    parser.add_argument("--speed", action="store_true", help="crawl 1 to 4 copies of the forum at once as well")
+    parser.add_argument("--speed", action="store_true", help="crawl 1, 2 and 4 copies of the forum at once as well")
     parser.add_argument("--replay", action="store_true", help="compare replayed pages with the live ones as well")
     parser.add_argument("--killed", action="store_true", help="kill a crawl as well, and see what is left of it")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep each crawl here, with a list of its mistakes")

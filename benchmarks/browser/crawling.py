@@ -61,8 +61,8 @@ _USES: Final = {Method.HTTP: "never", Method.AUTO: "auto", Method.BROWSER: "alwa
 def define(site: Site, server: ExactServer, method: Method, folder: Path, at_once: int | None = None) -> Path:
     """Write the definition of a crawl into ``folder/crawl``; return its path.
 
-    With so many pages ``at_once``, as many hosts lead to the site, since looks at one host follow one another, and
-    ``FAST_PAGES`` are crawled in all.
+    With so many pages ``at_once``, as many hosts lead to the site, since looks at one host follow one another, though
+    their pages are copies, and ``FAST_PAGES`` are crawled in all.
     """
     network: dict[str, object] = {"allow_private": True}
     seeds = [f"{server.origin}/"]
@@ -83,7 +83,8 @@ def define(site: Site, server: ExactServer, method: Method, folder: Path, at_onc
         browser=json.dumps(browser),
         output=json.dumps(str(folder / "crawl")),
     )
-    definition.write_text(text + site.definition, "utf-8")
+    copies = "" if at_once is None else "traps: {duplicates: follow}\n"
+    definition.write_text(text + site.definition + copies, "utf-8")
     return definition
 
 
