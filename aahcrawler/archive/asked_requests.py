@@ -39,12 +39,6 @@ class AskedRequest:
         body = message.feed(request)
         return cls.of(message.beginning, body[: LONGEST_BODY + 1])
 
-    @classmethod
-    def of_form(cls, url: str) -> Self | None:
-        """Return what was posted to get the page of a form, as its URL tells; None for any other URL."""
-        form = posted_by(url)
-        return None if form is None else cls("POST", form_query(form.body))
-
     def url(self, target: str) -> str:
         """Return the URL under which the answer is known to the crawl: its own where a GET or a form's."""
         return target if posted_by(target) is not None else addressed(target, self.method, self.query)
