@@ -71,7 +71,8 @@ class Catalog:
     """
 
     def __init__(self, places: Sequence[Path]) -> None:
-        self._places = tuple(places)
+        # Crawls are started in other working folders, to which a relative path would mean another place.
+        self._places = tuple(place.absolute() for place in places)
         self._known: dict[Path, tuple[_Stamps, Crawl]] = {}
         self._lock = threading.Lock()
 

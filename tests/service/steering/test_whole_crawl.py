@@ -208,6 +208,15 @@ def test_a_definition_with_mistakes_creates_nothing(tmp_path: Path) -> None:
         assert sorted(path.name for path in tmp_path.iterdir()) == ["harbour", "secret"]
 
 
+def test_crawls_of_a_folder_named_by_a_relative_path_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("crawls").mkdir()
+    with world(Path("crawls")) as made:
+        text = DEFINITION.format(url=made.site.url)
+        created = made.ask("POST", "", {"definition": text, "start": True})
+        assert (created.status, created.json["started"]["state"]) == (201, "running"), created.body
+
+
 def test_a_crawl_that_was_created_is_there_before_it_starts(tmp_path: Path) -> None:
     with world(tmp_path) as made:
         fields = {
