@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import cached_property
 from itertools import islice
 from typing import TypeVar, cast
+from urllib.parse import urlsplit
 
 from lxml.html import HtmlElement
 
@@ -104,16 +105,20 @@ class Page:
 
     @cached_property
     def encoding(self) -> str:
-        """The encoding a browser would use (WHATWG): BOM, header, meta, then a guess; a Python codec name.
+        """The encoding of the body, the name of a Python codec: BOM, header, meta, then a guess, as in browsers.
 
-        Labels that nobody knows are passed over. The guess is UTF-8 if the bytes allow it.
+        Labels that nobody knows are passed over, and so is a declared encoding in which most of what is no ASCII means
+        nothing. The guess is UTF-8 if the bytes allow it.
         """
         return (
             charset.of_bom(self.body)
-            or next(filter(None, map(charset.of_field, self.headers.all("content-type"))), "")
-            or charset.declared(self.body, self.media_type)
-            or charset.guessed(self.body[:PARSED_BYTES])
+            or charset.believed(self.body, self._declared_encodings())
+            or charset.guessed(self.body[:PARSED_BYTES], (urlsplit(self.url).hostname or "").rpartition(".")[2])
         )
+
+    def _declared_encodings(self) -> Iterator[str]:
+        yield from map(charset.of_field, self.headers.all("content-type"))
+        yield charset.declared(self.body, self.media_type)
 
     @property
     def is_html(self) -> bool:
