@@ -49,7 +49,12 @@ _SUPERSETS = {
 }
 """Python's names of the encodings that the standard means by these names."""
 
-_OTHER_LABELS = {"cp874": "cp874", "x-mac-cyrillic": "mac-cyrillic", "x-mac-ukrainian": "mac-cyrillic", "x-user-defined": "windows-1252"}
+_OTHER_LABELS = {
+    "cp874": "cp874",
+    "x-mac-cyrillic": "mac-cyrillic",
+    "x-mac-ukrainian": "mac-cyrillic",
+    "x-user-defined": "windows-1252",
+}
 
 
 def codec_of(label: str) -> str:

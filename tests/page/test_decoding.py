@@ -120,7 +120,9 @@ def checked_zstd(data: bytes) -> bytes:
     return zstandard.ZstdCompressor(write_checksum=True).compress(data)
 
 
-@pytest.mark.parametrize("text", [b"<p>short", TEXT, random.Random(3).randbytes(70_000)], ids=["short", "long", "noise"])
+@pytest.mark.parametrize(
+    "text", [b"<p>short", TEXT, random.Random(3).randbytes(70_000)], ids=["short", "long", "noise"]
+)
 @pytest.mark.parametrize(
     ("name", "coder", "at"),
     [
