@@ -8,13 +8,14 @@ from datetime import datetime
 from functools import cached_property
 from itertools import islice
 from typing import TypeVar, cast
+from urllib.parse import urlsplit
 
 from lxml.html import HtmlElement
 
-from aahcrawler.page import charset, jsontree, markup
+from aahcrawler.page import charset, jsontree, markup, xhtml
 from aahcrawler.page.dates import Order
 from aahcrawler.page.record_shape import RecordShape
-from aahcrawler.page.sniffing import JSON, TEXT, sniff
+from aahcrawler.page.sniffing import HTML, XHTML, read_as, sniff
 from aahcrawler.page.transcript import Transcript
 from aahcrawler.urls import resolve
 from knowledge_base.element_index import Elements
@@ -30,7 +31,7 @@ MOST_HELD = 20_000
 _NEAR = 10_000
 """Bytes before the end of a beginning within which a tag is looked for."""
 
-_HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
+_HTML_TYPES = frozenset({HTML, XHTML})
 _OF_THE_PAYLOAD = frozenset({"content-type", "content-encoding", "content-length", "transfer-encoding"})
 _UNKNOWN_TYPES = frozenset({"unknown/unknown", "application/unknown", "*/*"})
 
@@ -92,28 +93,27 @@ class Page:
 
     @cached_property
     def media_type(self) -> str:
-        """Return type and subtype in lower case, sniffed if the header is missing: ``text/html``.
-
-        Of several declared ones the last holds, unless one of them is HTML and the body looks like it.
-        """
-        declared = self.headers.media_types
-        html = _HTML_TYPES.intersection(declared)
-        if html and declared[-1] not in html and sniff(self.body) == "text/html":
-            return min(html)
-        return declared[-1] if declared else _undeclared(self.body)
+        """The type and subtype that the body is read as, in lower case: ``text/html``; see `sniffing.read_as`."""
+        field = next(reversed(tuple(self.headers.all("content-type"))), "")
+        no_sniff = self.headers.get("x-content-type-options").partition(",")[0].strip().lower() == "nosniff"
+        return read_as(self.body, self.headers.media_types, field, no_sniff=no_sniff)
 
     @cached_property
     def encoding(self) -> str:
-        """The encoding a browser would use (WHATWG): BOM, header, meta, then a guess; a Python codec name.
+        """The encoding of the body, the name of a Python codec: BOM, header, meta, then a guess, as in browsers.
 
-        Labels that nobody knows are passed over. The guess is UTF-8 if the bytes allow it.
+        Labels that nobody knows are passed over, and so is a declared encoding in which most of what is no ASCII means
+        nothing. The guess is UTF-8 if the bytes allow it.
         """
         return (
             charset.of_bom(self.body)
-            or next(filter(None, map(charset.of_field, self.headers.all("content-type"))), "")
-            or charset.declared(self.body, self.media_type)
-            or charset.guessed(self.body[:PARSED_BYTES])
+            or charset.believed(self.body, self._declared_encodings())
+            or charset.guessed(self.body[:PARSED_BYTES], (urlsplit(self.url).hostname or "").rpartition(".")[2])
         )
+
+    def _declared_encodings(self) -> Iterator[str]:
+        yield from map(charset.of_field, self.headers.all("content-type"))
+        yield charset.declared(self.body, self.media_type)
 
     @property
     def is_html(self) -> bool:
@@ -153,7 +153,7 @@ class Page:
         if not self.is_html:
             return markup.empty()
         raw = self.body[:PARSED_BYTES] if self.encoding == "utf-8" else self.text.encode("utf-8", "replace")
-        return markup.with_shadow_roots(markup.parse(raw))
+        return markup.with_shadow_roots(markup.parse(xhtml.as_html(raw) if self.media_type == XHTML else raw))
 
     def of_site(
         self,
@@ -228,12 +228,6 @@ class Page:
 
 
 _MEDIA_TYPE = re.compile(r"[a-z0-9!#$&^_.+-]+/[a-z0-9!#$&^_.+-]+|\*/\*")
-
-
-def _undeclared(body: bytes) -> str:
-    """Return the type assumed of a body without one: never JSON, and text if it is empty."""
-    found = sniff(body)
-    return TEXT if found in {"", JSON} else found
 
 
 __all__ = ["Headers", "Page", "sniff"]

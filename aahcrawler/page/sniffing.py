@@ -1,12 +1,13 @@
-"""Find the media type of bytes, whatever their server declares, following the WHATWG's MIME Sniffing standard.
+"""Find the media type of bytes by the WHATWG's MIME Sniffing standard: as browsers read them, and as they are.
 
-A browser trusts the declared type where that is safe. An archive records the true type: bytes with a signature are of
-the type of the signature; for text, the declared type is believed if it is a textual format that cannot be recognised
-from the bytes (CSS, scripts, CSV) and the text does not contradict it.
+A browser trusts the declared type where that is safe (`read_as`). An archive records the true type (`sniff`): bytes
+with a signature are of the type of the signature; for text, the declared type is believed if it is a textual format
+that cannot be recognised from the bytes (CSS, scripts, CSV) and the text does not contradict it.
 """
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from aahcrawler.page import charset
@@ -19,6 +20,8 @@ JSON: Final = "application/json"
 
 _LOOKED_AT = 1445
 """The bytes that decide, as in browsers; of archives, more are examined."""
+_LONGEST_PROLOG = 8192
+"""The bytes within which the root of XML is looked for: feeds may begin with long comments."""
 _LONGEST_JSON = 1 << 20
 _MOST_NAMES = 200
 
@@ -121,6 +124,14 @@ _ROOTS = {
 _BINARY = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 _LIKE_JSON = re.compile(rb'\s*[\[{"\d\-tfn]')
 _XML = frozenset({"text/xml", "application/xml"})
+_FEED_ROOTS = {b"rss": "application/rss+xml", b"feed": "application/atom+xml"}
+_RSS_NAMESPACES = (b"purl.org/rss/1.0/", b"netscape.com/rdf/simple/0.9/")
+_XHTML_NAMESPACE = re.compile(rb"""<html\s[^<>]*?\bxmlns\s*=\s*["']http://www\.w3\.org/1999/xhtml["']""")
+_JSON_FEED = re.compile(rb"""[\s\xef\xbb\xbf]*\{.*?"version"\s*:\s*"https?:(?://|\\/\\/)jsonfeed\.org""", re.DOTALL)
+_FEED_NAMES = frozenset({HTML, TEXT, JSON, OCTETS, "text/json", "text/x-json", "application/x-javascript"})
+"""Types under which servers send feeds that they know nothing of; XML of any type may be a feed."""
+_AMBIGUOUS_TEXT = re.compile(r"text/plain(?:; charset=(?:ISO-8859-1|iso-8859-1|UTF-8))?")
+"""What old servers say of files that they know nothing of."""
 _UNSAID = frozenset({"", "unknown/unknown", "application/unknown", "*/*", OCTETS})
 _TEXTUAL = frozenset(
     {
@@ -141,6 +152,63 @@ _TEXTUAL = frozenset(
         "audio/x-mpegurl",
     }
 )
+
+
+def read_as(body: bytes, declared: Sequence[str], field: str, *, no_sniff: bool) -> str:
+    """Return the media type that a body is read as: that which browsers compute, but feeds are feeds everywhere.
+
+    ``declared`` are the types of its Content-Type fields in lower case and in their order, ``field`` is the last of the
+    fields as it was sent. With ``no_sniff`` nothing is taken for HTML that is not declared so. Of several declared
+    types the last holds, unless one of them is HTML and the body looks like it. What is declared as nothing is JSON
+    only as a feed.
+    """
+    named = declared[-1] if declared else ""
+    if (feed := _of_feed(body)) and (not named or named in _FEED_NAMES or is_xml(named)):
+        return named if is_xml(named) and named != XHTML else feed
+    html = {HTML, XHTML}.intersection(declared)
+    if html and named not in html and sniff(body) == HTML:
+        return min(html)
+    if not named:
+        return _undeclared(body, no_sniff=no_sniff)
+    if is_xml(named):
+        return XHTML if _XHTML_NAMESPACE.match(_past_prolog(_text_of(body[:_LONGEST_PROLOG]))) else named
+    if named == TEXT and not no_sniff and _AMBIGUOUS_TEXT.fullmatch(field):
+        return OCTETS if _BINARY.search(_text_of(body[:_LOOKED_AT])) else TEXT
+    return _of_medium(body, named) if not no_sniff else named
+
+
+def is_xml(media_type: str) -> bool:
+    """Return whether a media type is one of XML."""
+    return media_type in _XML or media_type.endswith("+xml")
+
+
+def _of_feed(body: bytes) -> str:
+    """Return the type of a feed, empty for anything else."""
+    text = _text_of(body[:_LONGEST_PROLOG])
+    if _JSON_FEED.match(text):
+        return "application/feed+json"
+    rest = _past_prolog(text)
+    root = _ROOT.match(rest)
+    if root is None:
+        return ""
+    if root[1] == b"RDF":
+        return "application/rss+xml" if any(name in rest for name in _RSS_NAMESPACES) else ""
+    return _FEED_ROOTS.get(root[1], "")
+
+
+def _undeclared(body: bytes, *, no_sniff: bool) -> str:
+    found = sniff(body)
+    return TEXT if found in {"", JSON} or (no_sniff and found in {HTML, XHTML}) else found
+
+
+def _of_medium(body: bytes, declared: str) -> str:
+    """Return the type of pictures, sound and films by their bytes where these are of the kind that was declared."""
+    kind = declared.partition("/")[0]
+    if kind not in {"image", "audio", "video"}:
+        return declared
+    found = _of_signature(body[:_LOOKED_AT])
+    exact = "" if found is None else _nearer(found, body, declared)
+    return exact if exact.startswith(f"{kind}/") else declared
 
 
 def sniff(body: bytes, declared: str = "") -> str:
@@ -212,14 +280,14 @@ def _text_of(head: bytes) -> bytes:
 
 
 def _of_text(text: bytes, body: bytes, declared: str) -> str:
-    is_xml = declared in _XML or declared.endswith("+xml")
+    of_xml = is_xml(declared)
     is_certain = _CERTAIN_HTML.match(text) is not None
-    if is_certain and is_xml:
+    if is_certain and of_xml:
         return XHTML if declared in {XHTML, *_XML} else HTML
-    is_likely = _HTML_START.match(text) and not is_xml and (declared in {HTML, TEXT} or not _is_textual(declared))
+    is_likely = _HTML_START.match(text) and not of_xml and (declared in {HTML, TEXT} or not _is_textual(declared))
     if is_certain or is_likely:
         return HTML
-    if found := _of_markup(text, declared, is_xml=is_xml):
+    if found := _of_markup(text, declared, of_xml=of_xml):
         return found
     if declared == JSON or declared.endswith("+json"):
         return declared if _LIKE_JSON.match(text) else TEXT
@@ -228,7 +296,7 @@ def _of_text(text: bytes, body: bytes, declared: str) -> str:
     return declared if _is_textual(declared) and declared not in _XML else TEXT
 
 
-def _of_markup(text: bytes, declared: str, *, is_xml: bool) -> str:
+def _of_markup(text: bytes, declared: str, *, of_xml: bool) -> str:
     """Return the type of XML by its root element if that is known; "" if the text is not XML."""
     if not text.lstrip().startswith(b"<"):
         return ""
@@ -237,7 +305,7 @@ def _of_markup(text: bytes, declared: str, *, is_xml: bool) -> str:
     if root and (found := _ROOTS.get(root[1])):
         return HTML if found == XHTML and declared == HTML else found
     has_prolog = text.lstrip().startswith(b"<?xml")
-    if is_xml and (root or has_prolog):
+    if of_xml and (root or has_prolog):
         return "text/xml" if root and declared in _ROOTS.values() else declared
     return "text/xml" if has_prolog and declared != HTML else ""
 
@@ -275,4 +343,4 @@ def _is_textual(declared: str) -> bool:
     return declared in _TEXTUAL or declared.startswith(("text/", "message/", "multipart/"))
 
 
-__all__ = ["HTML", "JSON", "OCTETS", "TEXT", "XHTML", "sniff"]
+__all__ = ["HTML", "JSON", "OCTETS", "TEXT", "XHTML", "is_xml", "read_as", "sniff"]

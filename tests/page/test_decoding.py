@@ -10,7 +10,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.page.decoding import Decoded, decode_content
+from aahcrawler.page.decoding import Decoded, Fault, decode_content, ungzipped
 
 
 def raw_deflate(data: bytes) -> bytes:
@@ -51,6 +51,7 @@ def test_truncated_bodies_give_what_there_is(name: str) -> None:
     noise = random.Random(7).randbytes(400_000)
     coded = CODERS[name](noise)
     decoded = decode_content(coded[: len(coded) // 2], name, 1_000_000)
+    assert decoded.fault is Fault.TRUNCATED
     assert not decoded.complete
     assert noise.startswith(decoded.body)
     assert len(decoded.body) > 50_000
@@ -71,7 +72,9 @@ def test_bombs_take_little_memory(name: str) -> None:
 def test_codings_one_over_the_other() -> None:
     coded = gzip.compress(brotli.compress(TEXT))
     assert decode_content(coded, "br, gzip", len(TEXT)) == Decoded(TEXT, complete=True)
-    assert decode_content(TEXT, "gzip, gzip, gzip, gzip, gzip", 50) == Decoded(TEXT[:50], complete=False)
+    assert decode_content(TEXT, "gzip, gzip, gzip, gzip, gzip", 50) == Decoded(
+        TEXT[:50], complete=False, fault=Fault.TOO_MANY
+    )
 
 
 @pytest.mark.parametrize("name", ["", "identity", "utf-8", "none", ",", "sdch"])
@@ -82,7 +85,8 @@ def test_what_is_no_coding_is_passed_over(name: str) -> None:
 
 @coders
 def test_plain_text_with_a_wrong_claim(name: str) -> None:
-    assert decode_content(b"<html>plain</html>", name, 100) == Decoded(b"<html>plain</html>", complete=False)
+    decoded = decode_content(b"<html>plain</html>", name, 100)
+    assert decoded == Decoded(b"<html>plain</html>", complete=False, fault=Fault.UNCODED)
 
 
 def test_members_and_what_follows_them() -> None:
@@ -102,7 +106,68 @@ def test_corruption_keeps_what_came_before() -> None:
     coded[150_000] ^= 0xFF
     decoded = decode_content(bytes(coded), "gzip", 1_000_000)
     assert not decoded.complete
-    assert random.Random(1).randbytes(200_000).startswith(decoded.body[:100_000])
+    assert random.Random(1).randbytes(200_000).startswith(decoded.body[:149_000])
+
+
+def damaged(coded: bytes, at: int) -> bytes:
+    """Return bytes of which one is another; ``at`` may count from the end."""
+    changed = bytearray(coded)
+    changed[at] ^= 0xFF
+    return bytes(changed)
+
+
+def checked_zstd(data: bytes) -> bytes:
+    return zstandard.ZstdCompressor(write_checksum=True).compress(data)
+
+
+@pytest.mark.parametrize(
+    "text", [b"<p>short", TEXT, random.Random(3).randbytes(70_000)], ids=["short", "long", "noise"]
+)
+@pytest.mark.parametrize(
+    ("name", "coder", "at"),
+    [
+        ("gzip", gzip.compress, -8),
+        ("gzip", gzip.compress, -1),
+        ("deflate", zlib.compress, -1),
+        ("zstd", checked_zstd, -1),
+    ],
+)
+def test_a_wrong_checksum_or_length_costs_no_content(
+    name: str, coder: Callable[[bytes], bytes], at: int, text: bytes
+) -> None:
+    decoded = decode_content(damaged(coder(text), at), name, 1_000_000)
+    assert decoded == Decoded(text, complete=False, fault=Fault.CHECKSUM)
+
+
+def test_members_behind_one_with_a_wrong_checksum_are_read() -> None:
+    for at in (-8, -1):
+        members = damaged(gzip.compress(b"one,"), at) + gzip.compress(b"two")
+        assert decode_content(members, "gzip", 100) == Decoded(b"one,two", complete=False, fault=Fault.CHECKSUM)
+
+
+@pytest.mark.parametrize("name", ["gzip", "deflate", "br", "zstd"])
+def test_what_follows_coded_data_is_ignored(name: str) -> None:
+    for more in (b"\0", b"junk " * 9):
+        assert decode_content(CODERS[name](TEXT) + more, name, len(TEXT)) == Decoded(TEXT, complete=True)
+
+
+@pytest.mark.parametrize("name", ["gzip", "deflate", "br"])
+def test_a_short_page_is_read_up_to_its_damage(name: str) -> None:
+    coded = CODERS[name](b"".join(b"%d " % (number * 7919 % 1000) for number in range(900)))
+    decoded = decode_content(coded[: len(coded) * 3 // 4] + b"\xff" * 60, name, 10_000)
+    assert not decoded.complete
+    assert decoded.body.startswith(b"0 919 838 ")
+
+
+def test_many_members_with_wrong_checksums_take_linear_time() -> None:
+    member = damaged(gzip.compress(b"x" * 99), -8)
+    assert decode_content(member * 5_000, "gzip", 10_000_000).body == b"x" * 99 * 5_000
+
+
+def test_gzip_files_are_read_up_to_their_damage() -> None:
+    assert b"".join(ungzipped(gzip.compress(TEXT))) == TEXT
+    assert b"".join(ungzipped(damaged(gzip.compress(TEXT), -8))) == TEXT
+    assert TEXT.startswith(b"".join(ungzipped(gzip.compress(TEXT)[:-30])))
 
 
 @given(st.binary(max_size=2000), st.sampled_from(sorted(CODERS)), st.integers(0, 3000))

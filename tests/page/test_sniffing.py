@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.page.sniffing import sniff
+from aahcrawler.page.sniffing import read_as, sniff
 from tests.pace import at_most
 
 
@@ -111,6 +111,74 @@ def test_bytes_say_what_they_are(body: bytes, declared: str, expected: str) -> N
     assert sniff(body, declared) == expected
 
 
+XHTML = b"<?xml version='1.0'?>\n<!DOCTYPE html PUBLIC '-//W3C//DTD XHTML 1.0 Strict//EN' 'x.dtd'>\n<html xmlns='http://www.w3.org/1999/xhtml'>"
+RDF = b'<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="%s">'
+RSS_TYPE, ATOM, JSON_FEED = "application/rss+xml", "application/atom+xml", "application/feed+json"
+
+
+@pytest.mark.parametrize(
+    ("body", "declared", "expected"),
+    [
+        # Feeds, whatever they are declared as
+        *(
+            (RSS, each, RSS_TYPE)
+            for each in ("", "text/html", "text/plain", "application/octet-stream", "application/json")
+        ),
+        (b"\xef\xbb\xbf\n" + RSS, "text/html", RSS_TYPE),
+        (RSS.decode().encode("utf-16"), "text/html", RSS_TYPE),
+        (b"<!-- " + b"long " * 1_000 + b"-->" + RSS[21:], "text/html", RSS_TYPE),
+        (b"<feed xmlns='http://www.w3.org/2005/Atom'>", "text/plain", ATOM),
+        (RDF % b"http://purl.org/rss/1.0/", "text/html", RSS_TYPE),
+        (RDF % b"http://my.netscape.com/rdf/simple/0.9/", "", RSS_TYPE),
+        (RDF % b"http://xmlns.com/foaf/0.1/", "text/plain", "text/plain"),
+        (b'{"version": "https://jsonfeed.org/version/1.1"}', "text/html", JSON_FEED),
+        (b' {"title": "x", "version":"https:\\/\\/jsonfeed.org\\/version\\/1"}', "application/json", JSON_FEED),
+        (RSS, "text/xml", "text/xml"),
+        (RSS, "application/x-rss+xml", "application/x-rss+xml"),
+        (RSS, "application/xhtml+xml", RSS_TYPE),
+        (RSS, "image/png", "image/png"),
+        # XHTML is a page as any XML, and by its namespace alone
+        *(
+            (XHTML, each, "application/xhtml+xml")
+            for each in ("text/xml", "application/xml", "application/vnd.wap.xhtml+xml")
+        ),
+        (XHTML, "text/html", "text/html"),
+        (b"<html><title>x", "text/xml", "text/xml"),
+        (b"<?xml version='1.0'?><html xmlns='http://www.w3.org/TR/REC-html40'>", "text/xml", "text/xml"),
+        (b"<?xml version='1.0'?><urlset>", "text/xml", "text/xml"),
+        (b"<svg xmlns='http://www.w3.org/2000/svg'>", "image/svg+xml", "image/svg+xml"),
+        # Nothing else is HTML that is not declared so
+        (b"<!doctype html><p>", "text/plain", "text/plain"),
+        (b"<!doctype html><p>", "application/octet-stream", "application/octet-stream"),
+        (b"<!doctype html><p>", "image/png", "image/png"),
+        (b"<!doctype html><p>", "", "text/html"),
+        (b"Just words", "text/html", "text/html"),
+        (b'{"a": 1}', "", "text/plain"),
+        (b'{"a": 1}', "application/json", "application/json"),
+        # Text or not, pictures by their bytes
+        (b"\0\1\2\3", "text/plain", "application/octet-stream"),
+        ("plain".encode("utf-16"), "text/plain", "text/plain"),
+        (b"GIF89a\x01\x00", "image/png", "image/gif"),
+        (b"GIF89a\x01\x00", "audio/mpeg", "audio/mpeg"),
+        (b"GIF89a\x01\x00", "", "image/gif"),
+    ],
+)
+def test_what_bytes_are_read_as(body: bytes, declared: str, expected: str) -> None:
+    assert read_as(body, (declared,) if declared else (), declared, no_sniff=False) == expected
+
+
+def test_with_no_sniff_only_feeds_are_read_as_something_else() -> None:
+    assert read_as(b"<!doctype html>", (), "", no_sniff=True) == "text/plain"
+    assert read_as(b"\0\1\2\3", ("text/plain",), "text/plain", no_sniff=True) == "text/plain"
+    assert read_as(RSS, ("text/html",), "text/html", no_sniff=True) == RSS_TYPE
+
+
+def test_only_what_old_servers_say_of_unknown_files_is_doubted() -> None:
+    for field in ("text/plain; charset=UTF-8", "text/plain; charset=ISO-8859-1"):
+        assert read_as(b"\0\1\2", ("text/plain",), field, no_sniff=False) == "application/octet-stream"
+    assert read_as(b"\0\1\2", ("text/plain",), "text/plain; charset=koi8-r", no_sniff=False) == "text/plain"
+
+
 @given(st.binary(max_size=200), st.sampled_from(["", "text/html", "application/zip", "text/xml", "image/png", "x/y"]))
 def test_any_bytes_are_something(body: bytes, declared: str) -> None:
     found = sniff(body, declared)
@@ -129,8 +197,12 @@ def test_any_bytes_are_something(body: bytes, declared: str) -> None:
         b"PK\x03\x04" * 500_000,
         b"[" * 1_000_000,
         b'{"a":' * 200_000,
+        b"<html " * 10_000,
+        b'{"version"' * 10_000,
     ],
 )
 def test_hostile_bytes_take_no_time(hostile: bytes) -> None:
     with at_most(0.5):
         assert sniff(hostile, "text/plain")
+        assert read_as(hostile, ("text/plain",), "text/plain", no_sniff=False)
+        assert read_as(hostile, ("text/xml",), "text/xml", no_sniff=False)

@@ -15,7 +15,7 @@ from scrapy.http import Response
 from aahcrawler.crawl.fetch.ip_claims import IP_CLAIM, Claim
 from aahcrawler.crawl.fetch.politeness import StoppedError
 from aahcrawler.exchange import Exchange
-from aahcrawler.page.decoding import decode_content
+from aahcrawler.page.decoding import Fault, decode_content
 from aahcrawler.wire.client import Answer, WireClient, WireRequest, WireSettings
 
 WIRE_SETTINGS = "AAH_WIRE"
@@ -49,7 +49,7 @@ class Captured:
 
     ``headers`` are in the order and case of the wire. ``complete`` is False when the body is shorter than the server
     meant it to be, or than the crawl's limit allows. ``elapsed`` and ``latency`` are the seconds to the last and to the
-    first byte.
+    first byte. ``coding_fault`` is what is wrong with the content coding of a body that came whole.
     """
 
     exchange: Exchange
@@ -58,6 +58,7 @@ class Captured:
     complete: bool
     elapsed: float
     latency: float
+    coding_fault: Fault | None = None
 
 
 class CapturedResponse(Response):
@@ -214,6 +215,7 @@ def _response(request: Request, answer: Answer, page_bytes: int) -> CapturedResp
         complete=answer.payload_complete and decoded.complete,
         elapsed=answer.elapsed,
         latency=answer.latency,
+        coding_fault=decoded.fault if answer.payload_complete else None,
     )
     return CapturedResponse(
         request.url,

@@ -434,6 +434,7 @@ class ResponseHandler:
         """Archive a sitemap, or a feed that was announced, and offer what it lists."""
         size, offers = response.exchange.response_size, NO_LINKS.offers
         stats = Stats({"requests": 1, "answers": 1, "bytes": size, f"status:{page.status}": 1, kind: 1})
+        stats.merge(_coding_fault(lease, response))
         await self._writer.archive(response.exchange, Annotations(identified(page.body, declared=page.media_type)))
         if 300 <= page.status < 400:
             offers = self._discover(lease, page, of_redirect(lease, page), stats).offers
@@ -568,9 +569,19 @@ def _stats(lease: Lease, comparison: RecrawlComparison, response: CapturedRespon
         stats.add("conditional")
     if response.exchange.tls_problem:
         stats.add(f"unverified:{response.exchange.tls_problem}")
+    stats.merge(_coding_fault(lease, response))
     if lease.kind == "requisite" and (comparison.unmodified or not 300 <= response.status < 400):
         stats.merge({"probes" if is_probe(lease.url) else "requisites": 1, "requisite_bytes": size})
     return stats
+
+
+def _coding_fault(lease: Lease, response: CapturedResponse) -> Mapping[str, int]:
+    """Log and count that the content coding of an answer is broken; what could be decoded is read."""
+    fault = response.captured.coding_fault
+    if fault is None:
+        return {}
+    logger.warning("%s: its content coding is broken (%s); what could be decoded is read", lease.url, fault)
+    return {f"coding:{fault}": 1}
 
 
 def rest_asked(response: CapturedResponse) -> float:
