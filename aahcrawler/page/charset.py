@@ -5,6 +5,8 @@ from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, getincrementaldecoder
 
 from resiliparse.parse.encoding import detect_encoding, map_encoding_to_html5
 
+from aahcrawler import query_encoding
+
 PRESCANNED_BYTES = 4096
 """The bytes searched for a declaration: browsers search more than the 1,024 bytes that the standard asks for."""
 
@@ -22,13 +24,30 @@ _DETECTED_BYTES = 131_072
 _SUPERSETS = {
     "big5": "big5hkscs",
     "euc_kr": "cp949",
-    "gbk": "gb18030",
+    "gb18030": query_encoding.GB18030,
+    "gbk": query_encoding.GBK,
     "iso8859-11": "cp874",
     "shift_jis": "cp932",
 }
 """Python's names of the encodings that the standard means by these names."""
 
 _OTHER_LABELS = {"x-mac-cyrillic": "mac-cyrillic", "x-mac-ukrainian": "mac-cyrillic", "x-user-defined": "windows-1252"}
+
+
+_NAMES = {
+    "big5hkscs": "Big5",
+    "cp866": "IBM866",
+    "cp874": "windows-874",
+    "cp932": "Shift_JIS",
+    "cp949": "EUC-KR",
+    "euc_jp": "EUC-JP",
+    "iso2022_jp": "ISO-2022-JP",
+    "mac-cyrillic": "x-mac-cyrillic",
+    "mac-roman": "macintosh",
+    query_encoding.GB18030: "gb18030",
+    query_encoding.GBK: "GBK",
+}
+"""The standard's names of the encodings that Python calls otherwise."""
 
 
 def codec_of(label: str) -> str:
@@ -41,6 +60,17 @@ def codec_of(label: str) -> str:
     name = _OTHER_LABELS.get(wanted) or map_encoding_to_html5(wanted, fallback_utf8=False) or ""
     name = _SUPERSETS.get(name, name)
     return name.replace("cp125", "windows-125").replace("iso8859", "iso-8859")
+
+
+def name_of(codec: str) -> str:
+    """Return the name by which the standard knows the encoding that documents of a codec are written in.
+
+    >>> name_of("cp932"), name_of("iso-8859-2"), name_of("utf-16-le")
+    ('Shift_JIS', 'ISO-8859-2', 'UTF-8')
+    """
+    if codec.startswith("utf-"):
+        return "UTF-8"
+    return _NAMES.get(codec) or (codec.upper() if codec.startswith(("iso-", "koi8-")) else codec)
 
 
 def of_bom(body: bytes) -> str:
