@@ -7,6 +7,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from ada_url import URL
 
 from aahcrawler.public_suffixes import registered_domain
+from aahcrawler.query_encoding import in_encoding
 
 MAX_LENGTH = 4096
 """The longest canonical URL, in characters; a longer one is a trap more often than a page."""
@@ -21,12 +22,32 @@ _PLAIN = re.compile(
 )
 """References to files of the same folder and those below it that are in canonical form as they are written."""
 _UNUSUAL = re.compile(r"[\\#\s]|/\.|%2e", re.IGNORECASE)
+_RAW_BYTE = re.compile("[\x80-\xff]")
+
+
+class DocumentBase(str):
+    """The base of a document's URLs, with the Python codec of the document: their queries are in its encoding."""
+
+    __slots__ = ("codec",)
+
+    codec: str
+
+    def __new__(cls, url: str, codec: str) -> "DocumentBase":
+        """Make a base of a URL and a codec as `aahcrawler.page.charset` names it."""
+        base = super().__new__(cls, url)
+        base.codec = codec
+        return base
+
+    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
+        """Return what a copy is made of."""
+        return str(self), self.codec
 
 
 def resolve(base: str, reference: str) -> str | None:
     """Return the absolute http(s) URL a browser would go to, canonical; None for another scheme or nonsense.
 
-    Never raises. A base that is no URL serves for absolute references only.
+    Never raises. A base that is no URL serves for absolute references only. Letters beyond ASCII are percent-encoded in
+    UTF-8, those of the query in the encoding of the document where the base is that of one (``DocumentBase``).
 
     >>> resolve("http://a.test/wiki/page;", "?action=raw;#top")
     'http://a.test/wiki/page;?action=raw;'
@@ -41,6 +62,8 @@ def resolve(base: str, reference: str) -> str | None:
         if folder:
             url = folder + plain[1]
             return url if len(url) <= MAX_LENGTH else None
+    if not reference.isascii() and isinstance(base, DocumentBase):
+        reference = in_encoding(reference, base.codec)
     if reference.startswith(("http://", "https://")):
         return _resolved("", reference)
     return _resolved(_directory(base) if _PATH_START.match(reference) else base, reference)
@@ -62,6 +85,17 @@ def canonicalize(url: str) -> str | None:
     except ValueError:
         return None
     return _serialise(parsed)
+
+
+def from_header(value: str) -> str:
+    r"""Return a reference as a header field has it, whose bytes stand as Latin-1: those beyond ASCII percent-encoded.
+
+    So browsers send them as they came, whatever encoding they are in.
+
+    >>> from_header("/caf\xc3\xa9"), from_header("/caf\xe9")
+    ('/caf%C3%A9', '/caf%E9')
+    """
+    return value if value.isascii() else _RAW_BYTE.sub(lambda match: f"%{ord(match[0]):02X}", value)
 
 
 def queue_of(url: str) -> str:

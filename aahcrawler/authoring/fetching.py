@@ -15,6 +15,7 @@ from aahcrawler import urls
 from aahcrawler.authoring.robots_check import LARGEST, RobotsRule, denial
 from aahcrawler.page import Headers, Page
 from aahcrawler.page.decoding import decode_content
+from aahcrawler.page.onward import location
 from aahcrawler.wire.client import (
     Answer,
     IpPolicy,
@@ -141,8 +142,7 @@ async def _fetch(url: str, settings: WireSettings, agent: str, redirected: Calla
     try:
         for _ in range(MOST_REDIRECTS + 1):
             page = await asking.page(url)
-            location = page.headers.get("Location")
-            target = urls.resolve(url, location) if 300 <= page.status < 400 and location else None
+            target = location(url, page.status, page.headers)
             if target is None:
                 return page
             redirected(url, target)
@@ -189,7 +189,7 @@ class _Asking:
                 )
             if not 300 <= page.status < 400:
                 return url, page.body if page.status < 300 else b""
-            url = urls.resolve(url, page.headers.get("Location"))
+            url = location(url, page.status, page.headers)
         return f"{origin}/robots.txt", b""
 
     async def _get(self, url: str, most: int) -> Page:

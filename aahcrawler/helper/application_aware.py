@@ -130,7 +130,7 @@ class ApplicationAwareHelper:
             )
 
     def _whole(self, page: Page, former: Metadata | None) -> Assistance:
-        beginning = page.beginning(READ_BYTES) if page.is_html and 200 <= page.status < 300 else page
+        beginning = page.beginning(READ_BYTES) if page.is_html and page.is_content else page
         found = self._read(beginning, former)
         return found if beginning is page else with_rest(found, page, Links(page, self._sites, self._values))
 
@@ -148,7 +148,7 @@ class ApplicationAwareHelper:
     def _assisted(self, page: Page, former: Metadata | None) -> Assistance:
         if not (page.is_html or page.is_json):
             return generic_reading.read_other(page, Links(page, self._sites))
-        if not 200 <= page.status < 300:
+        if not page.is_content:
             application = self._recogniser.application(page)
             return Assistance(Match(application, None) if application else None, _nothing(page))
         shown = self._recogniser.recognise(page)

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from chardetng_py import EncodingDetector
 from resiliparse.parse.encoding import map_encoding_to_html5
 
+from aahcrawler import query_encoding
+
 PRESCANNED_BYTES = 4096
 """The bytes searched for a declaration: browsers search more than the 1,024 bytes that the standard asks for."""
 
@@ -40,10 +42,11 @@ _VALID_FOR_A_FAULT = 10
 
 _SUPERSETS = {
     "big5": "big5hkscs",
-    "euc_jp": "euc_jis_2004",
+    "euc_jp": query_encoding.EUC_JP,
     "euc_kr": "cp949",
-    "gbk": "gb18030",
-    "iso2022_jp": "iso2022_jp_ext",
+    "gb18030": query_encoding.GB18030,
+    "gbk": query_encoding.GBK,
+    "iso2022_jp": query_encoding.ISO_2022_JP,
     "iso8859-11": "cp874",
     "shift_jis": "cp932",
 }
@@ -57,6 +60,22 @@ _OTHER_LABELS = {
 }
 
 
+_NAMES = {
+    "big5hkscs": "Big5",
+    "cp866": "IBM866",
+    "cp874": "windows-874",
+    "cp932": "Shift_JIS",
+    "cp949": "EUC-KR",
+    "mac-cyrillic": "x-mac-cyrillic",
+    "mac-roman": "macintosh",
+    query_encoding.EUC_JP: "EUC-JP",
+    query_encoding.GB18030: "gb18030",
+    query_encoding.GBK: "GBK",
+    query_encoding.ISO_2022_JP: "ISO-2022-JP",
+}
+"""The standard's names of the encodings that Python calls otherwise."""
+
+
 def codec_of(label: str) -> str:
     """Return the Python codec for a label as the WHATWG Encoding standard reads it, or "" for an unknown label.
 
@@ -67,6 +86,17 @@ def codec_of(label: str) -> str:
     name = _OTHER_LABELS.get(wanted) or map_encoding_to_html5(wanted, fallback_utf8=False) or ""
     name = _SUPERSETS.get(name, name)
     return name.replace("cp125", "windows-125").replace("iso8859", "iso-8859")
+
+
+def name_of(codec: str) -> str:
+    """Return the name by which the standard knows the encoding that documents of a codec are written in.
+
+    >>> name_of("cp932"), name_of("iso-8859-2"), name_of("utf-16-le")
+    ('Shift_JIS', 'ISO-8859-2', 'UTF-8')
+    """
+    if codec.startswith("utf-"):
+        return "UTF-8"
+    return _NAMES.get(codec) or (codec.upper() if codec.startswith(("iso-", "koi8-")) else codec)
 
 
 def of_bom(body: bytes) -> str:
@@ -138,7 +168,7 @@ def _detected(body: bytes, top_level_domain: str) -> str:
     detector.feed(body[begin : begin + _DETECTED_BYTES], last=False)
     known = re.fullmatch(r"[a-z0-9-]+", top_level_domain)
     found = codec_of(detector.guess(tld=known[0].encode() if known else None, allow_utf8=False))
-    return "cp874" if found == "gb18030" and _is_thai(body[begin : begin + _DETECTED_BYTES]) else found
+    return "cp874" if found.startswith("gb18030") and _is_thai(body[begin : begin + _DETECTED_BYTES]) else found
 
 
 def _is_thai(sample: bytes) -> bool:
@@ -149,7 +179,7 @@ def _is_thai(sample: bytes) -> bool:
 
 
 def _counts(body: bytes, codec: str) -> tuple[int, int]:
-    """Return how many sequences of bytes mean nothing in an encoding, and how many characters beyond ASCII there are."""
+    """Return how many sequences of bytes mean nothing in an encoding, and how many characters are beyond ASCII."""
     try:
         getincrementaldecoder(codec)().decode(body)
     except UnicodeDecodeError:

@@ -22,6 +22,15 @@ SHADOW_MODES = frozenset({"open", "closed"})
 MOST_MENDED = 2_000_000
 """The largest document, in bytes, that is parsed once more if its markup is wrong."""
 
+DEEPEST_INNER = 3
+"""How deep documents within attributes are read: one within another, and so on."""
+
+MOST_INNER = 100
+"""The most documents within attributes of one page that are read."""
+
+LONGEST_INNER = 1_000_000
+"""Characters of such a document beyond which it is not read."""
+
 _EMPTY = b"<html><head></head><body></body></html>"
 
 # The grammar of the HTML standard's tokenizer; possessive, so that matching is linear.
@@ -81,6 +90,35 @@ def with_shadow_roots(tree: HtmlElement) -> HtmlElement:
         if template.get("shadowrootmode") in SHADOW_MODES:
             template.tag = "div"
     return tree
+
+
+def with_inner_documents(tree: HtmlElement) -> HtmlElement:
+    """Return a document whose frames hold the documents that stand in their ``srcdoc`` (HTML, section 4.8.5).
+
+    The URLs of these are relative to the base of the document around them, so one that names a base is left out.
+    """
+    outer, left = [tree], MOST_INNER
+    for _ in range(DEEPEST_INNER):
+        outer = [frame for each in outer for frame in each.iterdescendants("iframe") if frame.get("srcdoc")][:left]
+        left -= len(outer)
+        for frame in outer:
+            _fill(frame)
+    return tree
+
+
+def _fill(frame: HtmlElement) -> None:
+    """Put the document of a frame in place of what the frame has for readers who see no frames."""
+    written = frame.get("srcdoc") or ""
+    inner = parse(written.encode("utf-8", "replace")) if len(written) <= LONGEST_INNER else empty()
+    if any(each.get("href") is not None for each in inner.iter("base")):
+        inner = empty()
+    for each in list(inner.iter("title", "meta", "link")):  # What they say is not said of the page around them.
+        if each.tag != "link" or "stylesheet" not in (each.get("rel") or "").lower().split():
+            each.drop_tree()
+    frame.text, frame[:] = None, []
+    for part in inner.iterchildren("head", "body"):
+        part.tag = "div"
+        frame.append(part)
 
 
 def empty() -> HtmlElement:

@@ -12,12 +12,12 @@ from urllib.parse import urlsplit
 
 from lxml.html import HtmlElement
 
-from aahcrawler.page import charset, jsontree, markup, xhtml
+from aahcrawler.page import charset, jsontree, markup, onward, xhtml
 from aahcrawler.page.dates import Order
 from aahcrawler.page.record_shape import RecordShape
 from aahcrawler.page.sniffing import HTML, XHTML, read_as, sniff
 from aahcrawler.page.transcript import Transcript
-from aahcrawler.urls import resolve
+from aahcrawler.urls import DocumentBase, resolve
 from knowledge_base.element_index import Elements
 
 T = TypeVar("T")
@@ -75,7 +75,7 @@ class Page:
     page's site, None if unknown. ``shared_titles`` are the parts that the titles of its site have in common, in lower
     case without spaces and signs, ``record_shapes`` those of the records that pages like it have shown. ``rendered``
     says that the body is not what the server sent, but the document that a browser made of it; ``document_url`` is the
-    URL that it had then, empty where that is ``url``.
+    URL that it had then, empty where that is ``url``, and ``sent_encoding`` the encoding of what the server sent.
     """
 
     url: str
@@ -90,6 +90,7 @@ class Page:
     record_shapes: tuple[RecordShape, ...] = ()
     rendered: bool = False
     document_url: str = ""
+    sent_encoding: str = ""
 
     @cached_property
     def media_type(self) -> str:
@@ -114,6 +115,13 @@ class Page:
     def _declared_encodings(self) -> Iterator[str]:
         yield from map(charset.of_field, self.headers.all("content-type"))
         yield charset.declared(self.body, self.media_type)
+
+    @property
+    def is_content(self) -> bool:
+        """Return whether the body is what was asked for: of a success, or of a redirect that names no place to go."""
+        if self.status < 300:
+            return True
+        return self.status < 400 and self.status != 304 and onward.location(self.url, self.status, self.headers) is None
 
     @property
     def is_html(self) -> bool:
@@ -153,7 +161,8 @@ class Page:
         if not self.is_html:
             return markup.empty()
         raw = self.body[:PARSED_BYTES] if self.encoding == "utf-8" else self.text.encode("utf-8", "replace")
-        return markup.with_shadow_roots(markup.parse(xhtml.as_html(raw) if self.media_type == XHTML else raw))
+        tree = markup.with_shadow_roots(markup.parse(xhtml.as_html(raw) if self.media_type == XHTML else raw))
+        return markup.with_inner_documents(tree) if b"srcdoc" in raw.lower() else tree
 
     def of_site(
         self,
@@ -183,6 +192,7 @@ class Page:
             transcript=None,
             rendered=True,
             document_url=document_url,
+            sent_encoding=self.sent_encoding or self.encoding,
         )
 
     def beginning(self, size: int) -> "Page":
@@ -218,15 +228,31 @@ class Page:
 
     @cached_property
     def base_url(self) -> str:
-        """The base of relative links: the URL of the first ``base`` element, else that of the document."""
+        """The base of relative links (HTML, section 2.4.3): the URL of the first ``base`` that has one, else its own.
+
+        Links of HTML have queries in the document's encoding, which the base knows of (``DocumentBase``).
+        """
         own = resolve(self.url, self.document_url) or self.url if self.document_url else self.url
-        for element in self.tree.iter("base"):
-            reference = element.get("href")
-            if reference is not None:
-                return resolve(own, reference) or own
+        if self.is_html:
+            own = DocumentBase(own, self.sent_encoding or self.encoding)
+        return based(own, self.tree)
+
+
+def based(own: str, tree: HtmlElement) -> str:
+    """Return the base of a document's links, whose URL, or whose surroundings' base, is ``own``.
+
+    One of another scheme than http(s) makes relative links lead nowhere; none is that of data or of a script.
+    """
+    reference = next((each for element in tree.iter("base") if (each := element.get("href")) is not None), None)
+    if reference is None:
         return own
+    url = resolve(own, reference)
+    if url is None:
+        url = reference.strip() if _OTHER_BASE.match(reference) else str(own)
+    return DocumentBase(url, own.codec) if isinstance(own, DocumentBase) else url
 
 
+_OTHER_BASE = re.compile(r"\s*(?!(?:https?|data|javascript):)[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _MEDIA_TYPE = re.compile(r"[a-z0-9!#$&^_.+-]+/[a-z0-9!#$&^_.+-]+|\*/\*")
 
 

@@ -12,6 +12,7 @@ from lxml.etree import _Element as Element
 
 from aahcrawler.page import Page
 from aahcrawler.page.shown_within import shows_document
+from aahcrawler.query_encoding import in_utf8
 from aahcrawler.urls import resolve
 
 MAX_REQUISITES = 2_000
@@ -64,10 +65,14 @@ _FONT_FORMATS: Final = ("woff2", "woff", "ttf", "otf", "eot", "svg")
 _STRING = r""""(?:[^"\\\n]++|\\[\s\S])*+["\\]?+|'(?:[^'\\\n]++|\\[\s\S])*+['\\]?+"""
 _COMMENT = r"/\*(?:[^*]++|\*(?!/))*+(?:\*/)?+"
 _URL = rf"(?<![\w-])url\(\s*+({_STRING}|(?:[^\s\"'()\\]++|\\(?:[0-9a-fA-F]{{1,6}}\s?+|[\s\S]))*+)"
+_SRC = rf"(?<![\w-])src\(\s*+({_STRING})"
 _CSS = re.compile(
-    rf"{_COMMENT}|@namespace\b[^;]*+|(@import)(?:\s++|{_COMMENT})*+(?:{_URL}|({_STRING}))|{_URL}|{_STRING}",
+    rf"{_COMMENT}|@namespace\b[^;]*+|(@import)(?:\s++|{_COMMENT})*+(?:{_URL}|{_SRC}|({_STRING}))|{_URL}|{_SRC}"
+    rf"|(?<![\w-])(?:-webkit-)?(image-set\()|{_STRING}",
     re.IGNORECASE,
 )
+_IN_SET = re.compile(rf"{_COMMENT}|{_URL}\s*+\)?+|{_SRC}\s*+\)?+|({_STRING})|([()])", re.IGNORECASE)
+"""What stands within ``image-set()``, where a string is a URL unless it stands within another function."""
 _ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(\n)|(.)|$)")
 
 
@@ -315,13 +320,36 @@ def _format(reference: str) -> tuple[str, int]:
 
 
 def _read_css(css: str) -> Found:
-    for match in _CSS.finditer(css[:MAX_STYLESHEET]):
-        imports, imported_url, imported, shown = match.groups()
+    """Yield the URLs of a style sheet, whose queries are in UTF-8 in whatever it is written (CSS Values 4)."""
+    css, at = css[:MAX_STYLESHEET], 0
+    while match := _CSS.search(css, at):
+        at = match.end()
+        imports, *imported, url, src, opens_set = match.groups()
         if imports:
-            yield _Rank.STYLESHEET, _unquoted(imported_url or imported or "")
-        elif shown:
-            reference = _unquoted(shown)
+            yield _Rank.STYLESHEET, _of_token(next(filter(None, imported), ""))
+        elif opens_set:
+            shown, at = _read_set(css, at)
+            yield from ((_Rank.IMAGE, _of_token(each)) for each in shown)
+        elif shown_token := url or src:
+            reference = _of_token(shown_token)
             yield (_Rank.FONT if _FONT_FILE.search(reference) else _Rank.IMAGE), reference
+
+
+def _read_set(css: str, at: int) -> tuple[list[str], int]:
+    """Return the tokens of all pictures of an ``image-set()``, and where it ends."""
+    found: list[str] = []
+    depth = 1
+    while depth and (match := _IN_SET.search(css, at)):
+        at = match.end()
+        url, src, text, sign = match.groups()
+        depth += {"(": 1, ")": -1}.get(sign, 0)
+        token = url or src or (text if depth == 1 else None)
+        found.extend([token] if token else [])
+    return found, at if not depth else len(css)
+
+
+def _of_token(token: str) -> str:
+    return in_utf8(_unquoted(token))
 
 
 def _unquoted(token: str) -> str:
@@ -359,6 +387,7 @@ _READERS = {
     "input": _of_input,
     "use": _of_svg,
     "image": _of_svg,
+    "feimage": _of_svg,
 }
 # Attributes are found sooner than elements that are asked for them.
 _STYLED = XPath("//@style/.. | //@background/..")

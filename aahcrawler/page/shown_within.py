@@ -1,8 +1,7 @@
-"""Find the documents that a page shows within itself, and the page that it sends its readers on to."""
+"""Find the documents that a page shows within itself."""
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from lxml.etree import _Element as Element
@@ -23,15 +22,6 @@ _PICTURES_AND_MEDIA: Final = re.compile(
 )
 """The endings of files that ``embed`` and ``object`` show without being documents with links."""
 _LAZY: Final = ("data-src", "data-lazy-src")
-_REFRESH: Final = re.compile(r"\s*+([0-9]*+)(?:\.[0-9.]*+)?+\s*+(?:[;,]\s*+|\s)(?:url\s*+=\s*+)?+(.*)", re.I | re.S)
-
-
-@dataclass(frozen=True, slots=True)
-class Refresh:
-    """The page that a page sends its readers on to by ``meta http-equiv=refresh``, after so many seconds."""
-
-    url: str
-    delay: int
 
 
 def frames(page: Page) -> tuple[str, ...]:
@@ -55,23 +45,6 @@ def shows_document(element: Element, reference: str) -> bool:
     return declared in _DOCUMENTS and bool(declared or not _PICTURES_AND_MEDIA.search(reference))
 
 
-def refresh(page: Page) -> Refresh | None:
-    """Return where a page sends its readers on to; None where that is nowhere, or the page itself once more.
-
-    Of several elements the first one counts, as in browsers (HTML, section 4.2.5.3). One within ``noscript`` counts as
-    well: this reader runs no scripts.
-    """
-    for meta in page.tree.iter("meta"):
-        if (meta.get("http-equiv") or "").strip().lower() != "refresh":
-            continue
-        match = _REFRESH.fullmatch(meta.get("content") or "")
-        if match is None:
-            continue
-        url = resolve(page.base_url, _unquoted(match[2]))
-        return None if url is None or url == page.url else Refresh(url, int(match[1][:9] or 0))
-    return None
-
-
 def _references(page: Page) -> Iterator[str]:
     for element in page.tree.iter(*_NAMES):
         if element.get("srcdoc") is not None:
@@ -82,15 +55,3 @@ def _references(page: Page) -> Iterator[str]:
                 if element.tag not in ("embed", "object") or shows_document(element, reference):
                     yield reference
                 break
-
-
-def _unquoted(reference: str) -> str:
-    """Return a URL out of its quotes, whatever stands behind them.
-
-    >>> _unquoted(" 'next.html' x"), _unquoted("next.html ")
-    ('next.html', 'next.html')
-    """
-    stripped = reference.strip()
-    if stripped[:1] in ("'", '"'):
-        return stripped[1:].partition(stripped[0])[0].strip()
-    return stripped

@@ -11,6 +11,7 @@ from aahcrawler.metadata import Link, LinkType, Metadata
 from aahcrawler.objects.versions import Changes, compare
 from aahcrawler.page import Page, generic, requisites
 from aahcrawler.page.media_file import media_file
+from aahcrawler.page.onward import location
 from aahcrawler.pipeline.score import ScoredPage
 from aahcrawler.scores import Lesson
 from aahcrawler.streams.manifest_reading import manifest_of
@@ -54,7 +55,7 @@ def of_page(lease: Lease, page: Page, processed: ScoredPage, relevant_at: float)
     assistance = processed.assistance
     match, document = assistance.match, assistance.document
     level = match.level if match else None
-    score = processed.score if page.status < 300 else None
+    score = processed.score if page.is_content else None
     return Metadata(
         media_type=page.media_type,
         application=match.application.name if match else None,
@@ -77,7 +78,7 @@ def of_page(lease: Lease, page: Page, processed: ScoredPage, relevant_at: float)
 
 def of_redirect(lease: Lease, page: Page) -> Metadata:
     """Return where an answer redirects to; nothing where it says none, or its own URL."""
-    target = urls.resolve(page.url, page.headers.get("Location"))
+    target = location(page.url, page.status, page.headers)
     links = () if target is None or target == lease.url else (Link(target, LinkType.REDIRECT),)
     return Metadata(media_type=page.media_type, priority=lease.score, depth=lease.depth, links=links)
 

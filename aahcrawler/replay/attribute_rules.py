@@ -38,6 +38,10 @@ class Linking(Protocol):
         """Return what stands for a reference; None where nothing may."""
         ...
 
+    def style_link(self, reference: str, modifier: Modifier) -> str | None:
+        """Return what stands for a reference in a style, None where that is nothing of the archive."""
+        ...
+
     @property
     def linked(self) -> Modifier:
         """How links of the document are shown."""
@@ -55,7 +59,7 @@ def clean_attributes(element: Element, around: Linking) -> None:
         elif (modifier := _modifier(str(element.tag), lower, element, around)) is not None:
             _set(element, str(name), _linked(str(value), modifier, around))
         elif lower == "style" or (lower not in _KEPT and _may_hold_url(str(value))):
-            _set(element, str(name), rewrite_css(str(value)[:_LONGEST], around.link))
+            _set(element, str(name), rewrite_css(str(value)[:_LONGEST], around.style_link))
 
 
 def _modifier(tag: str, name: str, element: Element, around: Linking) -> Modifier | None:

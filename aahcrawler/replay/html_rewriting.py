@@ -14,16 +14,15 @@ from lxml.etree import _Element as Element
 from lxml.html import HtmlElement, tostring
 
 from aahcrawler.page import markup
+from aahcrawler.page.page import based
 from aahcrawler.page.requisites import played_by, shown_by
 from aahcrawler.page.shown_within import shows_document
+from aahcrawler.query_encoding import in_utf8
 from aahcrawler.replay.addresses import PAGES, Address, Modifier
 from aahcrawler.replay.attribute_rules import clean_attributes
 from aahcrawler.replay.css_rewriting import rewrite_css
 from aahcrawler.urls import resolve
 
-_DEEPEST: Final = 3
-"""Documents within attributes of documents that are shown."""
-_LONGEST_INNER: Final = 1_000_000
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9:_.-]*")
 _SEEN: Final = "visibility:visible!important;opacity:1!important"
 _UNTIL_SCRIPTED: Final = "anticlickjack"
@@ -68,11 +67,15 @@ class Surroundings:
         """How the links of the document are shown: as the document itself."""
         return self.address.modifier if self.address.modifier in PAGES else Modifier.FRAME
 
-    def within(self) -> "Surroundings":
-        """Return the same for a document within an attribute of this one."""
+    def style_link(self, reference: str, modifier: Modifier) -> str | None:
+        """Return what stands for a reference in a style, which is in UTF-8 whatever the document is in."""
+        return self.link(in_utf8(reference), modifier)
+
+    def within(self, base: str) -> "Surroundings":
+        """Return the same for a document within an attribute of this one, which has that base."""
         return Surroundings(
             Address(self.address.crawl, self.address.moment, Modifier.FRAME, self.address.url),
-            self.base,
+            base,
             self.depth + 1,
         )
 
@@ -281,10 +284,10 @@ def _empty(element: Element) -> None:
 
 
 def _inner_document(text: str, around: Surroundings) -> str:
-    if around.depth >= _DEEPEST or len(text) > _LONGEST_INNER:
+    if around.depth >= markup.DEEPEST_INNER or len(text) > markup.LONGEST_INNER:
         return ""
     tree = markup.parse(text.encode("utf-8", "replace"))
-    return rewrite_html(tree, text, around.within()).markup().decode()
+    return rewrite_html(tree, text, around.within(based(around.base, tree))).markup().decode()
 
 
 def _plugin(element: Element, around: Surroundings) -> None:
@@ -314,7 +317,7 @@ def _style(element: Element, around: Surroundings) -> None:
     text = "".join(element.itertext()) if len(element) else element.text or ""
     for child in list(element):
         element.remove(child)
-    element.text = _settable(rewrite_css(text, around.link))
+    element.text = _settable(rewrite_css(text, around.style_link))
 
 
 def _body(element: Element, _: Surroundings) -> None:

@@ -20,15 +20,15 @@ from aahcrawler.exchange import Rendered
 from aahcrawler.layout import ARCHIVE
 from aahcrawler.page import Headers, Page
 from aahcrawler.page.decoding import decode_content
+from aahcrawler.page.onward import location
 from aahcrawler.replay.capture_lookup import CaptureLookup, Indexed, moment_of
 from aahcrawler.replay.joined_parts import CapturedPart, Piece, in_order, joined, part_of
-from aahcrawler.urls import canonicalize, resolve
+from aahcrawler.urls import canonicalize
 
 MOST_DECODED: Final = 1 << 26
 """Bytes of a payload that are read, and made of it, where it came in a content coding."""
 MOST_SHOWN: Final = 5_000_000
 """Bytes of a page or a style sheet that are shown. One made to take long takes seconds and hundreds of megabytes."""
-REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _LOOKS = 10
 """Captures of a URL of which the records are read until one of them can be shown."""
 _MOST_PARTS = 50
@@ -317,7 +317,7 @@ def _made(opened: _Opened, head: bytes, holder: Indexed) -> RecordedAnswer | Non
     else:
         # A resource, or an answer that begins with its payload.
         headers, status = Headers((("Content-Type", header.get("Content-Type")),)), 200
-    location = resolve(url, headers.get("Location")) if status in REDIRECTS else None
+    target = location(url, status, headers)
     is_revisit = header.get("WARC-Type").lower() == "revisit"
     return RecordedAnswer(
         header.record_id,
@@ -326,7 +326,7 @@ def _made(opened: _Opened, head: bytes, holder: Indexed) -> RecordedAnswer | Non
         status,
         headers,
         holder,
-        location or "",
+        target or "",
         not header.get("WARC-Truncated") or is_revisit,
         is_revisit,
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from aahcrawler.page import Headers, Page, sniff
-from aahcrawler.page.shown_within import refresh
+from aahcrawler.page.onward import refresh
 from aahcrawler.replay import own_pages
 from aahcrawler.replay.addresses import PAGES, Address, Modifier
 from aahcrawler.replay.answer_headers import as_file, told_of

@@ -7,7 +7,7 @@ from typing import Final
 from aahcrawler.seeds.trail import OBJECTS, OFF_TOPIC, PAGES, RELEVANT, Trail
 from aahcrawler.seeds.verdicts import GIVING, Verdict, advice
 
-_DOUBTFUL: Final = frozenset({Verdict.CONSENT, Verdict.LOGIN, Verdict.SCRIPTS, Verdict.EMPTY})
+_DOUBTFUL: Final = frozenset({Verdict.CONSENT, Verdict.LOGIN, Verdict.SCRIPTS, Verdict.EMPTY, Verdict.UNREAD})
 """Verdicts by the looks of one page, which objects found on its site disprove."""
 
 

@@ -46,6 +46,10 @@ class Verdict(StrEnum):
     PARKED = "parked domain"
     MAINTENANCE = "under maintenance"
     EMPTY = "empty page"
+    NO_CONTENT = "no content"
+    """The server sent nothing to be read, as with 204, or with a 304 that nobody asked for."""
+    UNREAD = "nothing read"
+    """What was sent is archived, and nothing of it was read or followed."""
     LANGUAGE = "wrong language"
     NOT_WANTED = "not wanted"
     """It was blocked, by an operator, a rule, a trap, or what kind of file it is."""
@@ -90,6 +94,8 @@ _ADVICE: Final = {
     Verdict.PARKED: "nobody uses the domain at present: look for the site's new address",
     Verdict.MAINTENANCE: "try again later",
     Verdict.EMPTY: "open it in a browser; there is nothing on it to be read",
+    Verdict.NO_CONTENT: "the server answers, and sends nothing: open it in a browser, and give the URL that it shows",
+    Verdict.UNREAD: "it is archived, and leads nowhere: look at its Content-Type and at what it holds, and give a page",
     Verdict.LANGUAGE: "add the language to scope.languages in the ICD, or choose another seed",
     Verdict.NOT_WANTED: "look at scope in the ICD, and at `aah frontier counts` for the rules that hold",
     Verdict.FAILED: "look for its URL in crawl.log",
@@ -144,12 +150,14 @@ def in_words(reason: str) -> str:
 
 
 def of_status(status: int) -> Verdict:
-    """Return the verdict for an HTTP status that is an error.
+    """Return the verdict for an HTTP status that is an error, or that comes without content.
 
     >>> of_status(410).value, of_status(401).value
     ('not found', 'login asked for (401)')
     """
     match status:
+        case 204 | 205 | 304:
+            return Verdict.NO_CONTENT
         case 401 | 407:
             return Verdict.UNAUTHORIZED
         case 403 | 451:

@@ -113,6 +113,8 @@ _NOT_FREE: Final = re.compile(
 """How a page declares that it is not for everybody to read (schema.org). All of it may stand there nevertheless."""
 _OUTAGE: Final = 300
 """Seconds of Retry-After from which on a server does not just have too much to do."""
+_READABLE: Final = re.compile(r"(?:text|application)/(?:(?:.*\+)?(?:json|xml)|html|css|javascript)")
+"""Types of what is for programs: where none of it was read, it is of no use as a seed."""
 _NEEDS_SCRIPTS: Final = re.compile(r"javascript|scripts?\b", re.IGNORECASE)
 
 
@@ -128,11 +130,20 @@ def wall(page: Page, said: Metadata) -> Verdict:
         return _refusal(page, said)
     if said.trap == Trap.SOFT_404 or _says_not_found(page, said):
         return Verdict.SOFT_404
+    if not page.body:
+        return Verdict.NO_CONTENT
     if not page.is_html or said.source:
-        return Verdict.FETCHED
+        return Verdict.FETCHED if _gives(page, said) else Verdict.UNREAD
     if said.objects:
         return Verdict.LOGIN if _withholds_rest(page, said) else Verdict.FETCHED
     return _without_objects(page, said)
+
+
+def _gives(page: Page, said: Metadata) -> bool:
+    """Return whether what is no page of HTML leads on, says something, or is a file that is wanted as it is."""
+    if said.links or said.objects or said.source == "document":
+        return True
+    return not said.source and _READABLE.fullmatch(page.media_type) is None and bool(page.body.strip())
 
 
 def redirect_wall(target: str) -> Verdict | None:
@@ -224,7 +235,7 @@ def _withholds_rest(page: Page, said: Metadata) -> bool:
 def _ways_of_content(page: Page, said: Metadata) -> Collection[str]:
     """Return the links of a page that lead on from its content: not from its menus, and not to an account."""
     menus = {
-        urls.resolve(page.url, each.get("href") or "")
+        urls.resolve(page.base_url, each.get("href") or "")
         for menu in page.tree.iter("header", "nav", "footer")
         for each in menu.iter("a")
     }

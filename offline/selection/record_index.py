@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, Self, cast
 
 from fastwarc.warc import ArchiveIterator, WarcRecord
 
-from aahcrawler import metadata, urls
+from aahcrawler import metadata
 from aahcrawler.archive.gzip_members import Member, MemberError
 from aahcrawler.archive.record_access import LONGEST_METADATA
 from aahcrawler.archive.records import SESSION, SHOWN_ON
@@ -20,7 +20,8 @@ from aahcrawler.archive.resources import DOCUMENT_URL, DOM, LONGEST_DOM
 from aahcrawler.exchange import Exchange, Rendered, Truncation
 from aahcrawler.layout import WARC
 from aahcrawler.metadata import MEDIA_TYPE, Metadata, MetadataError
-from aahcrawler.page import Page
+from aahcrawler.page import Headers, Page
+from aahcrawler.page.onward import location
 from aahcrawler.segments import SegmentError, open_segment, segments
 from aahcrawler.wire.replay import PAGE_BYTES, replayed
 
@@ -268,10 +269,10 @@ def _target(url: str, block: bytes) -> str:
     """Return the redirect target of a response, empty where it has none."""
     end = _HEAD_END.search(block)
     head = block[: end.end()] if end else block
-    status, location = _STATUS.match(head), _LOCATION.search(head)
-    if status is None or location is None or not status[1].startswith(b"3"):
+    status, field = _STATUS.match(head), _LOCATION.search(head)
+    if status is None or field is None:
         return ""
-    return urls.resolve(url, location[1].decode("utf-8", "replace").strip()) or ""
+    return location(url, int(status[1]), Headers((("Location", field[1].decode("latin-1")),))) or ""
 
 
 def _exchange(record: WarcRecord, url: str) -> Exchange:

@@ -11,8 +11,9 @@ from typing import Final
 
 from aahcrawler.archive.reader import pages
 from aahcrawler.page import Page
+from aahcrawler.page.onward import location
 from aahcrawler.page.text import plain_text
-from aahcrawler.urls import canonicalize, resolve
+from aahcrawler.urls import canonicalize
 from aahcrawler.wire.replay import replayed
 from offline.simulation.page_data import summed
 from offline.simulation.visits import Direction
@@ -37,8 +38,7 @@ def read_world(folder: str) -> tuple[Mapping[str, int], Sequence[Mapping[str, in
             page = replayed(exchange)
         if page is None:
             continue
-        location = page.headers.get("Location")
-        if 300 <= page.status < 400 and location and (target := resolve(page.url, location)):
+        if target := location(page.url, page.status, page.headers):
             redirects[canonicalize(page.url) or page.url] = target
         elif 200 <= page.status < 300 and page.is_html and catalogue.add(page.url) is not None:
             counts.append(_terms(page, lexicon))

@@ -12,8 +12,9 @@ from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.site_memory.sites import Sites
 from aahcrawler.layout import WARC
 from aahcrawler.page import Page
+from aahcrawler.page.onward import location
 from aahcrawler.segments import SegmentError, segments
-from aahcrawler.urls import canonicalize, resolve
+from aahcrawler.urls import canonicalize
 from aahcrawler.wire.replay import replayed
 from knowledge_base.loader import load
 from knowledge_base.model import KnowledgeBase
@@ -79,8 +80,7 @@ class Gathering:
                     page = replayed(exchange)
                 if page is None:
                     continue
-                location = page.headers.get("Location")
-                if 300 <= page.status < 400 and location and (target := resolve(page.url, location)):
+                if target := location(page.url, page.status, page.headers):
                     self._redirects[canonicalize(page.url) or page.url] = target
                 elif 200 <= page.status < 300 and page.is_html:
                     number = self._catalogue.add(page.url)

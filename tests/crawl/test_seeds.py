@@ -119,6 +119,39 @@ def test_a_crawl_without_a_page_is_tried_again_also_with_another_definition(tmp_
     assert mended.summary["error"] == {}
 
 
+def test_what_answers_lead_to_without_saying_so_in_a_location_is_followed(tmp_path: Path) -> None:
+    choices = Reply(html("Choices", FLOOD + links("/chosen")).body, 300, {"Content-Type": "text/html"})
+    moved = Reply(html("Moved", FLOOD + links("/named")).body, 302, {"Content-Type": "text/html"})
+    away = html("Away", "").body
+    pages = {
+        "//choices.test/": choices,
+        "//choices.test/chosen": html("Chosen", FLOOD),
+        "//unnamed.test/": moved,
+        "//unnamed.test/named": html("Named", FLOOD),
+        "//header.test/": Reply(away, 200, {"Content-Type": "text/html", "Refresh": "0; url=/next"}),
+        "//header.test/next": html("Next", FLOOD),
+        "//silent.test/": Reply(b"", 204),
+        "//same.test/": Reply(b"", 304),
+        "//nowhere.test/": Reply(b"", 302),
+        "//letters.test/": Reply(b"", 302, {"Location": "/caf\xe9"}),
+        "//letters.test/caf%E9": html("Letters", FLOOD),
+    }
+    hosts = ("choices.test", "unnamed.test", "header.test", "silent.test", "same.test", "nowhere.test", "letters.test")
+    with serving(Site(pages)) as site:
+        crawled = crawl(tmp_path, [f"http://{host}/" for host in hosts], network=network(site, *hosts))
+        assert {"/chosen", "/named", "/next", "/caf%E9"} <= set(site.paths())
+    told = results(crawled)
+    assert crawled.ended.code == 3
+    assert {url[7:-6]: each["verdict"] for url, each in told.items()} == {
+        **dict.fromkeys(("choices", "unnamed", "header", "letters"), "fetched"),
+        **dict.fromkeys(("silent", "same", "nowhere"), "no content"),
+    }
+    assert (told["http://choices.test/"]["pages"], told["http://header.test/"]["ended_at"]) == (
+        2,
+        "http://header.test/next",
+    )
+
+
 def test_a_seed_under_maintenance_is_told_while_the_crawl_waits_for_it(tmp_path: Path) -> None:
     away = Reply(b"<p>We are away for maintenance.</p>", 503, {"Content-Type": "text/html", "Retry-After": "3000"})
     with serving(Site({"/": away})) as site:

@@ -14,6 +14,7 @@ from aahcrawler.helper.links.requests import LONGEST_VALUE, MOST_REQUESTS, Reque
 from aahcrawler.helper.site_memory.sites import site_of
 from aahcrawler.page import Headers, Page
 from aahcrawler.page.text import plain_text
+from aahcrawler.urls import DocumentBase
 from knowledge_base.model import Condition, Filler, Form, Navigate, RequestTemplate
 from knowledge_base.selectors import compile_selector
 from knowledge_base.url_rules import PathGlob, UrlRule
@@ -259,6 +260,23 @@ def test_the_form_around_what_was_found_is_sent_once() -> None:
     form = Form(compile_selector(css="input"), (Filler("q", text="x"),))
     made = requests.of(Navigate("look", "found", forms=(form,)))
     assert [each.url for each in made] == ["http://a.test/find?q=x&p="]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "query"),
+    [
+        ("", "q=%EC%E0%FF%EA%26%2328023%3B&_charset_=windows-1251"),
+        ("accept-charset='nonsense koi8-r utf-8'", "q=%CD%C1%D1%CB%26%2328023%3B&_charset_=KOI8-R"),
+        ("accept-charset='nonsense'", "q=%D0%BC%D0%B0%D1%8F%D0%BA%E6%B5%B7&_charset_=UTF-8"),
+        ("accept-charset=shift_jis", "q=%84%7D%84p%84%91%84%7B%8AC&_charset_=Shift_JIS"),
+    ],
+)
+def test_a_form_is_sent_in_the_encoding_of_its_document_or_of_its_own(attributes: str, query: str) -> None:
+    tree = page(
+        f'<form action="/find" {attributes}><input name=q><input type=hidden name=_charset_ value=x></form>'
+    ).tree
+    found = submission(next(tree.iter("form")), HERE, DocumentBase(HERE, "windows-1251"))
+    assert found.filled({"q": "маяк海"}).endswith(f"/find?{query}")
 
 
 def test_a_form_of_too_many_controls_or_characters_is_cut_or_not_sent() -> None:

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from aahcrawler.page import PARSED_BYTES, Headers, Page, sniff
 from aahcrawler.page.charset import codec_of
 from aahcrawler.page.markup import MAX_ATTRIBUTES
+from aahcrawler.urls import resolve
 from tests.pace import at_most
 from tests.page.building import NOW, page_of
 
@@ -165,10 +166,43 @@ def test_the_tree_is_parsed_once() -> None:
         ("<base href='//cdn.test/x#y'>", "http://cdn.test/x"),
         ("<base href='javascript:x'>", "http://site.test/news/ice"),
         ("<base href='http://[bad'>", "http://site.test/news/ice"),
+        ("<base href='data:text/html,x'><base href='/other/'>", "http://site.test/news/ice"),
+        ("<base href=''>", "http://site.test/news/ice"),
+        ("<base href=' \n/ot\nher/ '>", "http://site.test/other/"),
     ],
 )
 def test_base_url(head: str, base: str) -> None:
     assert page_of(f"<html><head>{head}</head><body>x").base_url == base
+
+
+@pytest.mark.parametrize("href", ["file:///C:/pages/", "ftp://site.test/", "foo:bar"])
+def test_relative_links_lead_nowhere_from_a_base_of_another_scheme(href: str) -> None:
+    base = page_of(f"<base href='{href}'>").base_url
+    assert resolve(base, "next.html") is None
+    assert resolve(base, "http://site.test/x") == "http://site.test/x"
+
+
+def test_queries_are_in_the_encoding_of_their_document() -> None:
+    markup = "<meta charset=windows-1251><base href='/d?\u0451'><p>"
+    page = page_of(markup.encode("windows-1251"), "text/html")
+    assert page.base_url == "http://site.test/d?%B8"
+    assert resolve(page.base_url, "\u0451?\u0451#\u0451") == "http://site.test/%D1%91?%B8"
+    shown = page.as_rendered(f"<p>{markup}".encode())
+    assert resolve(shown.base_url, "?\u0451") == "http://site.test/d?%B8"
+    assert resolve(page_of(markup).base_url, "?\u0451") == "http://site.test/d?%D1%91"
+    data = page_of(b"{}", "application/json; charset=windows-1251")
+    assert resolve(data.base_url, "?\u0451") == "http://site.test/news/ice?%D1%91"
+
+
+def test_documents_within_attributes_are_read_and_say_nothing_of_the_page() -> None:
+    inner = "<title>Inner</title><meta http-equiv=refresh content='0;/away'><a href=in>x</a>"
+    deep = f"<iframe srcdoc='{inner.replace(chr(39), '')}'></iframe>"
+    page = page_of(f'<iframe srcdoc="{inner}">old</iframe><iframe srcdoc="{deep}"></iframe>')
+    assert [link.get("href") for link in page.tree.iter("a")] == ["in", "in"]
+    assert not [*page.tree.iter("title", "meta")]
+    assert "old" not in page.tree.text_content()
+    based = page_of('<iframe srcdoc="<base href=/b/><a href=in>x</a>"></iframe>')
+    assert not [*based.tree.iter("a", "base")]
 
 
 HOSTILE = {

@@ -39,6 +39,52 @@ def test_everything_that_shows_the_page_and_nothing_else() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("css", "found"),
+    [
+        ('a { background: image-set("a.png" 1x, "b.png" 2x) }', ["a.png", "b.png"]),
+        ("a { background: -webkit-image-set(url(a.png) 1x, url('b.png') 2x) }", ["a.png", "b.png"]),
+        ('a { background: image-set("a.avif" type("image/avif"), url(a.png) type("image/png")) }', ["a.avif", "a.png"]),
+        ('a { background: IMAGE-SET( linear-gradient(red, blue) 1x, "b.png" calc(2 * 1x) ) }', ["b.png"]),
+        ('a { background: image-set("a.png" 1x); content: "no.png" } b { background: url(b.png) }', ["a.png", "b.png"]),
+        ('a { background: image-set("a.png" 1x', ["a.png"]),
+        ('a { background: image-set(/* "no.png" */ "a.png" 1x) }', ["a.png"]),
+        ('a { background: my-image-set("no.png" 1x) }', []),
+        ('@import src("a.css"); a { background: src("b.png"); src: local("no.png") }', ["a.css", "b.png"]),
+        ("a { background: src(var(--no)) }", []),
+    ],
+)
+def test_strings_are_urls_in_some_functions_of_style_sheets(css: str, found: list[str]) -> None:
+    assert of_stylesheet(css, "http://site.test/") == tuple(f"http://site.test/{each}" for each in found)
+    style = css.partition("{")[2].rpartition("}")[0].replace('"', "&quot;")
+    if css.startswith("a {") and css.count("{") == 1 and style:
+        assert of_page(page_of(f'<p style="{style}">', url="http://site.test/")) == of_stylesheet(
+            css, "http://site.test/"
+        )
+
+
+def test_a_hostile_image_set_takes_no_time() -> None:
+    with at_most(5):
+        assert len(of_stylesheet("image-set(" * 100_000 + '"a.png"', "http://site.test/")) == 0
+        assert of_stylesheet('image-set("a.png" 1x,' * 50_000, "http://site.test/") == ("http://site.test/a.png",)
+
+
+def test_styles_are_in_utf_8_whatever_their_page_is_in() -> None:
+    markup = "<img src='a.png?\u0451'><p style='background: url(b.png?\u0451)'><style>@import 'c.png?\u0451'</style>"
+    page = page_of(markup.encode("windows-1251"), "text/html; charset=windows-1251", "http://site.test/")
+    assert sorted(of_page(page)) == [
+        "http://site.test/a.png?%B8",
+        "http://site.test/b.png?%D1%91",
+        "http://site.test/c.png?%D1%91",
+    ]
+
+
+def test_a_document_within_an_attribute_has_requisites_of_the_page() -> None:
+    inner = "<link rel=stylesheet href=x.css><img src=/i/a.png>"
+    page = page_of(f'<base href="/b/"><iframe srcdoc="{inner}"></iframe>', url="http://site.test/")
+    assert of_page(page) == ("http://site.test/b/x.css", "http://site.test/i/a.png")
+
+
 def test_references_resolve_against_the_base() -> None:
     page = page_of('<base href="//cdn.test/x/"><img src="a.png">')
     assert of_page(page) == ("http://cdn.test/x/a.png",)

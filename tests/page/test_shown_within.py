@@ -1,11 +1,9 @@
-"""Frames of a page, and where it sends its readers on to."""
+"""Frames of a page."""
 
 from datetime import UTC, datetime
 
-import pytest
-
 from aahcrawler.page import Headers, Page
-from aahcrawler.page.shown_within import MOST_FRAMES, Refresh, frames, refresh
+from aahcrawler.page.shown_within import MOST_FRAMES, frames
 
 
 def page(markup: str) -> Page:
@@ -38,25 +36,6 @@ def test_a_page_of_frames_alone_is_bounded() -> None:
     assert len(frames(page("".join(f"<iframe src={n}></iframe>" for n in range(5000))))) == MOST_FRAMES
 
 
-@pytest.mark.parametrize(
-    ("content", "found"),
-    [
-        ("0; url=/next", Refresh("http://a.test/next", 0)),
-        ("5;URL='next.html'", Refresh("http://a.test/x/next.html", 5)),
-        ('3, "http://b.test/"', Refresh("http://b.test/", 3)),
-        ("0.5 ; Url = next", Refresh("http://a.test/x/next", 0)),
-        (";url=next", Refresh("http://a.test/x/next", 0)),
-        ("600", None),
-        ("60; url=http://a.test/x/", None),
-        ("0; url=javascript:alert(1)", None),
-        ("soon; url=/next", None),
-        ("", None),
-    ],
-)
-def test_a_refresh_leads_on_unless_it_is_to_the_page_itself(content: str, found: Refresh | None) -> None:
-    quoted = content.replace('"', "&quot;")
-    assert refresh(page(f'<meta http-equiv="Refresh" content="{quoted}"><p>x</p>')) == found
-
-
-def test_hostile_contents_take_no_time() -> None:
-    assert refresh(page(f'<meta http-equiv=refresh content="{"0" * 500_000}{" ;" * 500_000}">')) is None
+def test_frames_of_a_document_within_an_attribute_are_those_of_the_page() -> None:
+    inner = "<iframe src=/inner></iframe><p>x</p>"
+    assert frames(page(f'<iframe src=/not srcdoc="{inner}"></iframe>')) == ("http://a.test/inner",)

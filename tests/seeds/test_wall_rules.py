@@ -195,3 +195,30 @@ def test_a_short_article_with_a_captcha_is_read() -> None:
     found = ApplicationAwareHelper(KnowledgeBase(())).assist(answer)
     assert found.objects
     assert wall(answer, Metadata(objects=found.objects)) is Verdict.FETCHED
+
+
+@pytest.mark.parametrize(
+    ("status", "media_type", "body", "said", "verdict"),
+    [
+        (204, "text/html", b"", NOWHERE, Verdict.NO_CONTENT),
+        (205, "", b"", NOWHERE, Verdict.NO_CONTENT),
+        (200, "image/png", b"", NOWHERE, Verdict.NO_CONTENT),
+        (200, "image/png", b"\x89PNG", NOWHERE, Verdict.FETCHED),
+        (200, "application/zip", b"PK", NOWHERE, Verdict.FETCHED),
+        (200, "application/pdf", b"%PDF", NOWHERE, Verdict.FETCHED),
+        (200, "application/pdf", b"%PDF", replace(NOWHERE, source="document"), Verdict.FETCHED),
+        (200, "text/plain", b"The ferry sails again.", NOWHERE, Verdict.FETCHED),
+        (200, "text/plain", b" \n", NOWHERE, Verdict.UNREAD),
+        (200, "application/json", b'{"a": 1}', NOWHERE, Verdict.UNREAD),
+        (200, "application/json", b'{"a": 1}', CONTENT, Verdict.FETCHED),
+        (200, "application/atom+xml", b"<feed/>", replace(NOWHERE, source="feed"), Verdict.UNREAD),
+        (200, "application/atom+xml", b"<feed/>", replace(ON, source="feed"), Verdict.FETCHED),
+        (200, "text/xml", b"<data/>", NOWHERE, Verdict.UNREAD),
+        (200, "image/svg+xml", b"<svg/>", NOWHERE, Verdict.FETCHED),
+    ],
+)
+def test_an_answer_of_which_nothing_was_read_is_told_unless_it_is_a_file(
+    status: int, media_type: str, body: bytes, said: Metadata, verdict: Verdict
+) -> None:
+    head = Headers((("Content-Type", media_type),) if media_type else ())
+    assert wall(Page(URL, status, head, body, datetime(2026, 1, 1, tzinfo=UTC)), said) is verdict

@@ -61,7 +61,7 @@ def count(comparison: RecrawlComparison, reading: PageAnalysis, stats: Stats) ->
         stats.add(comparison.change)
     if metadata.trap:
         stats.add(f"trap:{metadata.trap}")
-    is_page = comparison.page.status < 300 or comparison.change is Change.UNCHANGED
+    is_page = comparison.page.is_content or comparison.change is Change.UNCHANGED
     if is_page and metadata.trap != Trap.SOFT_404:
         stats.merge({"pages": 1, "relevant": int(bool(metadata.relevant))})
         stats.add(f"type:{metadata.media_type or 'unknown'}")

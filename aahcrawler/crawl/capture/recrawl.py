@@ -141,7 +141,7 @@ class Recrawl:
         Raise ``UnreadableCaptureError`` for a 304 whose page cannot be read from the archive and is needed.
         """
         former, is_page = asked.former, lease.kind == "page"
-        is_success = 200 <= page.status < 300
+        is_success = page.is_content
         if former is None:
             return RecrawlComparison(page, change=Change.NEW if is_page and is_success else None)
         before = self._history.metadata(former)

@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, Protocol
-from urllib.parse import urlencode
 
 from cssselect.xpath import HTMLTranslator
 from lxml import etree
@@ -17,6 +16,7 @@ from aahcrawler.crawl.core.site_sessions import SiteSession, SiteSessions
 from aahcrawler.credentials.given import GivenLogin
 from aahcrawler.helper.links.forms import PasswordForm, password_form
 from aahcrawler.page import Page
+from aahcrawler.page.onward import location, refresh
 from aahcrawler.page.text import excerpt
 
 logger = logging.getLogger(__name__)
@@ -151,8 +151,7 @@ class FormLogins:
         target = self._safe(form.target, given)
         if form.method != "post":
             raise _RefusedError("the form would put the password into a URL (its method is get)")
-        entries = form.filled(given.fields)
-        page = await self._followed(Step(target, urlencode(entries).encode("ascii")))
+        page = await self._followed(Step(target, form.filled(given.fields)))
         others = [*_next(page), given.page, f"{urls.origin(given.url)}/"]
         while not self._shows(given, page) and others:
             if url := others.pop(0):
@@ -233,22 +232,14 @@ def _forms(page: Page) -> Iterator[HtmlElement]:
 
 
 def _location(page: Page) -> str | None:
-    if page.status not in (301, 302, 303, 307, 308):
-        return None
-    return urls.resolve(page.url, page.headers.get("Location"))
+    return location(page.url, page.status, page.headers)
 
 
 def _next(page: Page) -> Iterator[str]:
     """Yield what a page loads next by itself, as boards do after a login."""
-    if not page.is_html:
-        return
-    for meta in page.tree.iter("meta"):
-        if (meta.get("http-equiv") or "").strip().lower() == "refresh":
-            _, mark, target = (meta.get("content") or "").partition("=")
-            url = urls.resolve(page.url, target.strip(" '\"")) if mark else None
-            if url is not None and urls.queue_of(url) == urls.queue_of(page.url):
-                yield url
-                return
+    onward = refresh(page)
+    if onward is not None and urls.queue_of(onward.url) == urls.queue_of(page.url):
+        yield onward.url
 
 
 def _leads_to(page: Page, login: str) -> bool:

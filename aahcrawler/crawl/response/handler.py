@@ -361,7 +361,7 @@ class ResponseHandler:
             stats.merge(await self._writer.hand_on(stated, found.metadata.objects))
         stats.merge(self._steps.seed_trail.answered(lease, page, found, discovered))
         logger.info("%s %d %s", lease.url, page.status, comparison.change or lease.kind)
-        discovered = await self._listed(lease, page.status, found, discovered)
+        discovered = await self._listed(lease, page, found, discovered)
         offers, outcome = self._steps.batch_scoring.offers(found, discovered), Outcome(stats=stats.counts)
         if await self._commit(lease, State.DONE, offers, outcome, max(rest_asked(response), look.rest)):
             if self._steps.peer_export is not None and found is not None:
@@ -376,7 +376,7 @@ class ResponseHandler:
 
     async def _is_refused(self, lease: Lease, page: Page, response: CapturedResponse) -> bool:
         """End a lease whose answer is not to be kept, for its size or its type; return whether it is such."""
-        if not 200 <= page.status < 300:
+        if not page.is_content:
             return False
         if self._is_too_large(lease, page, response):
             await self._writer.count({"requests": 1, "requisite_bytes": response.exchange.response_size})
@@ -446,15 +446,15 @@ class ResponseHandler:
         await self._commit(lease, State.DONE, offers, Outcome(stats=stats.counts), rest_asked(response))
 
     async def _listed(
-        self, lease: Lease, status: int, found: PageAnalysis | None, discovered: DiscoveredLinks
+        self, lease: Lease, page: Page, found: PageAnalysis | None, discovered: DiscoveredLinks
     ) -> DiscoveredLinks:
         """Go on with the listings of an application where a page is its front page, or one of them."""
         if lease.kind != "page" or found is None:
             return discovered
-        await self._steps.listings.begin(lease, status, found.metadata)
-        if 300 <= status < 400:
+        await self._steps.listings.begin(lease, page.status, found.metadata)
+        if 300 <= page.status < 400 and not page.is_content:
             return replace(discovered, offers=await self._steps.listings.redirected(lease, discovered.offers))
-        await self._steps.listings.read(lease, status, Contents(len(discovered.pages)))
+        await self._steps.listings.read(lease, page.status, Contents(len(discovered.pages)))
         return discovered
 
     async def _learn(self, found: PageAnalysis | None) -> None:

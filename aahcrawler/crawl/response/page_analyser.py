@@ -18,6 +18,7 @@ from aahcrawler.helper.application import scripted
 from aahcrawler.metadata import Link, LinkType, Metadata
 from aahcrawler.objects.versions import Changes, carried
 from aahcrawler.page import Page, feeds, shown_within
+from aahcrawler.page.onward import refresh
 from aahcrawler.pipeline import analysis
 from aahcrawler.pipeline.analysis import PageAnalysis, changes, is_doubtful
 from aahcrawler.pipeline.batch import contribution_of
@@ -52,7 +53,7 @@ class PageAnalyser:
         if comparison.remembered and comparison.before is not None:
             return PageAnalysis(analysis.leased_anew(comparison.before, lease))
         try:
-            if 300 <= page.status < 400:
+            if 300 <= page.status < 400 and not page.is_content:
                 return self._signed(self._redirect(lease, page))
             if lease.kind == "requisite":
                 found = _of_requisite(lease, page, self._context.now.icd.limits.stream_lines)
@@ -134,7 +135,7 @@ class PageAnalyser:
         scored = self._scored(page, before)
         is_relevant = scored.score >= self._context.now.icd.scoring.relevant
         verdict = self._trap_detection.judge(lease, page, scored, relevant=is_relevant)
-        is_error = page.status >= 300 or (verdict is not None and verdict.trap is Trap.SOFT_404)
+        is_error = not page.is_content or (verdict is not None and verdict.trap is Trap.SOFT_404)
         if ranker is not None and is_error:
             rank_error(page.url, ranker, lease.depth, self._budget.left(lease))
         elif ranker is not None:
@@ -182,7 +183,7 @@ class PageAnalyser:
 
     def _with_feeds(self, page: Page, found: PageAnalysis) -> PageAnalysis:
         """Add the feeds that a page announces, where the definition asks for them."""
-        if self._context.now.icd.sources.feeds != "announced" or not page.is_html or page.status >= 300:
+        if self._context.now.icd.sources.feeds != "announced" or not page.is_html or not page.is_content:
             return found
         links = tuple(Link(url, LinkType.FEED) for url in feeds.announced(page))
         return replace(found, metadata=replace(found.metadata, links=(*found.metadata.links, *links)))
@@ -197,7 +198,7 @@ class PageAnalyser:
 
     def _contribution(self, page: Page, scored: ScoredPage) -> Contribution | None:
         topic = self._context.now.topic
-        if topic is None or self._context.now.icd.scoring.batch == 1 or page.status >= 300:
+        if topic is None or self._context.now.icd.scoring.batch == 1 or not page.is_content:
             return None
         return contribution_of(scored, topic)
 
@@ -237,12 +238,12 @@ def seen(found: PageAnalysis, look: Look, lease: Lease, spelling: Callable[[str]
 
 def with_embedded(page: Page, found: PageAnalysis) -> PageAnalysis:
     """Add the documents within a page, and the page that it sends its readers on to."""
-    if not page.is_html or page.status >= 300:
+    if not page.is_content:
         return found
-    links = [Link(url, LinkType.FRAME) for url in shown_within.frames(page)]
-    refresh = shown_within.refresh(page)
-    if refresh is not None:
-        links.append(Link(refresh.url, LinkType.REDIRECT))
+    links = [Link(url, LinkType.FRAME) for url in shown_within.frames(page)] if page.is_html else []
+    onward = refresh(page)
+    if onward is not None:
+        links.append(Link(onward.url, LinkType.REDIRECT))
     if not links:
         return found
     return replace(found, metadata=replace(found.metadata, links=(*found.metadata.links, *links)))

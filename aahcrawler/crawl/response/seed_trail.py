@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from urllib.parse import urlsplit
 
-from aahcrawler import seeds, urls
+from aahcrawler import seeds
 from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.frontier.hops import redirects_in_a_row
@@ -36,7 +36,7 @@ class SeedTrail:
         if lease.kind != "page" or found is None:
             return NOTHING
         counts: dict[str, float] = {}
-        is_kept = page.status < 300 or page.status == 304
+        is_kept = page.is_content or page.status == 304
         if is_kept and self._context.now.scope.is_of_seeds(lease.queue):
             counts |= _on_site(lease, page, found)
         if self._is_of_seed(lease):
@@ -58,10 +58,13 @@ class SeedTrail:
 
     def _note(self, lease: Lease, page: Page, found: PageAnalysis, discovered: DiscoveredLinks) -> str:
         target = next((link for link in found.metadata.links if link.type is LinkType.REDIRECT), None)
-        if 300 <= page.status < 400 and page.status != 304:
+        if 300 <= page.status < 400 and page.status != 304 and not page.is_content:
             return self._redirect(lease, page, target, discovered)
-        if page.status == 304 or (found.document is None and not page.body):
-            return seeds.of_page(lease.url, Verdict.FETCHED)
+        if page.status == 304:  # Of one that was asked for, the former page is known.
+            is_known = found.document is not None or found.metadata.score is not None
+            return seeds.of_page(lease.url, Verdict.FETCHED if is_known else Verdict.NO_CONTENT)
+        if found.error and not found.metadata.links:
+            return seeds.of_page(lease.url, Verdict.UNREAD)
         if Refusal.LANGUAGE in discovered.refused:
             return seeds.of_page(lease.url, Verdict.LANGUAGE)
         verdict = seeds.wall(page, found.metadata)
@@ -73,10 +76,8 @@ class SeedTrail:
 
     def _redirect(self, lease: Lease, page: Page, target: Link | None, discovered: DiscoveredLinks) -> str:
         sets_cookie = bool(page.headers.get("Set-Cookie"))
-        if target is None:  # It names none, or itself.
-            leads_back = urls.resolve(lease.url, page.headers.get("Location")) is not None
-            loop = seeds.of_redirect(lease.url, lease.url, sets_cookie=sets_cookie)
-            return loop if leads_back else seeds.of_page(lease.url, Verdict.CLIENT_ERROR)
+        if target is None:  # It names itself.
+            return seeds.of_redirect(lease.url, lease.url, sets_cookie=sets_cookie)
         if discovered.redirect is None and (verdict := seeds.redirect_wall(target.url)) is not None:
             return seeds.of_page(lease.url, verdict)
         return seeds.of_redirect(lease.url, discovered.redirect or "", sets_cookie=sets_cookie)

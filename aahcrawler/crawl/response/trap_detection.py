@@ -68,7 +68,7 @@ class TrapDetection:
     def judge(self, lease: Lease, page: Page, processed: ScoredPage, *, relevant: bool) -> Verdict | None:
         """Compare a page with those before it; None for what is none, such as an error or a feed."""
         assistance = processed.assistance
-        if page.status >= 300 or assistance.document.source:
+        if not page.is_content or assistance.document.source:
             return None
         return self._traps.judge(seen(lease.url, lease.queue, assistance, relevant=relevant), self._name())
 
@@ -92,7 +92,7 @@ class TrapDetection:
             return discovered
         verdict = found.verdict or NO_PAGE
         pages = [offer.url for offer in discovered.offers if offer.kind == "page"]
-        is_page = comparison.page.status >= 300 or comparison.page.is_html
+        is_page = not comparison.page.is_content or comparison.page.is_html
         if barren := self._traps.fetched(lease.url, verdict, pages, is_page=is_page):
             logger.info("%s: its pages lead to no content and are avoided from now on (traps.barren)", barren)
         probe = self._probe(lease, verdict.probe) if verdict.probe else None

@@ -25,6 +25,7 @@ from aahcrawler.crawl.response.autodiscovery import AnnouncedSitemaps
 from aahcrawler.crawl.scrapy.request_building import build_request
 from aahcrawler.crawl.scrapy.spider import AahSpider
 from aahcrawler.page import Headers, Page
+from aahcrawler.page.onward import location
 from aahcrawler.wire.errors import WireError, WireReason
 
 logger = logging.getLogger(__name__)
@@ -146,8 +147,7 @@ class RobotsMiddleware:
                     raise
                 raise RobotsUnreachableError(f"{url}: {error}", error.reason if hop == 0 else "") from error
             if 300 <= response.status < 400:
-                location = response.headers.get("Location")
-                url = urls.resolve(url, location) if location else None
+                url = location(url, response.status, response.headers)
             elif response.status >= 500 or response.status == 429:
                 raise RobotsUnreachableError(f"{url} answered {response.status}")
             else:

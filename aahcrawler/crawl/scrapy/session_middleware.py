@@ -27,6 +27,7 @@ from aahcrawler.credentials.given import is_among
 from aahcrawler.frontier.control import Revisit
 from aahcrawler.frontier.protocol import Lease, Offer
 from aahcrawler.page import Headers, Page
+from aahcrawler.page.onward import location
 from aahcrawler.wire.errors import WireError
 
 logger = logging.getLogger(__name__)
@@ -219,10 +220,7 @@ class SessionMiddleware:
 
 def _target(response: CapturedResponse) -> str | None:
     """Return what an answer redirects to, None where that is nothing."""
-    if not 300 <= response.status < 400 or response.status == 304:
-        return None
-    location = Headers(response.wire_headers).get("Location")
-    return urls.resolve(response.url, location) if location else None
+    return location(response.url, response.status, Headers(response.wire_headers))
 
 
 def _sent_cookie(response: CapturedResponse) -> str:

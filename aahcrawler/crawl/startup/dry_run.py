@@ -146,7 +146,7 @@ class DryRun:
             lease = _redirected(links, target)
 
     async def _analysed(self, lease: Lease, page: Page) -> PageAnalysis:
-        if 300 <= page.status < 400:
+        if 300 <= page.status < 400 and not page.is_content:
             return PageAnalysis(analysis.of_redirect(lease, page))
         try:
             if self._context.icd.sources.documents and page.status < 300 and is_document(page):

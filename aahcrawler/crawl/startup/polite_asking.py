@@ -16,6 +16,7 @@ from aahcrawler.crawl.fetch.politeness import PolitenessTracker
 from aahcrawler.crawl.fetch.robots_txt import LARGEST, Rules
 from aahcrawler.page import Headers, Page
 from aahcrawler.page.decoding import decode_content
+from aahcrawler.page.onward import location
 from aahcrawler.wire.client import WireClient, WireRequest
 from aahcrawler.wire.errors import WireError
 from online_analysis.icd import Icd
@@ -130,7 +131,7 @@ class PoliteAsking:
                 raise NotAnsweredError("robots.txt", f"{url} answered {page.status}")
             if not 300 <= page.status < 400:
                 return Rules.read(page.body, 0.0) if page.status < 300 else Rules(None, 0.0)
-            url = urls.resolve(url, page.headers.get("Location"))
+            url = location(url, page.status, page.headers)
         return Rules(None, 0.0)
 
     async def _fetch(self, url: str, most: int) -> Page:

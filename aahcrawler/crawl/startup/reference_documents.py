@@ -20,6 +20,7 @@ from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Headers, Page
 from aahcrawler.page.decoding import decode_content
 from aahcrawler.page.generic import main_content
+from aahcrawler.page.onward import location
 from aahcrawler.wire.client import Answer, WireClient, WireError, WireRequest
 from knowledge_base.model import KnowledgeBase
 from online_analysis.icd import Icd, IcdError, Mistake
@@ -163,10 +164,10 @@ async def _page(asking: _Asking, document: str) -> Page:
         answer = await asking.answer(url)
         if answer.status == 200:
             return _answered(url, answer, asking.icd.limits.page_bytes)
-        location = Headers(answer.headers).get("Location")
-        if not 300 <= answer.status < 400 or not location:
+        headers = Headers(answer.headers)
+        if not 300 <= answer.status < 400 or not headers.get("Location"):
             raise _UnusableError(f"the server answered {answer.status}")
-        url = urls.resolve(url, location)
+        url = location(url, answer.status, headers)
     raise _UnusableError("too many redirects")
 
 

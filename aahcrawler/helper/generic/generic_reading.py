@@ -108,7 +108,7 @@ def read_other(page: Page, links: Links) -> Assistance:
     """
     if page.transcript is not None:
         return transcript_reading.read(page, page.transcript, links)
-    feed = feeds.read(page) if 200 <= page.status < 300 else None
+    feed = feeds.read(page) if page.is_content else None
     application = links.sites.application(page.url)
     if feed is not None and (application is None or links.judge(application, page.url) is not None):
         return _read_feed(page, links, feed)

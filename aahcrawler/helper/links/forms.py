@@ -1,16 +1,16 @@
 """Forms as a browser submits them (HTML standard, section 4.10.22): which values they send, and to which URL."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from urllib.parse import quote_plus
 
 from lxml import etree
 from lxml.html import HtmlElement
 
 from aahcrawler import urls
-from aahcrawler.page import text
+from aahcrawler.page import charset, text
 from aahcrawler.posted_forms import ENCODING, PostedForm, is_reserved, posted_by, url_of
+from aahcrawler.query_encoding import in_form
 
 MOST_CONTROLS = 500
 """The most controls of one form that are read."""
@@ -31,18 +31,22 @@ class NotSentError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A form without secrets and side effects: the URL its values are sent to, its preset values, and its method."""
+    """A form without secrets and side effects: the URL its values are sent to, its preset values, and its method.
+
+    ``codec`` is the encoding that names and values are sent in.
+    """
 
     target: str
     entries: tuple[Entry, ...]
     is_post: bool = False
+    codec: str = "utf-8"
 
     def filled(self, values: Mapping[str, str]) -> str:
         """Return the canonical URL to ask for, with these values in place of the form's own of the same names.
 
         A value whose name the form does not have comes last. The query of the form's target is replaced, as by
-        browsers, unless the form is posted (``aahcrawler.posted_forms``); names and values are in UTF-8. Raises
-        `NotSentError` for a URL that is too long.
+        browsers, unless the form is posted (``aahcrawler.posted_forms``). Raises `NotSentError` for a URL that is too
+        long.
         """
         entries: list[Entry] = []
         left = dict(values)
@@ -52,7 +56,7 @@ class Submission:
             elif name in left:
                 entries.append((name, left.pop(name)))
         entries.extend(left.items())
-        query = "&".join(f"{_encoded(name)}={_encoded(value)}" for name, value in entries)
+        query = _encoded(entries, self.codec)
         asked = f"{self.target.partition('?')[0]}?{query}"
         url = urls.canonicalize(url_of(PostedForm(self.target, query)) if self.is_post else asked)
         if url is None or (self.is_post and posted_by(url) is None):
@@ -86,15 +90,17 @@ def submission(form: HtmlElement, page_url: str, base_url: str, *, may_post: boo
         raise NotSentError(f"its action is no URL: {reference[:100]}")
     if is_reserved(target):
         raise NotSentError(f"its action is the URL of another form: {target[:100]}")
-    entries = (entry for control in controls for entry in _entries(control, button))
-    return Submission(target, tuple(entries), is_post=method == "post")
+    codec = _codec(form, base_url)
+    entries = (entry for control in controls for entry in _entries(control, button, codec))
+    return Submission(target, tuple(entries), is_post=method == "post", codec=codec)
 
 
 @dataclass(frozen=True, slots=True)
 class PasswordForm:
     """A form to log in by: where and how its values are sent, and which it would send untouched.
 
-    ``names`` are those of all its controls, ``asks_password`` says that one of them is for a password.
+    ``names`` are those of all its controls, ``asks_password`` says that one of them is for a password, ``codec`` is the
+    encoding that all is sent in.
     """
 
     target: str
@@ -102,11 +108,12 @@ class PasswordForm:
     entries: tuple[Entry, ...]
     names: frozenset[str]
     asks_password: bool
+    codec: str
 
-    def filled(self, values: Mapping[str, str]) -> list[Entry]:
-        """Return what is sent with these values in place of the form's own: tokens in hidden fields stay."""
+    def filled(self, values: Mapping[str, str]) -> bytes:
+        """Return the body that is sent with these values in place of the form's own: tokens in hidden fields stay."""
         kept = [(name, value) for name, value in self.entries if name not in values]
-        return [*kept, *values.items()]
+        return _encoded([*kept, *values.items()], self.codec).encode("ascii")
 
 
 def password_form(form: HtmlElement, page_url: str, base_url: str) -> PasswordForm:
@@ -117,15 +124,24 @@ def password_form(form: HtmlElement, page_url: str, base_url: str) -> PasswordFo
     method = (override.get("formmethod") or form.get("method") or "get").strip().lower()
     reference = text.fold(override.get("formaction") or form.get("action") or "")
     target = (urls.resolve(base_url, reference) if reference else page_url) or page_url
-    entries = tuple(entry for control in controls for entry in _entries(control, button))
+    codec = _codec(form, base_url)
+    entries = tuple(entry for control in controls for entry in _entries(control, button, codec))
     names = frozenset(name for control in controls if (name := control.get("name")))
-    return PasswordForm(target, method, entries, names, any(_type(control) == "password" for control in controls))
+    asks_password = any(_type(control) == "password" for control in controls)
+    return PasswordForm(target, method, entries, names, asks_password, codec)
 
 
-def _encoded(value: str) -> str:
+def _codec(form: HtmlElement, base_url: str) -> str:
+    """Return the encoding that a form is sent in: the first that it accepts and that is known, else the document's."""
+    accepted = form.get("accept-charset")
+    if accepted is None:
+        return base_url.codec if isinstance(base_url, urls.DocumentBase) else "utf-8"
+    return next(filter(None, map(charset.codec_of, accepted.split())), "utf-8")
+
+
+def _encoded(entries: Iterable[Entry], codec: str) -> str:
     """Encode for a query as browsers do (WHATWG URL, application/x-www-form-urlencoded)."""
-    whole = _BREAK.sub("\r\n", value)
-    return quote_plus(whole, safe="*", encoding="utf-8", errors="replace").replace("~", "%7E")
+    return "&".join("=".join(in_form(_BREAK.sub("\r\n", each), codec) for each in entry) for entry in entries)
 
 
 def _controls(form: HtmlElement) -> Iterator[HtmlElement]:
@@ -168,7 +184,7 @@ def _is_submitter(control: HtmlElement) -> bool:
     return control.tag in ("button", "input") and _type(control) in _BUTTONS
 
 
-def _entries(control: HtmlElement, button: HtmlElement | None) -> Iterator[Entry]:
+def _entries(control: HtmlElement, button: HtmlElement | None, codec: str) -> Iterator[Entry]:
     name = control.get("name") or ""
     kind = _type(control)
     if kind == "image" and control is button:
@@ -184,7 +200,7 @@ def _entries(control: HtmlElement, button: HtmlElement | None) -> Iterator[Entry
         if control.get("checked") is not None:
             yield name, control.get("value") or ("on" if control.get("value") is None else "")
     elif kind == "hidden" and name.lower() == "_charset_":
-        yield name, "UTF-8"
+        yield name, charset.name_of(codec)
     else:
         yield name, control.get("value") or ""
 

@@ -91,7 +91,7 @@ class Sites:
 
     def resolve(self, base: str, reference: str) -> str | None:
         """Resolve a reference as `aahcrawler.urls.resolve` does, with a cache for references that many pages share."""
-        if reference.startswith("?"):
+        if reference.startswith("?") or not reference.isascii():  # Its query is in the encoding of the page.
             return urls.resolve(base, reference)
         folder = base.partition("?")[0].partition("#")[0].rpartition("/")[0]
         return self._absolute(folder + "/", reference)
