@@ -20,7 +20,7 @@ import json
 import random
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -39,6 +39,7 @@ from aahcrawler.crawls import frontier_name, frontier_settings, number
 from aahcrawler.exchange import Exchange
 from aahcrawler.frontier.protocol import Counts, Offer, Outcome, State
 from aahcrawler.frontier.redis.frontier import RedisFrontier
+from aahcrawler.frontier.server.damage import Damage
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 from aahcrawler.layout import ARCHIVE, DEFINITION, FORMER, FRONTIER, INDEXES, LOG, OBJECTS, REFUSED, SCORES, SUMMARY
 from aahcrawler.metadata import Link, Metadata
@@ -104,6 +105,7 @@ class _Job:
     pause: str = ""
     peer_export: None = None
     delivery: None = None
+    frontier_damage: Sequence[Damage] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
-from aahcrawler.frontier.server.binary import server_binary
+from aahcrawler.frontier.server.binary import server_program
 from benchmarks import stack_sampler, throughput_peer
 from benchmarks.forum_server import boards, serving
 from benchmarks.process_memory import Finished, run
@@ -88,7 +88,7 @@ class System:
             case "wget":
                 return _wget(load, folder)
             case _:
-                work = load.peer_work(folder, Path(server_binary(folder)))
+                work = load.peer_work(folder, server_program(folder).path)
                 return [str(interpreter()), "-I", throughput_peer.__file__, self.name, str(work)]
 
     def _ours(self, load: Load, folder: Path) -> list[str]:

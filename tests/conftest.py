@@ -5,12 +5,16 @@ luck, nor of the machine. ``--hypothesis-profile=default`` looks for new example
 """
 
 import os
+import shutil
 import signal
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from aahcrawler.frontier.protocol import FrontierUnavailableError
+from aahcrawler.frontier.server.binary import server_program
 from tests import browsing, starting
 
 settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
@@ -30,3 +34,13 @@ def pytest_configure(config: pytest.Config) -> None:
     """Have the marker ``starts`` set and held to in doctests of the packages, too; let all tests have a browser."""
     config.pluginmanager.register(starting)
     config.pluginmanager.register(browsing)
+
+
+def pytest_report_header() -> str:
+    """Say which servers of frontiers the tests run with."""
+    try:
+        server = str(server_program(Path()).server)
+    except FrontierUnavailableError as error:
+        server = str(error)
+    on_path = next(filter(None, map(shutil.which, ("redis-server", "valkey-server"))), "none")
+    return f"frontiers: {server}; tests/frontier also with that of the PATH: {on_path}"

@@ -351,3 +351,7 @@ class FrontierAwayError(FrontierUnavailableError):
 
 class FrontierFullError(FrontierUnavailableError):
     """The frontier's server cannot write to its disk. Nothing was changed, and the same call may be made again."""
+
+
+class FrontierUnreadableError(FrontierUnavailableError):
+    """No server here can read the files of a frontier. Nothing was changed. The message names no paths."""

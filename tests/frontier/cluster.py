@@ -11,7 +11,7 @@ from typing import Any
 
 from redis import Redis, RedisError
 
-from aahcrawler.frontier.server.binary import server_binary
+from aahcrawler.frontier.server.binary import server_program
 
 SLOTS = 16_384
 _BUS = 10_000
@@ -49,7 +49,7 @@ def _node(folder: Path, port: int) -> Iterator[Redis]:
     }
     arguments = [str(part) for name, value in options.items() for part in (f"--{name}", value)]
     with (folder / "log").open("wb") as log:
-        process = subprocess.Popen([server_binary(folder), *arguments], stdout=log, stderr=log)
+        process = subprocess.Popen([server_program(folder).path, *arguments], stdout=log, stderr=log)
     client = Redis(host="127.0.0.1", port=port)
     try:
         _wait_until_answering(client)

@@ -1,3 +1,4 @@
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from aahcrawler.frontier.protocol import Frontier, FrontierSettings
 from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.frontier.redis.redis_client import connect
 from aahcrawler.frontier.server.embedded import EmbeddedServer
+from aahcrawler.frontier.server.environment import SERVER
 from tests.frontier.cluster import cluster
 from tests.frontier.model import ModelFrontier, ModelServer
 
@@ -43,15 +45,17 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def bundled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
-    if not any(map(shutil.which, ("redis-server", "valkey-server"))):
-        pytest.skip("no server on the PATH: the bundled one is the one that all other tests run on")
-    server = EmbeddedServer(tmp_path_factory.mktemp("bundled"))
+def on_path(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
+    """Run the server of the PATH, where that is not the one that all other tests run on."""
+    found = next(filter(None, map(shutil.which, ("redis-server", "valkey-server"))), None)
+    if found is None or found == os.environ.get(SERVER):
+        pytest.skip("no other redis-server or valkey-server on the PATH")
+    other = EmbeddedServer(tmp_path_factory.mktemp("on-path"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PATH", "")
-        server.__enter__()
-    yield server
-    server.stop()
+        patch.setenv(SERVER, found)
+        other.__enter__()
+    yield other
+    other.stop()
 
 
 @pytest.fixture(scope="session")
@@ -64,10 +68,10 @@ PARTITIONS = {"partitions": 3, "cluster": 8}
 
 
 def address_of(kind: str, request: pytest.FixtureRequest) -> str:
-    """Return the address of a server of a kind: bundled, cluster, or what the crawler would start itself."""
+    """Return the address of a server of a kind: of the PATH, cluster, or what the crawler would start itself."""
     if kind == "cluster":
         return cast("str", request.getfixturevalue("three_nodes"))
-    return cast("EmbeddedServer", request.getfixturevalue("bundled" if kind == "bundled" else "server")).url
+    return cast("EmbeddedServer", request.getfixturevalue("on_path" if kind == "on_path" else "server")).url
 
 
 def started(*kinds: str) -> list[ParameterSet]:
@@ -75,7 +79,7 @@ def started(*kinds: str) -> list[ParameterSet]:
     return [pytest.param(kind, marks=pytest.mark.starts) for kind in kinds]
 
 
-@pytest.fixture(params=[*started("redis", "bundled", "partitions", "cluster"), "model"])
+@pytest.fixture(params=[*started("redis", "on_path", "partitions", "cluster"), "model"])
 def make_frontier(
     request: pytest.FixtureRequest, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Callable[..., Frontier]]:

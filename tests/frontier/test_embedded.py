@@ -2,7 +2,6 @@
 
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +14,7 @@ from redis import Redis
 
 from aahcrawler.frontier.protocol import FrontierAwayError, FrontierSettings, FrontierUnavailableError, Offer, State
 from aahcrawler.frontier.redis.frontier import RedisFrontier
-from aahcrawler.frontier.server import binary, embedded
+from aahcrawler.frontier.server import embedded
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 from aahcrawler.frontier.server.file_sync import FileSync
 from aahcrawler.frontier.server.server_process import Ownership, claim
@@ -107,7 +106,7 @@ def test_the_file_is_forced_to_the_disk_by_the_process_that_uses_the_server(
 def test_what_is_in_the_disk_is_not_forced_there_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[int] = []
     monkeypatch.setattr(os, "fsync", synced.append)
-    file_sync = FileSync(tmp_path, "a")
+    file_sync = FileSync(tmp_path, "a", ".2")
     file_sync.sync()
     (tmp_path / "a.1").write_bytes(b"x")
     (tmp_path / "b").write_bytes(b"x")
@@ -195,76 +194,10 @@ def test_a_folder_in_use_is_refused(folder: Path) -> None:
         frontier_of(first).close()
 
 
-def test_a_torn_tail_is_cut_off_and_said(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
-    with EmbeddedServer(folder) as server:
-        frontier = frontier_of(server)
-        frontier.offer([Offer("http://a.test/1", "a.test", 0.5)])
-        frontier.offer([Offer("http://a.test/2", "a.test", 0.5)])
-        frontier.close()
-    logs = sorted(folder.rglob("frontier.aof*"), key=lambda path: path.stat().st_size)
-    with logs[-1].open("r+b") as log:
-        log.truncate(logs[-1].stat().st_size - 7)
-    with EmbeddedServer(folder) as server:
-        frontier = frontier_of(server)
-        states = [frontier.state(f"http://a.test/{i}") for i in (1, 2)]
-        assert (states, frontier.counts().pages[State.QUEUED]) == ([State.QUEUED, None], 1)
-        frontier.close()
-    assert "torn" in caplog.text
-
-
-def test_a_damaged_file_is_reported_with_the_servers_own_words(folder: Path) -> None:
-    with EmbeddedServer(folder) as server:
-        frontier = frontier_of(server)
-        frontier.offer([Offer(f"http://a.test/{i}", "a.test", 0.5) for i in range(20)])
-        frontier.close()
-    log = max((path for path in folder.rglob("frontier.aof*") if path.is_file()), key=lambda path: path.stat().st_size)
-    log.write_bytes(b"nonsense\r\n" + log.read_bytes())
-    with pytest.raises(FrontierUnavailableError, match=r"did not start(.|\n)*Bad file format"), EmbeddedServer(folder):
-        pass
-
-
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(FrontierUnavailableError, match="cannot be started in"), EmbeddedServer(tmp_path / "file" / "x"):
         pass
-
-
-@pytest.mark.starts
-def test_what_to_install_is_said_where_no_server_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    broken = tmp_path / "redis-server"
-    broken.write_text("no program", encoding="utf-8")
-    broken.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(binary, "find_spec", lambda _name: None)
-    with pytest.raises(FrontierUnavailableError, match=r"redis-server cannot be run.*install redis-server"):
-        binary.server_binary(tmp_path)
-
-
-@pytest.mark.starts
-def test_an_old_server_on_the_path_is_passed_over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    old = tmp_path / "redis-server"
-    old.write_text("#!/bin/sh\necho 'Redis server v=5.0.7 sha=0'\n", encoding="utf-8")
-    old.chmod(0o755)
-    shutil.copy(old, tmp_path / "valkey-server")
-    (tmp_path / "valkey-server").write_text("#!/bin/sh\necho 'Valkey server v=8.0.1 sha=0'\n", encoding="utf-8")
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert binary.server_binary(tmp_path) == tmp_path / "valkey-server"
-
-
-@pytest.mark.starts
-def test_a_server_that_could_not_read_what_a_later_one_wrote_is_passed_over(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("PATH", "")
-    with EmbeddedServer(folder) as server:
-        frontier_of(server).offer([Offer("http://a.test/", "a.test", 0.5)])
-    for name, version in (("redis-server", "6.2.14"), ("valkey-server", "99.0.0")):
-        program = tmp_path / name
-        program.write_text(f"#!/bin/sh\necho 'server v={version} sha=0'\n", encoding="utf-8")
-        program.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert binary.server_binary(tmp_path) == tmp_path / "redis-server"
-    assert binary.server_binary(folder) == tmp_path / "valkey-server"
 
 
 def test_only_this_user_reaches_a_socket_of_bearable_length(

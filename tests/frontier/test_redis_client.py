@@ -3,10 +3,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from redis import ResponseError
 
 from aahcrawler.frontier.protocol import FrontierSettings, FrontierUnavailableError, Lease, Offer, Outcome, State
 from aahcrawler.frontier.redis.frontier import RedisFrontier
-from aahcrawler.frontier.redis.redis_client import connect
+from aahcrawler.frontier.redis.redis_client import connect, unavailable
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 
 OFFER = Offer("http://a.test/", "a.test", 0.5)
@@ -28,6 +29,13 @@ def test_an_address_that_is_none_is_refused() -> None:
 def test_a_server_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(FrontierUnavailableError, match="cannot be reached"):
         RedisFrontier(f"unix://{tmp_path}/none", "crawl", FrontierSettings())
+
+
+@pytest.mark.parametrize("said", ["unauthenticated multibulk length", "unauthenticated bulk length"])
+def test_long_calls_without_a_password_are_refused_as_others_are(said: str) -> None:
+    """Redis 7.0 says so of them before it asks for a password."""
+    with pytest.raises(FrontierUnavailableError, match="accepts no user name and password"), unavailable():
+        raise ResponseError(f"Protocol error: {said}")
 
 
 def test_a_server_out_of_memory_says_so_and_keeps_everything(client: Any) -> None:

@@ -59,6 +59,17 @@ def test_a_crawl_at_rest_is_reached_for_as_long_as_it_is_looked_at(reach: Reach,
         assert frontier.counts().queues == 1
 
 
+def test_files_that_no_server_can_read_are_told_of_without_asking_to_try_again(reach: Reach, folder: Path) -> None:
+    (base,) = (folder / FRONTIER / "appendonlydir").glob("*.base.rdb")
+    base.write_bytes(b"VALKEY999")
+    (folder / FRONTIER / "written-by.json").write_text('{"name": "Valkey", "version": "99.1"}', encoding="utf-8")
+    with pytest.raises(ProblemError) as told, reach.frontier(reach.crawl("test")):
+        pass
+    assert "base.rdb was written by Valkey 99.1, and no server here can read that" in told.value.detail
+    assert not told.value.headers
+    assert str(folder) not in told.value.detail
+
+
 def test_posts_are_not_taken_although_the_server_is_lent(reach: Reach) -> None:
     crawl = reach.crawl("test")
     with (

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -56,6 +56,7 @@ from aahcrawler.frontier.presence import Doing
 from aahcrawler.frontier.protocol import Counts, FrontierUnavailableError
 from aahcrawler.frontier.redis.shared_server import Server, connected
 from aahcrawler.frontier.registry import CrawlState, Registered, RegistryError
+from aahcrawler.frontier.server.damage import Damage, damages
 from aahcrawler.frontier.server.environment import REDIS_URL
 from aahcrawler.segments import SegmentError
 from knowledge_base.loader import LoadError, load
@@ -83,6 +84,7 @@ class Overview:
     reason: str = ""
     pause: str = ""
     peer_export: PeerExport | None = None
+    frontier_damage: Sequence[Damage] = ()
     activity: Activity | None = None
     """What the workers do, as their last signs of life tell; None before the first one."""
 
@@ -163,6 +165,7 @@ class Supervisor:
         registered = _registered(file, icd, folder, (connection, server))
         stats, counts = Stats(connection.frontier.stats()), connection.frontier.counts()
         view = Overview(icd, registered.number, registered.begun_at, stats, counts, delivery)
+        view.frontier_damage = damages(folder.frontier)
         folder.write_summary(summary(view, "running"))
         folder.note_start(file, workers)
         folder.lock.unlock()

@@ -20,6 +20,7 @@ from aahcrawler.crawl.reporting.recount import recounted
 from aahcrawler.crawl.reporting.summary import summary
 from aahcrawler.crawl.stats.collector import BEGUN, SharedStats
 from aahcrawler.frontier.protocol import Counts, FrontierUnavailableError, Kind
+from aahcrawler.frontier.server.damage import Damage, damages
 from aahcrawler.segments import SegmentError
 from online_analysis.icd import Icd
 
@@ -121,6 +122,11 @@ class Lifecycle:
     def delivery(self) -> Delivery | None:
         """The delivery of closed files, None if there is no target."""
         return self._stores.delivery
+
+    @property
+    def frontier_damage(self) -> Sequence[Damage]:
+        """What was found damaged in the files of the frontier, and cut off."""
+        return damages(self._stores.folder.frontier)
 
     @property
     def pause(self) -> str:

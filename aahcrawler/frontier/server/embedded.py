@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,18 +17,21 @@ from urllib.parse import quote
 
 from redis.exceptions import BusyLoadingError, RedisError
 
-from aahcrawler.frontier.protocol import FrontierUnavailableError
+from aahcrawler.frontier.protocol import FrontierUnavailableError, FrontierUnreadableError
 from aahcrawler.frontier.redis.redis_client import connect
 from aahcrawler.frontier.server import launch
-from aahcrawler.frontier.server.binary import server_binary
+from aahcrawler.frontier.server.binary import ServerProgram, server_program
+from aahcrawler.frontier.server.commands_file import Arities
+from aahcrawler.frontier.server.damage import mend_commands, mend_manifest
 from aahcrawler.frontier.server.file_sync import FileSync
 from aahcrawler.frontier.server.server_process import Ownership, claim, disclaim, end_orphan
+from aahcrawler.frontier.server.server_version import APPEND_ONLY, remember
 from aahcrawler.segments import no_link
 
 _LOG = "frontier.log"
-_FILE = "frontier.aof"
 _SOCKET_BYTES = 100
 """Linux takes 107 bytes, other systems 103."""
+_CANNOT_READ = re.compile(r"reading the append only file|in RDB reading|rdb file reading failure")
 _START_SECONDS = 60.0
 _STOP_SECONDS = 60.0
 _OPTIONS = {
@@ -38,14 +42,13 @@ _OPTIONS = {
     "set-proc-title": "no",
     "save": "",
     "appendonly": "yes",
-    "appendfilename": _FILE,
+    "appendfilename": APPEND_ONLY,
     # A server that has this done itself writes nothing to the file while the disk is slow to sync, and answers all the
     # same: where it is killed then, up to two seconds of what it has acknowledged are lost.
     "appendfsync": "no",
     "aof-use-rdb-preamble": "yes",
     # What it keeps of URLs is compressed: to try again takes three times the processor time and saves 4 % of the file.
     "rdbcompression": "no",
-    "aof-load-truncated": "yes",
     "auto-aof-rewrite-percentage": "100",
     "auto-aof-rewrite-min-size": "64mb",
     "maxmemory-policy": "noeviction",
@@ -65,12 +68,14 @@ class EmbeddedServer:
     that Ctrl-C does not reach it, and ends with the crawler's process where that is killed (Linux); one left behind
     elsewhere is ended by the next start in its folder.
 
-    One that dies is started again by ``revive``, with the same URL.
+    One that dies is started again by ``revive``, with the same URL. A damaged append-only file is cut back to its last
+    whole command before the server is started (``damage``).
 
     With ``lent`` it is not a crawl's own, but there to look at one that does not run (``server_process.lent_at``).
 
     The caller makes sure that no two crawls use one folder. Entering raises ``FrontierUnavailableError``, with the
-    end of the server's log where it started and failed.
+    end of the server's log where it started and failed, and ``FrontierUnreadableError`` where no server here can read
+    what the folder holds.
     """
 
     def __init__(self, folder: Path, *, lent: bool = False) -> None:
@@ -79,8 +84,10 @@ class EmbeddedServer:
         self._socket = Path()
         self._process: subprocess.Popen[bytes] | None = None
         self._keeper = threading.Thread()
+        self._syncing: threading.Thread | None = None
         self._changing = threading.Lock()
         self._stopped = False
+        self._log_start = 0
 
     @property
     def url(self) -> str:
@@ -93,7 +100,7 @@ class EmbeddedServer:
         return self._process.pid if self._process is not None and self._keeper.is_alive() else None
 
     def __enter__(self) -> Self:
-        binary = server_binary(self._folder)
+        program = server_program(self._folder)
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             end_orphan(self._folder)
@@ -101,7 +108,7 @@ class EmbeddedServer:
         except OSError as error:
             raise self._not_started(error) from error
         try:
-            self._launch(binary)
+            self._launch(program)
         except BaseException:
             self.stop()
             raise
@@ -122,7 +129,7 @@ class EmbeddedServer:
             _logger.warning(
                 "the frontier's server, process %d, has died (%d); starting it again", self._process.pid, code
             )
-            self._launch(server_binary(self._folder))
+            self._launch(server_program(self._folder))
 
     def stop(self) -> None:
         """End the server once it has written everything. Calling it twice does no harm."""
@@ -130,15 +137,43 @@ class EmbeddedServer:
             self._stopped = True
             self._end()
 
-    def _launch(self, binary: Path) -> None:
+    def _launch(self, program: ServerProgram) -> None:
         try:
             self._remove_leftovers()
-            log_start = self._log_size()
-            self._start(binary)
+            mend_manifest(self._folder)
+            mend_commands(self._folder, _arities, is_refused=False)
+            while not self._serves(program):
+                if not mend_commands(self._folder, _arities, is_refused=True):
+                    raise self._unreadable(program)
+            remember(self._folder, program.server)
         except OSError as error:
             raise self._not_started(error) from error
-        self._wait_until_ready(binary, log_start)
-        self._report_repair(log_start)
+
+    def _serves(self, program: ServerProgram) -> bool:
+        """Start the server; return whether it serves, False where it has ended because it cannot read its file.
+
+        Raise ``FrontierUnavailableError`` where it does not start for other reasons.
+        """
+        self._log_start = self._log_size()
+        self._start(program.path)
+        if self._is_ready_in_time():
+            self._report_repair()
+            return True
+        if not self._keeper.is_alive() and any(map(_CANNOT_READ.search, self._log_lines())):
+            return False
+        tail = "\n".join(list(self._log_lines())[-15:])
+        raise FrontierUnavailableError(
+            f"the frontier's server {program.path} did not start in {self._folder}; the end of its log says:\n{tail}"
+        )
+
+    def _unreadable(self, program: ServerProgram) -> FrontierUnreadableError:
+        named = (found[0] for line in self._log_lines() if (found := re.search(rf"{APPEND_ONLY}[.\w]*\b", line)))
+        name = next(named, APPEND_ONLY)
+        return FrontierUnreadableError(
+            f"the frontier's file {name} is damaged where it cannot be cut, and {program.server} cannot read it: bring "
+            f"it back from a copy, or remove the folder {self._folder.name} to begin with an empty frontier; nothing "
+            "of it was changed"
+        )
 
     def _not_started(self, error: OSError) -> FrontierUnavailableError:
         return FrontierUnavailableError(
@@ -151,12 +186,18 @@ class EmbeddedServer:
             if self._keeper.is_alive() and self._process is not None:
                 self._process.send_signal(number)
                 self._keeper.join(_STOP_SECONDS)
+        self._wait_for_sync()
         with suppress(OSError):
             self._socket.unlink(missing_ok=True)
             self._socket.parent.rmdir()
         disclaim(self._folder)
 
+    def _wait_for_sync(self) -> None:
+        if self._syncing is not None:
+            self._syncing.join(_STOP_SECONDS)
+
     def _start(self, binary: Path) -> None:
+        self._wait_for_sync()
         # Linux takes the end of the starting thread for the parent's death: this one lives as long as the server.
         started = threading.Event()
         failures: list[OSError] = []
@@ -176,7 +217,7 @@ class EmbeddedServer:
         started.wait()
         if failures or self._process is None:
             raise failures[0]
-        FileSync(self._folder, _FILE).start(self._has_ended_within)
+        self._syncing = FileSync(self._folder, APPEND_ONLY, ".incr.aof").start(self._has_ended_within)
         claim(self._folder, Ownership(self._process.pid, os.getpid(), str(self._socket), self._lent))
 
     def _has_ended_within(self, seconds: float) -> bool:
@@ -189,6 +230,8 @@ class EmbeddedServer:
             "dir": str(self._folder),
             "logfile": str(self._folder / _LOG),
             "unixsocket": str(self._socket),
+            # A server that cuts for itself keeps nothing of it, and takes damage in the middle for the end.
+            "aof-load-truncated": "yes" if (self._folder / APPEND_ONLY).is_file() else "no",
         }
         arguments = [part for name, value in options.items() for part in (f"--{name}", value)]
         launcher = [sys.executable, "-I", "-S", launch.__file__, str(os.getpid())]
@@ -201,7 +244,7 @@ class EmbeddedServer:
                 start_new_session=True,
             )
 
-    def _wait_until_ready(self, binary: Path, log_start: int) -> None:
+    def _is_ready_in_time(self) -> bool:
         deadline = time.monotonic() + _START_SECONDS
         pause = 0.001
         with closing(connect(self.url)) as client:
@@ -213,16 +256,13 @@ class EmbeddedServer:
                 except RedisError:
                     pass
                 else:
-                    return
+                    return True
                 time.sleep(pause)
                 pause = min(pause * 1.5, 0.05)
-        tail = "\n".join(list(self._log_lines(log_start))[-15:])
-        raise FrontierUnavailableError(
-            f"the frontier's server {binary} did not start in {self._folder}; the end of its log says:\n{tail}"
-        )
+        return False
 
-    def _report_repair(self, log_start: int) -> None:
-        for line in self._log_lines(log_start):
+    def _report_repair(self) -> None:
+        for line in self._log_lines():
             if "Truncating the AOF" in line:
                 _logger.warning("the last write to the frontier was torn and has been cut off: %s", line.strip("! "))
 
@@ -234,9 +274,10 @@ class EmbeddedServer:
         log = self._folder / _LOG
         return log.stat().st_size if log.exists() else 0
 
-    def _log_lines(self, start: int) -> Iterator[str]:
+    def _log_lines(self) -> Iterator[str]:
+        """Yield what the server has said since it was started last."""
         with (self._folder / _LOG).open("rb") as log:
-            log.seek(start)
+            log.seek(self._log_start)
             for line in log:
                 yield line.decode(errors="replace").rstrip()
 
@@ -252,3 +293,13 @@ def _runtime_folder() -> Path:
         except OSError as error:
             refused = error
     raise refused or OSError("no place for a socket: set XDG_RUNTIME_DIR to a short path of a folder you can write to")
+
+
+def _arities() -> Arities:
+    """Ask an empty server which commands there are."""
+    with (
+        tempfile.TemporaryDirectory() as empty,
+        EmbeddedServer(Path(empty)) as server,
+        closing(connect(server.url)) as client,
+    ):
+        return {str(name): int(command["arity"]) for name, command in client.command().items()}

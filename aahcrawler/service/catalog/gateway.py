@@ -8,7 +8,12 @@ from dataclasses import dataclass
 
 from aahcrawler.crawls import frontier_settings
 from aahcrawler.frontier.presence import Worker
-from aahcrawler.frontier.protocol import FrontierFullError, FrontierSettings, FrontierUnavailableError
+from aahcrawler.frontier.protocol import (
+    FrontierFullError,
+    FrontierSettings,
+    FrontierUnavailableError,
+    FrontierUnreadableError,
+)
 from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.frontier.redis.presence import RedisPresence
 from aahcrawler.frontier.redis.redis_client import connect
@@ -108,6 +113,8 @@ class Gateway:
             yield
         except CrawlStartingError as error:
             raise ProblemError(UNAVAILABLE, f"{crawl.id} cannot be asked now: {error}", headers=_RETRY) from error
+        except FrontierUnreadableError as error:
+            raise ProblemError(UNAVAILABLE, f"the frontier of {crawl.id} does not serve: {error}") from error
         except FrontierUnavailableError as error:
             self._forget(crawl)
             _logger.warning("%s: %s", crawl.id, error)
