@@ -26,7 +26,8 @@ class Tombstone(BaseModel):
     """One takedown: the URLs that it names, and the beginnings of URLs; none of them is fetched while it stands.
 
     ``objects`` are the web objects for which the ``urls`` were found. ``captures`` counts the answers that were taken
-    out. ``lifted`` is None while it stands.
+    out, ``damaged`` the damaged places. ``left`` are damaged places that stay: nobody can say whether they are of these
+    URLs. ``lifted`` is None while it stands.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -39,6 +40,8 @@ class Tombstone(BaseModel):
     prefixes: tuple[str, ...] = ()
     objects: tuple[str, ...] = ()
     captures: int = 0
+    damaged: int = 0
+    left: tuple[str, ...] = ()
     lifted: Lifted | None = None
 
     def covers(self, url: str) -> bool:

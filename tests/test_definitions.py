@@ -68,3 +68,18 @@ def test_rules_and_spellings_are_read_back() -> None:
     assert changes(icd, again) == ()
     assert {rule.name for rule in again.scope.rules} == {"near", "rule 1"}
     assert again.scope.canonical == icd.scope.canonical
+
+
+@pytest.mark.parametrize(
+    "network",
+    [
+        "{accounts: {intranet.a.test: {user: me, password: {env: WORD}}, user.test: {user: me, password: {file: /w}}}}",
+        "{headers: {a.test: {X.Key: {env: KEY}, env: plain}, test: {}, key.a.test: {file: plain}}}",
+        "{hosts: {a.proxy.test: {proxy: {url: direct}}, proxy.url: {ca_file: /a}}, resolve: {a.port: 127.0.0.1}}",
+    ],
+)
+def test_hosts_with_dots_are_read_back(network: str) -> None:
+    icd = Icd.parse(SMALLEST.encode() + f"network: {network}\n".encode())
+    again = from_meaning(icd.meaning(), Path("out"))
+    assert changes(icd, again) == ()
+    assert again.network == icd.network

@@ -6,7 +6,9 @@ from typing import BinaryIO
 
 _PIECE = 1 << 16
 _MAGIC = b"\x1f\x8b\x08"
-_BEGINNING = b"WARC/"
+_HEADER = 10
+_WARC = b"WARC/"
+_STEP = 512
 
 
 class MemberError(Exception):
@@ -63,11 +65,11 @@ class Member:
         return compressed
 
 
-def members(file: BinaryIO, begin: int = 0) -> Iterator[Member]:
+def members(file: BinaryIO, begin: int = 0, beginning: bytes = _WARC) -> Iterator[Member]:
     """Yield each member of a file from ``begin`` on, also those whose data turn out to be damaged.
 
-    After a damaged one, the next is the one at which a whole record is found; bytes in between belong to no member. The
-    caller reads as much of a member as it wants; the rest is read here.
+    After a damaged one, the next is the first whole one whose text starts with ``beginning``; bytes in between belong
+    to no member. The caller reads as much of a member as it wants; the rest is read here.
     """
     offset: int | None = begin
     while offset is not None and _has(file, offset):
@@ -78,25 +80,63 @@ def members(file: BinaryIO, begin: int = 0) -> Iterator[Member]:
                 pass
             offset = member.end
         except MemberError:
-            offset = following(file, offset + 1)
+            places = magic_places(file, offset + 1)
+            offset = next((place for place in places if _is_whole(file, place, beginning)), None)
 
 
-def following(file: BinaryIO, begin: int) -> int | None:
-    """Return the begin of the next whole member with a WARC record, None where there is none."""
+def magic_places(file: BinaryIO, begin: int) -> Iterator[int]:
+    """Yield each place from ``begin`` on at which a member may begin, by its first bytes alone."""
     position, kept = begin, b""
     while True:
         file.seek(position)
         piece = file.read(_PIECE)
         if not piece:
-            return None
+            return
         window = kept + piece
         at = window.find(_MAGIC)
         while at >= 0:
-            if _is_whole(file, found := position - len(kept) + at):
-                return found
+            yield position - len(kept) + at
             at = window.find(_MAGIC, at + 1)
         position += len(piece)
         kept = window[-len(_MAGIC) + 1 :]
+
+
+def salvaged(file: BinaryIO, begin: int, end: int, most: int) -> bytes:
+    """Return what can be unpacked of a damaged member before the damage, about ``most`` bytes of it; nobody checked it.
+
+    Where the member's own header is what is damaged, its data are unpacked without it.
+    """
+    for skipped, wbits in ((0, 31), (_HEADER, -15)):
+        if found := _unpacked(file, begin + skipped, end, most, wbits):
+            return found
+    return b""
+
+
+def _unpacked(file: BinaryIO, begin: int, end: int, most: int, wbits: int) -> bytes:
+    inflate, found, position = zlib.decompressobj(wbits=wbits), bytearray(), begin
+    while position < end and len(found) < most and not inflate.eof:
+        file.seek(position)
+        piece = file.read(min(_STEP, end - position))
+        if not piece:
+            break
+        before = inflate.copy()
+        try:
+            found += inflate.decompress(piece)
+        except zlib.error:
+            return bytes(found + _up_to_the_damage(before, piece))
+        position += len(piece)
+    return bytes(found)
+
+
+def _up_to_the_damage(inflate: "zlib._Decompress", piece: bytes) -> bytes:
+    """Unpack byte by byte: with what is damaged, zlib throws away what it has unpacked before it in the same call."""
+    found = bytearray()
+    for at in range(len(piece)):
+        try:
+            found += inflate.decompress(piece[at : at + 1])
+        except zlib.error:
+            break
+    return bytes(found)
 
 
 def _has(file: BinaryIO, offset: int) -> bool:
@@ -104,10 +144,10 @@ def _has(file: BinaryIO, offset: int) -> bool:
     return bool(file.read(1))
 
 
-def _is_whole(file: BinaryIO, offset: int) -> bool:
+def _is_whole(file: BinaryIO, offset: int, beginning: bytes) -> bool:
     member = Member(file, offset)
     try:
-        if member.read(len(_BEGINNING)) != _BEGINNING:
+        if member.read(len(beginning)) != beginning:
             return False
         while member.read():
             pass

@@ -141,11 +141,12 @@ class IndexedRecords:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The file and the bytes that a line of the index points to."""
+    """The file and the bytes that a line of the index points to, and the URL that it names."""
 
     file: str
     offset: int
     end: int
+    url: str
 
 
 def place_of(line: bytes) -> Place | None:
@@ -153,6 +154,6 @@ def place_of(line: bytes) -> Place | None:
     try:
         fields = json.loads(line.split(b" ", 2)[2])
         offset = int(fields["offset"])
-        return Place(str(fields["filename"]), offset, offset + int(fields["length"]))
-    except (ValueError, KeyError, IndexError, TypeError, OverflowError, RecursionError):
+        return Place(str(fields["filename"]), offset, offset + int(fields["length"]), str(fields.get("url", "")))
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, OverflowError, RecursionError):
         return None

@@ -9,7 +9,7 @@ read again. ``files.settled`` is the size up to which a file has been read, -1 w
 
 import hashlib
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -70,6 +70,15 @@ _TABLES = (
     "CREATE INDEX by_url ON captures (key)",
     "CREATE INDEX by_digest ON captures (substr(digest, 1, 6)) WHERE own AND complete AND digest IS NOT NULL",
 )
+_PLACES = """
+SELECT name, offset, url FROM captures JOIN files ON files.id = file
+UNION ALL
+SELECT name, captures.metadata, url FROM captures JOIN files ON files.id = ifnull(metadata_file, file)
+WHERE captures.metadata IS NOT NULL
+UNION ALL
+SELECT name, document, url FROM captures JOIN files ON files.id = ifnull(document_file, file)
+WHERE document IS NOT NULL
+"""
 _CURRENT = "SELECT * FROM captures WHERE key = ? AND url = ? AND current"
 _STANDING = """
 SELECT id, (status BETWEEN 200 AND 299) * (1 + complete), date + later FROM captures
@@ -237,6 +246,10 @@ class Ledger:
     def pages(self, after: int, most: int) -> list[Row]:
         """Return the next current rows of pages with status 2xx, in the order of their ids."""
         return [Row._make(found) for found in self._connection.execute(_PAGES, (after, most))]
+
+    def places(self) -> Iterator[tuple[str, int, str]]:
+        """Yield the places of answers, metadata and documents: file, offset, and the URL that each is of."""
+        yield from self._connection.execute(_PLACES)
 
     def put(self, row: Row) -> None:
         """Insert a row that has no id, or replace the one with its id; settle which row of its URL is current."""

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from aahcrawler.exits import told
+from aahcrawler.exits import NOT_WHOLE, told
 
 takedown_app = typer.Typer()
 
@@ -28,6 +28,9 @@ def remove(
     requisites: Annotated[
         bool, typer.Option("--requisites", help="With the images and other files that no other page is shown with.")
     ] = False,
+    damaged: Annotated[
+        bool, typer.Option("--damaged", help="With all damaged places of which nobody can say of which page they are.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be removed.")] = False,
     list_all: Annotated[bool, typer.Option("--list", help="List all takedowns of the crawl.")] = False,
     lift: Annotated[
@@ -36,14 +39,15 @@ def remove(
 ) -> None:
     """Take pages out of a crawl: archive, index, objects, scores; they are not fetched again.
 
-    Files are rewritten whole or not at all. A crawl that runs in the folder has to be stopped first.
+    Files are rewritten whole or not at all. A crawl that runs in the folder has to be stopped first. Exits with 4 where
+    damaged places stay of which nobody can say of which page they are.
     """
     from aahcrawler.archive.folders import ArchiveError
     from aahcrawler.segments import DamageError, SegmentError
     from aahcrawler.takedown import answers
     from aahcrawler.takedown.removal import TakedownError, Wanted
 
-    wanted = Wanted(tuple(url or ()), tuple(prefix or ()), tuple(web_object or ()), requisites)
+    wanted = Wanted(tuple(url or ()), tuple(prefix or ()), tuple(web_object or ()), requisites, damaged)
     named = bool(wanted.urls or wanted.prefixes or wanted.objects)
     with told(ArchiveError, DamageError, SegmentError, TakedownError, OSError):
         if sum((named, list_all, bool(lift))) != 1 or not all((*wanted.urls, *wanted.prefixes, *wanted.objects)):
@@ -53,13 +57,16 @@ def remove(
         if not (list_all or dry_run or reason.strip()):
             raise TakedownError("say why: --reason TEXT")
         who = by or getpass.getuser()
+        is_whole = True
         if list_all:
             lines = answers.listed(crawl)
         elif lift:
             lines = answers.lifted(crawl, lift, who, reason.strip())
         elif dry_run:
-            lines = answers.planned(crawl, wanted)
+            lines, is_whole = answers.planned(crawl, wanted)
         else:
-            lines = answers.removed(crawl, wanted, who, reason.strip())
+            lines, is_whole = answers.removed(crawl, wanted, who, reason.strip())
         for line in lines:
             typer.echo(line)
+    if not is_whole:
+        raise typer.Exit(NOT_WHOLE)

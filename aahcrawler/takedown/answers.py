@@ -1,6 +1,7 @@
 """What ``aah remove`` does and says, line by line."""
 
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 from aahcrawler.takedown.removal import Wanted, lift, plan, remove
@@ -17,6 +18,7 @@ def listed(crawl: Path) -> Iterator[str]:
         what = ", ".join((*stone.objects, *stone.prefixes, *stone.urls))
         since = f"; lifted {stone.lifted.at} by {stone.lifted.by}: {stone.lifted.reason}" if stone.lifted else ""
         yield f"{stone.id}\t{stone.at}\t{stone.by}\t{stone.captures:,} captures\t{stone.reason}{since}\t{what}"
+        yield from (f"{stone.id}\tmay have been left\t{place}" for place in stone.left)
 
 
 def lifted(crawl: Path, named: str, by: str, reason: str) -> Iterator[str]:
@@ -25,19 +27,26 @@ def lifted(crawl: Path, named: str, by: str, reason: str) -> Iterator[str]:
         yield f"{crawl}: {stone.id} is lifted; what it names may be fetched again by the next crawl"
 
 
-def planned(crawl: Path, wanted: Wanted) -> Iterator[str]:
-    """Yield what would be removed."""
+def planned(crawl: Path, wanted: Wanted) -> tuple[Iterator[str], bool]:
+    """Return what would be removed, and whether that is all."""
     selected, _ = plan(crawl, wanted)
-    yield from _told(selected)
-    yield f"{crawl}: {len(selected.captures):,} captures would be removed; nothing was changed"
+    summary = f"{crawl}: {_counted(selected)} would be removed; nothing was changed"
+    return chain(_told(selected), (summary,)), not selected.left
 
 
-def removed(crawl: Path, wanted: Wanted, by: str, reason: str) -> Iterator[str]:
-    """Remove, and yield what was done."""
+def removed(crawl: Path, wanted: Wanted, by: str, reason: str) -> tuple[Iterator[str], bool]:
+    """Remove, and return what was done, and whether that is all."""
     stone, selected = remove(crawl, wanted, by, reason)
-    yield from _told(selected)
-    yield f"{crawl}: {len(selected.captures):,} captures were removed, and are not fetched again ({stone.id})"
-    yield "Stores that were loaded from this crawl, selections and other copies still hold them."
+    summary = (
+        f"{crawl}: {_counted(selected)} were removed, and are not fetched again ({stone.id})",
+        "Stores that were loaded from this crawl, selections and other copies still hold them.",
+    )
+    return chain(_told(selected), summary), not selected.left
+
+
+def _counted(selected: Selected) -> str:
+    damaged = f" and {len(selected.places):,} damaged places" if selected.places else ""
+    return f"{len(selected.captures):,} captures{damaged}"
 
 
 def _told(selected: Selected) -> Iterator[str]:
@@ -48,3 +57,7 @@ def _told(selected: Selected) -> Iterator[str]:
         yield f"{len(selected.promoted):,} captures of other URLs showed the same; they get what they show"
     for url in selected.requisites:
         yield f"stays, though no other page is shown with it (--requisites): {url}"
+    for url in selected.unshown:
+        yield f"cannot be shown any more, as what it showed was damaged under another URL: {url}"
+    for place in selected.left:
+        yield f"stays, as it is damaged and nobody can say of which page it is (--damaged removes it): {place}"

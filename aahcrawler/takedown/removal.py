@@ -6,6 +6,7 @@ finishing is doing all of them from the beginning.
 
 import json
 import logging
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -43,8 +44,19 @@ from aahcrawler.layout import (
 from aahcrawler.report.report_page import ReportError, write_report
 from aahcrawler.segments import recover, segments
 from aahcrawler.segments.series import sync_folder
-from aahcrawler.takedown.rewriting import PART, Place, with_payloads, without_members, without_records
-from aahcrawler.takedown.selection import Selected, graph_of, pages_of, read_archive, select
+from aahcrawler.takedown.archive_reading import read_archive
+from aahcrawler.takedown.damage import Place
+from aahcrawler.takedown.log_damage import ENTRIES, log_damage
+from aahcrawler.takedown.rewriting import (
+    PART,
+    Original,
+    with_payloads,
+    without_members,
+    without_places,
+    without_records,
+)
+from aahcrawler.takedown.selection import Selected, pages_of, select
+from aahcrawler.takedown.statements import STATEMENTS, graph
 from aahcrawler.tombstones import Lifted, TakenDown, Tombstone, read_tombstones, replace_durably, write_tombstones
 
 logger = logging.getLogger(__name__)
@@ -56,12 +68,16 @@ class TakedownError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is to be taken down, as it was asked for. ``requisites``: with what the pages alone are shown with."""
+    """What is to be taken down, as it was asked for.
+
+    ``requisites``: with what the pages alone are shown with; ``damaged``: with damaged places that may be of any page.
+    """
 
     urls: tuple[str, ...] = ()
     prefixes: tuple[str, ...] = ()
     objects: tuple[str, ...] = ()
     requisites: bool = False
+    damaged: bool = False
 
 
 class _Journal(BaseModel):
@@ -71,6 +87,7 @@ class _Journal(BaseModel):
     captures: tuple[str, ...]
     promoted: dict[str, str]
     files: tuple[str, ...]
+    places: tuple[Place, ...] = ()
 
 
 def plan(crawl: Path, wanted: Wanted) -> tuple[Selected, TakenDown]:
@@ -81,10 +98,13 @@ def plan(crawl: Path, wanted: Wanted) -> tuple[Selected, TakenDown]:
         raise TakedownError(f"{crawl}: no archived page holds {', '.join(wanted.objects)}; aah objects lists them all")
     named = frozenset(urls.canonicalize(url) or url for url in wanted.urls) | frozenset(wanted.urls) | found
     taken = TakenDown(named, wanted.prefixes)
-    selected = select(known, taken)
+    damage = (*known.damage, *log_damage(crawl, known))
+    selected = select(known, taken, damage)
     if wanted.requisites and selected.requisites:
         taken = replace(taken, urls=taken.urls | frozenset(selected.requisites))
-        selected = select(known, taken)
+        selected = select(known, taken, damage)
+    if wanted.damaged:
+        selected = replace(selected, places=(*selected.places, *selected.left), left=())
     return selected, taken
 
 
@@ -108,12 +128,15 @@ def remove(crawl: Path, wanted: Wanted, by: str, reason: str) -> tuple[Tombstone
             prefixes=taken.prefixes,
             objects=wanted.objects,
             captures=len(selected.captures),
+            damaged=len(selected.places),
+            left=tuple(str(place) for place in selected.left),
         )
         journal = _Journal(
             tombstone=stone,
             captures=tuple(selected.captures),
             promoted=selected.promoted,
-            files=tuple(selected.files),
+            files=selected.files,
+            places=selected.places,
         )
         replace_durably(crawl / REMOVING, journal.model_dump_json().encode())
         finish(crawl)
@@ -141,7 +164,7 @@ def lift(crawl: Path, named: str, by: str, reason: str) -> tuple[Tombstone, ...]
 def finish(crawl: Path) -> bool:
     """Finish a takedown that a kill cut short; for whoever is alone in the folder. Return whether there was one.
 
-    Raise ``TakedownError`` where what is to be done cannot be read, ``DamageError`` and ``OSError``.
+    Raise ``TakedownError`` where what is to be done cannot be read, and ``OSError``.
     """
     path = crawl / REMOVING
     if not path.exists():
@@ -152,6 +175,7 @@ def finish(crawl: Path) -> bool:
         raise TakedownError(f"{path}: cannot be read; restore it, or delete it and remove again") from error
     _forbid(crawl, journal.tombstone)
     _clear(crawl)
+    _cut(crawl, journal)
     _rewrite_archive(crawl, journal)
     _rewrite_logs(crawl, journal)
     _rewrite_derived(crawl, journal)
@@ -213,11 +237,20 @@ def _clear(crawl: Path) -> None:
             path.unlink()
 
 
+def _cut(crawl: Path, journal: _Journal) -> None:
+    places = defaultdict(list)
+    for place in journal.places:
+        places[place.file].append(place)
+    for file, found in places.items():
+        if (crawl / file).exists():
+            without_places(crawl / file, found)
+
+
 def _rewrite_archive(crawl: Path, journal: _Journal) -> None:
     archive, gone = crawl / ARCHIVE, frozenset(journal.captures)
     files = [path for path in (archive / name for name in journal.files) if path.exists()]
     if journal.promoted:
-        places = _places(files, frozenset(journal.promoted.values()))
+        places = _originals(files, frozenset(journal.promoted.values()))
         wanted = {record: places[original] for record, original in journal.promoted.items() if original in places}
         for path in files:
             with_payloads(path, wanted)
@@ -226,8 +259,8 @@ def _rewrite_archive(crawl: Path, journal: _Journal) -> None:
         without_records(path, gone)
 
 
-def _places(files: list[Path], originals: frozenset[str]) -> dict[str, Place]:
-    found: dict[str, Place] = {}
+def _originals(files: list[Path], originals: frozenset[str]) -> dict[str, Original]:
+    found: dict[str, Original] = {}
     for path in files:
         with path.open("rb") as file:
             for member in members(file):
@@ -243,10 +276,10 @@ def _places(files: list[Path], originals: frozenset[str]) -> dict[str, Place]:
 def _rewrite_logs(crawl: Path, journal: _Journal) -> None:
     gone, stone = frozenset(journal.captures), journal.tombstone
     for path in segments(crawl / OBJECTS, NQUADS):
-        without_members(path, lambda text: graph_of(text) in gone)
+        without_members(path, STATEMENTS, lambda text: graph(text.partition(b"\n")[0]) in gone)
     for folder, extension in _LOGS[2:]:
         for path in segments(crawl / folder, extension):
-            without_members(path, lambda text: any(stone.covers(url) for url in _page_of(text)))
+            without_members(path, ENTRIES, lambda text: any(stone.covers(url) for url in _page_of(text)))
 
 
 def _page_of(text: bytes) -> Iterator[str]:

@@ -6,19 +6,20 @@ Whatever is left out is left out again where a file is rewritten twice, so that 
 import hashlib
 import os
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import IO, BinaryIO, cast
 
-from aahcrawler.archive.gzip_members import Member, MemberError, following, members
+from aahcrawler.archive.gzip_members import Member, MemberError, members
 from aahcrawler.archive.payload import HEAD, HttpPayload, beginning_of, is_chunked
 from aahcrawler.archive.record_access import Record, RecordError
 from aahcrawler.archive.records import header
 from aahcrawler.archive.scanning import Header
-from aahcrawler.segments import DamageError, no_link
+from aahcrawler.segments import no_link
 from aahcrawler.segments.series import sync_folder
+from aahcrawler.takedown.damage import Place, digest_of
 
 PART = ".removing"
 """The suffix of a file that is being rewritten; what is left of one that was not finished counts for nothing."""
@@ -29,12 +30,26 @@ _REFERENCES = frozenset(
 )
 _MEASURED = frozenset({"warc-block-digest", "content-length"})
 
-Place = tuple[Path, int]
+Original = tuple[Path, int]
 """A WARC file, and where in it a record begins."""
 
 
+def without_places(path: Path, places: Iterable[Place]) -> bool:
+    """Cut damaged places out of a file, those that still hold what they held when they were found.
+
+    Return whether there were any. Raise ``OSError``; the file is then as before.
+    """
+
+    def changes(file: BinaryIO) -> Iterator[_Change]:
+        for place in sorted(places, key=lambda each: each.begin):
+            if digest_of(file, place.begin, place.end) == place.digest:
+                yield _Change(place.begin, place.end, iter(()))
+
+    return _rewritten(path, changes)
+
+
 def without_records(path: Path, captures: Set[str]) -> bool:
-    """Take captures, by the ids of their records, out of a WARC file with all records about them.
+    """Take captures, by the ids of their records, out of a WARC file with all whole records about them.
 
     Return whether there were any. Raise ``OSError``; the file is then as before.
     """
@@ -49,10 +64,10 @@ def without_records(path: Path, captures: Set[str]) -> bool:
         about = fields.get("WARC-Refers-To").strip("<>") if record.kind == "metadata" else ""
         return iter(()) if captures & {*named, about} else None
 
-    return _rewritten(path, instead)
+    return _rewritten(path, lambda file: _changes(file, instead))
 
 
-def with_payloads(path: Path, promoted: Mapping[str, Place]) -> bool:
+def with_payloads(path: Path, promoted: Mapping[str, Original]) -> bool:
     """Give revisits of a WARC file the payloads of their originals: they become responses of the same id.
 
     Return whether there were any. Raise ``OSError`` and ``RecordError``; the file is then as before.
@@ -68,23 +83,23 @@ def with_payloads(path: Path, promoted: Mapping[str, Place]) -> bool:
         except RecordError:
             return None
 
-    return _rewritten(path, instead)
+    return _rewritten(path, lambda file: _changes(file, instead))
 
 
-def without_members(path: Path, is_unwanted: Callable[[bytes], bool]) -> bool:
-    """Take members of a segment out, by their text. Return whether there were any.
+def without_members(path: Path, beginning: bytes, is_unwanted: Callable[[bytes], bool]) -> bool:
+    """Take whole members of a segment out, by their text. Return whether there were any.
 
-    Raise ``OSError`` and, for a segment that is damaged, ``DamageError``; the file is then as before.
+    ``beginning`` is what each text begins with. Raise ``OSError``; the file is then as before.
     """
 
     def instead(member: Member) -> Iterator[bytes] | None:
         try:
             text = b"".join(iter(member.read, b""))
-        except MemberError as error:
-            raise DamageError(f"{path}: is damaged ({error}); restore it from a copy") from error
+        except MemberError:
+            return None
         return iter(()) if is_unwanted(text) else None
 
-    return _rewritten(path, instead)
+    return _rewritten(path, lambda file: _changes(file, instead, beginning))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +109,10 @@ class _Change:
     instead: Iterator[bytes]
 
 
-def _rewritten(path: Path, instead: Callable[[Member], Iterator[bytes] | None]) -> bool:
+def _rewritten(path: Path, changes_in: Callable[[BinaryIO], Iterator[_Change]]) -> bool:
     part = path.with_name(path.name + PART)
     with path.open("rb") as file:
-        changes = _changes(file, instead)
+        changes = changes_in(file)
         first = next(changes, None)
         if first is None:
             return False
@@ -113,22 +128,22 @@ def _rewritten(path: Path, instead: Callable[[Member], Iterator[bytes] | None]) 
     return True
 
 
-def _changes(file: BinaryIO, instead: Callable[[Member], Iterator[bytes] | None]) -> Iterator[_Change]:
-    for member in members(file):
+def _changes(
+    file: BinaryIO, instead: Callable[[Member], Iterator[bytes] | None], beginning: bytes = b"WARC/"
+) -> Iterator[_Change]:
+    for member in members(file, 0, beginning):
         found = instead(member)
-        if found is not None:
-            yield _Change(member.offset, _end_of(member, file), found)
+        if found is not None and _is_whole(member):
+            yield _Change(member.offset, member.end, found)
 
 
-def _end_of(member: Member, file: BinaryIO) -> int:
-    """Return where a member ends; of a damaged one, where the next whole one begins."""
+def _is_whole(member: Member) -> bool:
     try:
         while member.read():
             pass
     except MemberError:
-        after = following(file, member.offset + 1)
-        return file.seek(0, os.SEEK_END) if after is None else after
-    return member.end
+        return False
+    return True
 
 
 def _write(file: BinaryIO, beside: IO[bytes], copied: int, change: _Change) -> int:
@@ -145,7 +160,7 @@ def _copy(file: BinaryIO, beside: IO[bytes], begin: int, end: int) -> None:
         begin += len(piece)
 
 
-def _promoted(revisit: Header, head: bytes, place: Place) -> Iterator[bytes]:
+def _promoted(revisit: Header, head: bytes, place: Original) -> Iterator[bytes]:
     """Yield the member of the response that a revisit becomes: its own head, and its original's payload."""
     with SpooledTemporaryFile(_IN_MEMORY) as spool:
         block = cast("IO[bytes]", spool)
@@ -169,7 +184,7 @@ def _promoted(revisit: Header, head: bytes, place: Place) -> Iterator[bytes]:
         yield squeeze.compress(b"\r\n\r\n") + squeeze.flush()
 
 
-def _write_payload(block: IO[bytes], place: Place, *, chunked: bool) -> None:
+def _write_payload(block: IO[bytes], place: Original, *, chunked: bool) -> None:
     path, offset = place
     payload = HttpPayload()
     with path.open("rb") as file:

@@ -1,20 +1,14 @@
 """Finds what a takedown removes: captures by their URLs, all that belongs to them, and what only they lead to."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from aahcrawler.archive.gzip_members import members
-from aahcrawler.archive.history_record import understood
-from aahcrawler.archive.record_access import LONGEST_METADATA, Record, RecordError
-from aahcrawler.archive.resources import page_of_resource
-from aahcrawler.layout import ARCHIVE, NQUADS, OBJECTS, WARC
-from aahcrawler.metadata import MEDIA_TYPE, LinkType
-from aahcrawler.segments import lines, segments
+from aahcrawler.takedown.archive_reading import Archived, Owned
+from aahcrawler.takedown.damage import Place
+from aahcrawler.takedown.statements import graph, statements
 from aahcrawler.tombstones import TakenDown
-
-_ANSWERS = frozenset({"response", "revisit", "resource", "conversion"})
 
 
 @dataclass(slots=True)
@@ -22,14 +16,18 @@ class Selected:
     """What a takedown removes.
 
     ``captures`` has the URL of each answer by its record's id. ``promoted`` are revisits of other URLs that show what
-    is removed: each is given what it shows. ``files`` are the WARC files concerned. ``requisites`` are files that no
-    other page names; they stay.
+    is removed: each is given what it shows; ``unshown`` are the URLs of those of which that is damaged. ``files`` are
+    the WARC files concerned. ``requisites`` are files that no other page names; they stay. ``places`` are damaged ones
+    of these URLs, ``left`` those of which nobody can say whose they are.
     """
 
     captures: dict[str, str] = field(default_factory=dict)
     promoted: dict[str, str] = field(default_factory=dict)
-    files: list[str] = field(default_factory=list)
+    unshown: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
     requisites: tuple[str, ...] = ()
+    places: tuple[Place, ...] = ()
+    left: tuple[Place, ...] = ()
 
     @property
     def urls(self) -> tuple[str, ...]:
@@ -37,75 +35,35 @@ class Selected:
         return tuple(sorted(set(self.captures.values())))
 
 
-@dataclass(slots=True)
-class Archived:
-    """What the records of an archive say of one another, by their ids."""
-
-    urls: dict[str, str] = field(default_factory=dict)
-    originals: dict[str, str] = field(default_factory=dict)
-    files: dict[str, str] = field(default_factory=dict)
-    needs: dict[str, frozenset[str]] = field(default_factory=dict)
-
-
-def read_archive(crawl: Path) -> Archived:
-    """Read the records of a crawl's WARC files; what is damaged is passed over. Raise ``OSError``."""
-    known = Archived()
-    for path in segments(crawl / ARCHIVE, WARC):
-        with path.open("rb") as file:
-            for member in members(file):
-                try:
-                    _take(known, Record(member), path.name)
-                except RecordError:
-                    continue
-    return known
-
-
-def select(known: Archived, wanted: TakenDown) -> Selected:
-    """Return what the takedown of URLs removes."""
+def select(known: Archived, wanted: TakenDown, damage: Sequence[Owned] = ()) -> Selected:
+    """Return what the takedown of URLs removes; ``damage`` are the damaged places of all files."""
     captures = {record: url for record, url in known.urls.items() if wanted.covers(url)}
-    promoted = {
+    showing = {
         record: original
         for record, original in known.originals.items()
         if record not in captures and original in captures
     }
-    files = dict.fromkeys(known.files[record] for record in (*captures, *promoted))
-    return Selected(captures, promoted, list(files), _only_theirs(known, captures))
+    promoted = {record: original for record, original in showing.items() if original not in known.damaged}
+    concerned = (known.files[record] for record in (*captures, *promoted) if record in known.files)
+    ours = {each.place: None for each in damage if each.url and wanted.covers(each.url)}
+    unsure = {each.place: None for each in damage if not each.is_sure and each.place not in ours}
+    return Selected(
+        captures=captures,
+        promoted=promoted,
+        unshown=tuple(sorted({known.urls[record] for record in showing.keys() - promoted.keys()})),
+        files=tuple(dict.fromkeys(concerned)),
+        requisites=_only_theirs(known, captures),
+        places=tuple(ours),
+        left=tuple(unsure),
+    )
 
 
 def pages_of(crawl: Path, known: Archived, objects: Iterable[str]) -> frozenset[str]:
-    """Return the URLs of the captures in which web objects were found. Raise ``DamageError``."""
+    """Return the URLs of the captures in which web objects were found."""
     subjects = tuple(f"<{iri}> ".encode() for iri in objects)
-    found = {
-        _graph(line) for path in segments(crawl / OBJECTS, NQUADS) for line in lines(path) if line.startswith(subjects)
-    }
-    return frozenset(known.urls[graph] for graph in found if graph in known.urls)
-
-
-def _graph(line: bytes) -> str:
-    return line.rpartition(b"<")[2].partition(b">")[0].decode("utf-8", "replace")
-
-
-def graph_of(statements: bytes) -> str:
-    """Return the id of the capture that a member of a segment speaks of, empty where it says none."""
-    return _graph(statements.partition(b"\n")[0])
-
-
-def _take(known: Archived, record: Record, file: str) -> None:
-    header = record.header
-    if record.kind in _ANSWERS:
-        target = header.get("WARC-Target-URI").strip("<>")
-        if record.kind == "resource" and any(other in known.urls for other in header.concurrent_to):
-            return  # It goes where the answer goes that it was made of.
-        known.urls[header.record_id] = page_of_resource(target) or target
-        known.files[header.record_id] = file
-        if record.kind == "revisit":
-            known.originals[header.record_id] = header.get("WARC-Refers-To").strip("<>")
-    elif record.kind == "metadata" and header.get("Content-Type") == MEDIA_TYPE:
-        metadata = understood(record.whole_block(LONGEST_METADATA))
-        links = () if metadata is None else metadata.links
-        needed = frozenset(link.url for link in links if link.type is LinkType.REQUISITE)
-        if needed:
-            known.needs[header.get("WARC-Concurrent-To").strip("<>")] = needed
+    named = (line for text in statements(crawl) for line in text.splitlines() if line.startswith(subjects))
+    found = {graph(line) for line in named}
+    return frozenset(known.urls[each] for each in found if each in known.urls)
 
 
 def _only_theirs(known: Archived, captures: dict[str, str]) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -16,6 +16,7 @@ import yaml
 from pydantic import AfterValidator, Field, PrivateAttr
 
 from online_analysis.icd.browser_fields import BrowserSection
+from online_analysis.icd.field_paths import flat
 from online_analysis.icd.mistakes import IcdError, Mistake
 from online_analysis.icd.part_loading import Loaded, Place, load_parts
 from online_analysis.icd.postings import Post
@@ -204,7 +205,8 @@ class Icd(Section):
         texts = {name: _digest(text) for name, text in self._texts.items()}
         if self._posts:
             texts[self.topic.posts] = _digest("\n".join(sorted(map(repr, self._posts))))
-        return dict(sorted((*_flat(fields, ""), *_flat({"file": texts}, ""))))
+        digests = {f"file.{name}": json.dumps(digest) for name, digest in texts.items()} or {"file": "{}"}
+        return dict(sorted((*flat(type(self), fields), *digests.items())))
 
     def fingerprint(self) -> str:
         """Return a digest of ``meaning``, equal on every machine and in every version that knows the same fields."""
@@ -221,16 +223,6 @@ def changes(old: Icd | Mapping[str, str], new: Icd | Mapping[str, str]) -> tuple
     before = old.meaning() if isinstance(old, Icd) else old
     after = new.meaning() if isinstance(new, Icd) else new
     return tuple(sorted(path for path in {*before, *after} if before.get(path) != after.get(path)))
-
-
-def _flat(value: object, path: str) -> Iterator[tuple[str, str]]:
-    if isinstance(value, dict) and value:
-        for name, inner in value.items():
-            yield from _flat(inner, f"{path}.{name}" if path else str(name))
-    elif isinstance(value, list):
-        yield path, json.dumps(sorted(json.dumps(item, ensure_ascii=False) for item in value), ensure_ascii=False)
-    else:
-        yield path, json.dumps(value, ensure_ascii=False)
 
 
 def _digest(text: str) -> str:

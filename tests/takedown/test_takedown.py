@@ -1,29 +1,21 @@
 """Takedowns: what is removed is in no file, all else is as before, and a kill in between changes nothing."""
 
 import fcntl
-import gzip
 import json
-import shutil
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from aahcrawler.archive.index import index_lines
 from aahcrawler.tombstones import read_tombstones
-from tests.crawl.crawling import EndedRun, aah, rows, running, summary
-from tests.crawl.site import Reply, Site, html, links, serving
+from tests.crawl.crawling import aah, rows, running, summary
+from tests.crawl.site import Site, html, links, serving
 from tests.crawl.verifying import archived, assert_whole
-from tests.crawl.world import crawl, define
+from tests.crawl.world import define
+from tests.takedown.floods import WORD, contents, holds, indexed, removed, url
 
-WORD = "Wertheimstein"
-"""Stands on the page that is removed, and nowhere else."""
 STEPS = 14
 """How often the takedown of the tests replaces or deletes a file."""
-ARTICLE = f"""<script type="application/ld+json">{{"@context": "https://schema.org", "@type": "Article",
-"headline": "Flood 2", "author": {{"@type": "Person", "name": "{WORD}"}}, "datePublished": "2019-11-02",
-"articleBody": "The dike broke in the flood, and the storm surge took the harbour of {WORD}."}}</script>"""
 KILLING = """
 import os
 from pathlib import Path
@@ -48,67 +40,6 @@ Path.replace, Path.unlink = dying(replace), dying(unlink)
 cli.main()
 """
 """Runs ``aah`` and ends it, as a kill does, right before it replaces or deletes a file for the n-th time."""
-
-
-def picture(name: str) -> Reply:
-    return Reply(b"GIF89a" + name.encode(), headers={"Content-Type": "image/gif"})
-
-
-@pytest.fixture(scope="module")
-def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Crawl a site of which two URLs show the same page, and return the crawl's folder."""
-    said = "The dike broke in the flood, and the storm surge took the harbour."
-    twin = html("Twin floods", f"<p>{said} Both of these say so.</p>")
-    pages = {
-        "/1": html("Flood 1", f"<p>{said} One.</p><img src='/both.gif'>"),
-        "/2": html("Flood 2", f"{ARTICLE}<p>{said} {WORD}.</p><img src='/both.gif'><img src='/only.gif'>"),
-        "/old/3": html("Flood 3", f"<p>{said} Three.</p>" + links("/old/4")),
-        "/old/4": html("Flood 4", f"<p>{said} Four.</p>"),
-        "/twin": twin,
-        "/twin2": twin,
-        "/both.gif": picture("both"),
-        "/only.gif": picture("only"),
-    }
-    front = html("Floods", links("/1", "/2", "/old/3", "/twin", "/twin2") + "<p>All floods of the harbour.</p>")
-    folder = tmp_path_factory.mktemp("takedown")
-    with serving(Site({"/": front, **pages})) as site:
-        network = {"allow_private": ["127.0.0.0/8"], "resolve": {"flood.test": f"127.0.0.1:{site.port}"}}
-        traps = {"pages": "0", "duplicates": "follow", "soft_404": "ignore"}
-        done = crawl(folder, ["http://flood.test/"], network=network, traps=traps)
-    assert done.ended.code == 0, done.ended.err
-    assert aah("report", done.folder).code == 0
-    return done.folder
-
-
-@pytest.fixture
-def folder(crawled: Path, tmp_path: Path) -> Path:
-    """Return a copy of that folder."""
-    sockets = shutil.ignore_patterns("*.sock")
-    return Path(shutil.copytree(crawled, tmp_path / "crawl", ignore=sockets))
-
-
-def url(path: str) -> str:
-    return f"http://flood.test{path}"
-
-
-def removed(folder: Path, *options: str) -> EndedRun:
-    return aah("remove", folder, *options, "--reason", "the author asked for it", "--by", "Ida")
-
-
-def contents(folder: Path) -> Iterator[bytes]:
-    """Yield the content of every file that holds what pages say, archives decompressed."""
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and "frontier" not in path.parts:
-            yield gzip.decompress(path.read_bytes()) if path.name.endswith(".gz") else path.read_bytes()
-
-
-def holds(folder: Path, text: str) -> bool:
-    return any(text.encode() in content for content in contents(folder))
-
-
-def indexed(folder: Path) -> set[str]:
-    lines = index_lines(folder / "indexes" / "index.cdxj")
-    return {line.partition(b'"url": "')[2].partition(b'"')[0].decode() for line in lines}
 
 
 def test_a_page_is_in_no_file_any_more_and_all_else_is_as_before(folder: Path) -> None:

@@ -46,7 +46,7 @@ def _add_whole(router: APIRouter, helm: Helm) -> None:
         given = asked.definition
         # JSON is YAML: what is sent as an object is kept as it would be written by hand.
         text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False, indent=1) + "\n"
-        return starting_crawls.create(reach, helm.definitions, helm.processes, caller.name, text, begin=asked.start)
+        return starting_crawls.create(reach, helm.definitions, helm.processes, caller, text, begin=asked.start)
 
     @router.get("/{crawl}/definition", responses=_MISTAKES)
     def show_definition(crawl: str) -> DefinitionText:
@@ -57,7 +57,7 @@ def _add_whole(router: APIRouter, helm: Helm) -> None:
     @router.put("/{crawl}/definition", responses=_MISTAKES)
     def replace_definition(crawl: str, asked: TextAsked, caller: Operator) -> Redefined:
         """Write a definition anew, if nobody has changed it since it was read."""
-        return redefining.replace(reach, helm.definitions, reach.crawl(crawl), caller.name, asked.text, asked.digest)
+        return redefining.replace(reach, helm.definitions, reach.crawl(crawl), caller, asked.text, asked.digest)
 
 
 def _add_fields(router: APIRouter, helm: Helm) -> None:

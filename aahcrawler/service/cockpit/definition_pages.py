@@ -114,7 +114,7 @@ class _Desk:
                     if icd is None:
                         raise ProblemError(BAD_DEFINITION, "the mistakes have to be mended before the seeds are tried")
                     trials = self._helm.trials
-                    trial = trials.trial(trials.begin(icd, draft.text))
+                    trial = trials.trial(trials.begin(session.caller, icd, draft.text))
                     return self._shown(session, draft, crawl, digest=digest, trial=trial)
                 case "suggest" if form.get("reference"):
                     job = self._reference(session, draft, form.get("reference"))
@@ -160,13 +160,13 @@ class _Desk:
         return self._helm.jobs.begin(Task("reference-suggestions", reference.id, session.caller.name), work)
 
     def _saved(self, session: Session, draft: Draft, crawl: Crawl | None, digest: str, *, begin: bool) -> Response:
-        helm, by = self._helm, session.caller.name
+        helm, caller = self._helm, session.caller
         if crawl is not None:
-            done = redefining.replace(helm.reach, helm.definitions, crawl, by, draft.text, digest)
+            done = redefining.replace(helm.reach, helm.definitions, crawl, caller, draft.text, digest)
             changed = tuple(f"{each.field}: {each.before} → {each.after}" for each in done.fields)
             said = Said(done.detail if done.applied else "Nothing was changed.", "good", changed)
             return then(session, address("crawls", crawl.id, "definition"), said)
-        made = starting_crawls.create(helm.reach, helm.definitions, helm.processes, by, draft.text, begin=begin)
+        made = starting_crawls.create(helm.reach, helm.definitions, helm.processes, caller, draft.text, begin=begin)
         return then(session, address("crawls", made.id), Said(f"{made.title or made.id}: {made.detail}"))
 
     def _shown(self, session: Session, draft: Draft, crawl: Crawl | None, **values: object) -> Response:

@@ -25,6 +25,7 @@ from aahcrawler.service.steering.crawl_process import running_process
 from aahcrawler.service.web.problems import BAD_DEFINITION, CONFLICT, UNAVAILABLE, MistakeShown, ProblemError
 from online_analysis.icd import Icd, IcdError
 from online_analysis.icd.editing import edited
+from online_analysis.icd.text_check import checked
 
 MOST_MISTAKES: Final = 100
 _UNKNOWN = (
@@ -120,6 +121,8 @@ class HeldDefinitions:
             if digest != held.digest:
                 raise ProblemError(CONFLICT, "somebody has changed the definition since you read it; read it again")
             with _mistakes_told("the definition has mistakes"):
+                # Before anything that it names on this machine is looked at.
+                check(unread(text), unread(held.text))
                 made = Rewriting(held, text, _meaning(held, text))
             if made.icd.id != crawl.id:
                 raise ProblemError(CONFLICT, f"the id is {made.icd.id!r}; another id is another crawl: create that one")
@@ -213,6 +216,14 @@ def _in_file(crawl: Crawl) -> HeldDefinition:
     if not is_its:
         raise ProblemError(CONFLICT, f"{file.name} defines another crawl now, or another output; {_UNKNOWN}")
     return HeldDefinition(text, icd, file, how)
+
+
+def unread(text: str) -> Icd:
+    """Return what a text defines, without looking at anything that it names on this machine. Raise ``IcdError``."""
+    found = checked(text)
+    if found.icd is None:
+        raise IcdError(list(found.mistakes))
+    return found.icd
 
 
 def _meaning(held: HeldDefinition, text: str) -> Icd:

@@ -14,7 +14,9 @@ from aahcrawler.service.steering.crawl_process import running_process
 from aahcrawler.service.steering.held_definitions import HeldDefinitions, Rewriting
 from aahcrawler.service.steering.machine_fields import refuse_machine_fields
 from aahcrawler.service.steering.steering_log import note
+from aahcrawler.service.steering.widening_fields import refuse_widening
 from aahcrawler.service.web.problems import BAD_DEFINITION, MistakeShown, ProblemError
+from aahcrawler.service.web.roles import Caller
 from online_analysis.icd import Icd, changes, redefined
 
 
@@ -93,14 +95,24 @@ def change(
     return shown
 
 
-def replace(reach: Reach, definitions: HeldDefinitions, crawl: Crawl, by: str, text: str, digest: str) -> Redefined:
+def replace(
+    reach: Reach, definitions: HeldDefinitions, crawl: Crawl, caller: Caller, text: str, digest: str
+) -> Redefined:
     """Write the text of a definition anew, which must have been the one with the digest until now.
 
-    Raise ``ProblemError`` with its mistakes, and where it reaches what is this machine's own in a way that it did not.
+    Raise ``ProblemError`` with its mistakes, where it reaches what is this machine's own in a way that it did not, and
+    where it is wider than it was and the caller may not widen it.
     """
-    made = definitions.replace(crawl, text, digest, refuse_machine_fields)
+
+    def check(wanted: Icd, before: Icd) -> None:
+        refuse_machine_fields(wanted, before)
+        refuse_widening(caller, wanted, before)
+
+    made = definitions.replace(crawl, text, digest, check)
     shown = _shown(reach, crawl, made, applied=True)
-    note(crawl, by, "definition", {"diff": list(shown.diff)}, {"fields": [each.field for each in shown.fields]})
+    note(
+        crawl, caller.name, "definition", {"diff": list(shown.diff)}, {"fields": [each.field for each in shown.fields]}
+    )
     return shown
 
 

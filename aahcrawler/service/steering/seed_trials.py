@@ -15,7 +15,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from aahcrawler.service.catalog.knowledge_folders import KnowledgeFolders
 from aahcrawler.service.steering.machine_fields import refuse_machine_fields
 from aahcrawler.service.steering.told_process import ToldProcess
+from aahcrawler.service.steering.widening_fields import refuse_widening
 from aahcrawler.service.web.problems import NO_JOB, TOO_MANY, ProblemError
+from aahcrawler.service.web.roles import Caller
 from online_analysis.icd import Icd
 from online_analysis.icd.editing import edited
 
@@ -91,9 +93,10 @@ class SeedTrials:
         self._trials: OrderedDict[str, _Trial] = OrderedDict()
         self._lock = threading.Lock()
 
-    def begin(self, icd: Icd, text: str) -> str:
+    def begin(self, caller: Caller, icd: Icd, text: str) -> str:
         """Begin the dry run of a definition; return its id. Raise ``ProblemError`` where it must not be tried here."""
         refuse_machine_fields(icd)
+        refuse_widening(caller, icd)
         with self._lock:
             self._forget_old()
             if sum(not trial.is_over for trial in self._trials.values()) >= AT_ONCE:

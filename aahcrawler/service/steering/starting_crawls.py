@@ -14,10 +14,12 @@ from aahcrawler.layout import CREATED
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.steering.crawl_process import Launched, Processes, failure, running_process
-from aahcrawler.service.steering.held_definitions import HeldDefinitions, definition_file, refused, registry_of
+from aahcrawler.service.steering.held_definitions import HeldDefinitions, definition_file, refused, registry_of, unread
 from aahcrawler.service.steering.machine_fields import refuse_machine_fields
 from aahcrawler.service.steering.steering_log import note
+from aahcrawler.service.steering.widening_fields import refuse_widening
 from aahcrawler.service.web.problems import BAD_DEFINITION, CONFLICT, ProblemError
+from aahcrawler.service.web.roles import Caller
 from online_analysis.icd import Icd, IcdError
 from online_analysis.icd.editing import edited
 
@@ -114,15 +116,16 @@ def start(
 
 
 def create(
-    reach: Reach, definitions: HeldDefinitions, processes: Processes, by: str, text: str, *, begin: bool
+    reach: Reach, definitions: HeldDefinitions, processes: Processes, caller: Caller, text: str, *, begin: bool
 ) -> Created:
     """Create a crawl from the text of a definition, and start it where ``begin`` says so.
 
     It lies in a folder with its id, in the first folder of the service that holds crawls. With a shared server it is
     submitted there, and begins when a worker takes it. Raise ``ProblemError`` with every mistake of the text, and where
-    there is a crawl or a folder of this id.
+    there is a crawl or a folder of this id, or the definition is wider than the caller may have it.
     """
-    icd = _checked(text)
+    icd, by = _checked(text), caller.name
+    refuse_widening(caller, icd)
     if reach.catalog.crawl(icd.id) is not None:
         raise ProblemError(CONFLICT, f"there is a crawl {icd.id} already: change its definition, or write another id")
     if reach.shared is not None:
@@ -138,6 +141,7 @@ def create(
 def _checked(text: str) -> Icd:
     """Return what a text defines, which reads no file of this machine. Raise ``ProblemError`` with every mistake."""
     try:
+        refuse_machine_fields(unread(text))
         icd = unpacked(Definition(text.encode("utf-8", "surrogatepass")), Path())
     except IcdError as error:
         raise refused(error, "the definition has mistakes") from None

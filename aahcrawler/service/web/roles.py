@@ -18,6 +18,8 @@ class Role(StrEnum):
     """To post scored URLs."""
     OPERATE = "operate"
     """To steer crawls: pause, stop, start, exclude, score, and change or create definitions."""
+    WIDEN = "widen"
+    """To have a definition reach, keep or show more than before (``widening_fields``), for those who steer."""
     EDIT = "edit"
     """To change the knowledge base."""
 
@@ -58,13 +60,13 @@ def needs(role: Role) -> Needed:
     return Needed(role)
 
 
-def checked(caller: Caller, role: Role) -> Caller:
-    """Return a caller who has a role. Raise ``ProblemError``, which names the role, for another one."""
+def checked(caller: Caller, role: Role, act: str = "this") -> Caller:
+    """Return a caller who has a role. Raise ``ProblemError``, which names role and ``act``, for another one."""
     if role in caller.roles:
         return caller
-    has = ", ".join(sorted(caller.roles)) or "none"
+    has = f"{caller.name} has: {', '.join(sorted(caller.roles)) or 'none'}"
     raise ProblemError(
         FORBIDDEN,
-        f"this needs the role `{role}`, and {caller.name} has: {has}; ask whoever runs the service for a token with it",
+        f"{act} needs the role `{role}`, and {has}; ask whoever runs the service for a token with it",
         headers={"WWW-Authenticate": f'Bearer error="insufficient_scope", scope="{role}"'},
     )

@@ -7,6 +7,7 @@ import pytest
 from aahcrawler.service.catalog.knowledge_folders import KnowledgeFolders
 from aahcrawler.service.steering.seed_trials import SeedTrials, TrialShown
 from aahcrawler.service.web.problems import ProblemError
+from aahcrawler.service.web.roles import LOCAL
 from online_analysis.icd import Icd
 from tests.crawl.crawling import until
 from tests.crawl.site import Site, html, links, serving
@@ -37,7 +38,7 @@ def ended(trials: SeedTrials, name: str) -> TrialShown:
 def test_each_seed_of_a_draft_is_told_of(trials: SeedTrials) -> None:
     with serving(Site({"/": html("Harbour", links("/a", "/b"))})) as site:
         text = DRAFT.format(url=site.url, output="/nowhere/at/all")
-        found = ended(trials, trials.begin(Icd.parse(text.encode()), text))
+        found = ended(trials, trials.begin(LOCAL, Icd.parse(text.encode()), text))
     assert found.of == 2
     assert {each.verdict: each.gives for each in found.seeds} == {"fetched": True, "not found": False}
     assert next(each for each in found.seeds if each.gives).followed == 2
@@ -47,7 +48,7 @@ def test_each_seed_of_a_draft_is_told_of(trials: SeedTrials) -> None:
 def test_what_reaches_the_machine_s_own_files_is_not_tried(trials: SeedTrials) -> None:
     text = DRAFT.format(url="http://site.test/", output="out") + "archive: {target: file:///etc}\n"
     with pytest.raises(ProblemError, match=r"archive\.target"):
-        trials.begin(Icd.parse(text.encode()), text)
+        trials.begin(LOCAL, Icd.parse(text.encode()), text)
 
 
 def test_a_dry_run_that_is_not_known_is_told(trials: SeedTrials) -> None:

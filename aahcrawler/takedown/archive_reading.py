@@ -1,0 +1,249 @@
+"""Reads what the records of an archive say of one another, and of which URL each damaged place is."""
+
+import sqlite3
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+
+from aahcrawler.archive.gzip_members import Member, MemberError
+from aahcrawler.archive.history_record import understood
+from aahcrawler.archive.index import LINES, SORTED, index_lines
+from aahcrawler.archive.index_entry import place_of
+from aahcrawler.archive.ledger import Ledger
+from aahcrawler.archive.record_access import LONGEST_METADATA, Record, RecordError
+from aahcrawler.archive.repair import TORN
+from aahcrawler.archive.resources import page_of_resource
+from aahcrawler.archive.scanning import Header, read_header
+from aahcrawler.layout import ARCHIVE, HISTORY, INDEXES, WARC
+from aahcrawler.metadata import MEDIA_TYPE, LinkType
+from aahcrawler.segments import segments
+from aahcrawler.takedown.damage import Damaged, Gap, Place, damaged, walk
+from aahcrawler.takedown.statements import captures_told
+
+_ANSWERS = frozenset({"response", "revisit", "resource", "conversion"})
+_WARC = b"WARC/"
+_HEADER_END = b"\r\n\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Owned:
+    """A damaged place, and a URL that it is of, empty where nobody can say.
+
+    ``is_sure`` is False where nothing but the damaged bytes themselves says so.
+    """
+
+    place: Place
+    url: str
+    is_sure: bool = True
+
+
+@dataclass(slots=True)
+class Archived:
+    """What the records of an archive say of one another, by their ids.
+
+    ``urls`` has the URL of each answer; of those that are ``damaged`` other records or the statements name it.
+    ``files`` has the file of each, or that of a record which names it. ``damage`` are the damaged places.
+    """
+
+    urls: dict[str, str] = field(default_factory=dict)
+    originals: dict[str, str] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
+    needs: dict[str, frozenset[str]] = field(default_factory=dict)
+    damaged: set[str] = field(default_factory=set)
+    damage: tuple[Owned, ...] = ()
+
+
+def read_archive(crawl: Path) -> Archived:
+    """Read the records of a crawl's WARC files, and what is damaged in them. Raise ``OSError``."""
+    reading = _Reading()
+    torn = sorted((crawl / ARCHIVE).glob(f"*.{WARC}{TORN}*"))
+    gaps = [gap for path in (*segments(crawl / ARCHIVE, WARC), *torn) for gap in reading.gaps(path)]
+    known = reading.known
+    for record, file in reading.orphaned.items():
+        known.files[record] = file
+    known.urls |= reading.claimed
+    if gaps:
+        known.urls = dict(captures_told(crawl)) | known.urls
+        known.damage = tuple(_owned(crawl, reading, gaps))
+        known.damaged |= known.urls.keys() - known.files.keys() | reading.orphaned.keys()
+    return known
+
+
+@dataclass(frozen=True, slots=True)
+class _Neighbour:
+    """A whole record: the ids of its capture, whether it is the answer itself, and whether its request is missing.
+
+    All are empty beyond the ends of a file.
+    """
+
+    ids: frozenset[str] = frozenset()
+    is_answer: bool = False
+    is_unasked: bool = False
+
+    def url(self, known: Archived) -> str:
+        return next((known.urls[record] for record in self.ids if record in known.urls), "")
+
+
+class _Reading:
+    """What is known so far, and the last whole record."""
+
+    def __init__(self) -> None:
+        self.known = Archived()
+        self.claimed: dict[str, str] = {}
+        self.orphaned: dict[str, str] = {}
+        self.around: dict[Gap, tuple[_Neighbour, _Neighbour]] = {}
+        self._last = _Neighbour()
+        self._asked: frozenset[str] = frozenset()
+
+    def gaps(self, path: Path) -> Iterator[Gap]:
+        """Read a file, and yield its gaps."""
+        self._last, self._asked = _Neighbour(), frozenset()
+        passed: Gap | None = None
+
+        def take(member: Member) -> None:
+            nonlocal passed
+            header, block = _whole(member)
+            before = self._last
+            self._take(header, block, path.name)
+            if passed is not None:
+                self.around[passed] = (before, self._last)
+                passed = None
+
+        for gap in walk(path, _WARC, take):
+            passed = gap
+            self.around[gap] = (self._last, _Neighbour())
+            yield gap
+
+    def _take(self, header: Header, block: bytes, file: str) -> None:
+        known, kind, concurrent = self.known, header.get("WARC-Type").lower(), header.concurrent_to
+        is_answer = kind in _ANSWERS and not (kind == "resource" and any(other in known.urls for other in concurrent))
+        if is_answer:
+            known.urls[header.record_id] = _target(header)
+            known.files[header.record_id] = file
+            self.claimed.pop(header.record_id, None)
+            self.orphaned.pop(header.record_id, None)
+            if kind == "revisit":
+                known.originals[header.record_id] = header.get("WARC-Refers-To").strip("<>")
+        elif kind == "metadata":
+            self._take_metadata(header, block)
+        for other in () if is_answer else concurrent:
+            if other not in known.urls:
+                self.orphaned[other] = file
+                if target := _target(header):
+                    self.claimed[other] = target
+        if kind == "request":
+            self._asked = frozenset({header.record_id, *concurrent})
+        of = frozenset({header.record_id} if is_answer else concurrent)
+        self._last = _Neighbour(of, is_answer, is_answer and not self._asked & {header.record_id, *concurrent})
+
+    def _take_metadata(self, header: Header, block: bytes) -> None:
+        metadata = understood(block) if header.get("Content-Type") == MEDIA_TYPE else None
+        links = () if metadata is None else metadata.links
+        needed = frozenset(link.url for link in links if link.type is LinkType.REQUISITE)
+        if needed:
+            self.known.needs[header.get("WARC-Concurrent-To").strip("<>")] = needed
+
+
+def _whole(member: Member) -> tuple[Header, bytes]:
+    """Return the header of a whole record, and the block of metadata. Raise ``MemberError`` where it is damaged."""
+    try:
+        record = Record(member)
+    except RecordError as error:
+        raise MemberError(str(error)) from error
+    block = b""
+    if record.kind == "metadata":
+        with suppress(RecordError):  # Too long, or not as its header says; where it is damaged, so is what follows.
+            block = record.whole_block(LONGEST_METADATA)
+    while member.read():
+        pass
+    return record.header, block
+
+
+# Of which URL a damaged place is
+
+
+def _owned(crawl: Path, reading: _Reading, gaps: list[Gap]) -> Iterator[Owned]:
+    indexed, known = _indexed(crawl, gaps), reading.known
+    named = {"", *(known.urls.get(record, "") for record in reading.orphaned)}
+    urls = {*known.urls.values(), *(url for places in indexed.values() for url in places.values())}
+    for gap in gaps:
+        places = indexed.get(gap.path.name, {})
+        for piece, url in _of_gap(reading, gap, tuple(damaged(crawl, gap, _WARC, places)), places):
+            said = url or _target(piece.header)
+            # Where whole records name the answer, its id is theirs, whatever the damaged bytes say.
+            if said not in named and piece.header.record_id and piece.kind in _ANSWERS - {"resource"}:
+                known.urls.setdefault(piece.header.record_id, said)
+            yield Owned(piece.place, said, bool(url) or said in urls)
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A damaged record, by what can be unpacked of its header."""
+
+    place: Place
+    header: Header
+
+    @property
+    def kind(self) -> str:
+        return self.header.get("WARC-Type").lower()
+
+
+def _of_gap(
+    reading: _Reading, gap: Gap, found: tuple[Damaged, ...], places: dict[int, str]
+) -> Iterator[tuple[_Piece, str]]:
+    """Yield the records of a gap with the URLs that others name for them, empty where none does."""
+    known = reading.known
+    before, after = reading.around[gap]
+    last = before.url(known)
+    for number, each in enumerate(found, start=1):
+        piece = _Piece(each.place, read_header(each.text.partition(_HEADER_END)[0])[0])
+        ids = (piece.header.record_id, *piece.header.concurrent_to)
+        url = places.get(each.place.begin) or next((known.urls[each] for each in ids if each in known.urls), "")
+        following = after.url(known) if number == len(found) else ""
+        if (
+            not url
+            and following
+            and (last == following or (not after.is_answer and after.ids & reading.orphaned.keys()))
+        ):
+            url = following  # It lies between two records of one capture, or before those whose answer is missing.
+        if not url and number == 1 and before.is_unasked:
+            url = last  # What was asked has not come before the answer, so it follows it.
+        if url and number == len(found) and not after.is_answer:
+            known.urls |= dict.fromkeys(after.ids - known.urls.keys(), url)
+        yield piece, url
+        last = url or _target(piece.header)
+
+
+def _target(header: Header) -> str:
+    target = header.get("WARC-Target-URI").strip("<>")
+    return page_of_resource(target) or target
+
+
+def _indexed(crawl: Path, gaps: list[Gap]) -> dict[str, dict[int, str]]:
+    """Return the URLs that index and history have of records in gaps, by file and offset."""
+    wanted = defaultdict(list)
+    for gap in gaps:
+        wanted[gap.path.name].append(gap)
+    found: dict[str, dict[int, str]] = defaultdict(dict)
+    for file, offset, url in chain(_remembered(crawl / INDEXES), _listed(crawl / INDEXES)):
+        if any(gap.begin <= offset < gap.end for gap in wanted.get(file, ())):
+            found[file][offset] = page_of_resource(url) or url
+    return found
+
+
+def _listed(folder: Path) -> Iterator[tuple[str, int, str]]:
+    for path in (*folder.glob(f"*{SORTED}"), *folder.glob(f"*{LINES}")):
+        for line in index_lines(path):
+            place = place_of(line)
+            if place is not None and place.url:
+                yield place.file, place.offset, place.url
+
+
+def _remembered(folder: Path) -> Iterator[tuple[str, int, str]]:
+    if (folder / HISTORY).exists():
+        with suppress(sqlite3.Error), closing(Ledger.copy(folder / HISTORY, time.monotonic)) as ledger:
+            yield from ledger.places()

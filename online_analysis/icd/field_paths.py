@@ -1,0 +1,117 @@
+"""Names every value of a section by a path, with its value as JSON text, and makes the section's fields of that again.
+
+A path is the names of fields and the keys of mappings, with dots between. Keys, such as hosts, hold dots themselves:
+where one ends is told by the fields that what it stands for has. A mapping of mappings has a path for each of its keys.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from types import NoneType, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import PlainSerializer
+
+from online_analysis.icd.section import Section
+
+
+def flat(kind: Any, value: object, path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield path and JSON text of each value of what a section, or a field of that type, is dumped as.
+
+    Lists are sorted, since their order means nothing, and hold their entries as JSON texts.
+    """
+    if not (isinstance(value, dict) and value):
+        yield path, _text(value)
+    elif (section := _section(kind)) is not None:
+        kinds = _fields(section)
+        for name, inner in value.items():
+            yield from flat(kinds[name], inner, _below(path, name))
+    elif (mapped := _mapped(kind)) is not None and _mapped(mapped) is None:
+        for key, inner in value.items():
+            yield from flat(mapped, inner, _below(path, key))
+    elif mapped is not None:
+        yield from (
+            (_below(path, key), json.dumps(inner, ensure_ascii=False, sort_keys=True)) for key, inner in value.items()
+        )
+    else:
+        yield path, _text(value)
+
+
+def nested(section: type[Section], meaning: Mapping[str, str]) -> dict[str, object]:
+    """Return what a section is made of, by the texts of its paths. Raise ValueError where a path names no field."""
+    fields: dict[str, object] = {}
+    for path, text in meaning.items():
+        names = _names(section, path)
+        if names is None:
+            raise ValueError(f"{path} is no field")
+        _put(fields, names, _value(text))
+    return fields
+
+
+def _names(kind: Any, path: str) -> list[str] | None:
+    """Split a path into names and keys; None where it names nothing."""
+    section, mapped = _section(kind), _mapped(kind)
+    if section is not None:
+        name, dot, rest = path.partition(".")
+        inner = _fields(section).get(name)
+        if inner is None or not dot:
+            return None if inner is None else [name]
+        below = _names(inner, rest)
+        return None if below is None else [name, *below]
+    if mapped is None:
+        return None
+    if _section(mapped) is None:
+        return [path]
+    dots = (at for at, character in enumerate(path) if character == ".")
+    splits = ((path[:at], _names(mapped, path[at + 1 :])) for at in dots)
+    return next(([key, *below] for key, below in splits if below is not None), None)
+
+
+def _put(fields: dict[str, object], path: list[str], value: object) -> None:
+    for name in path[:-1]:
+        inner = fields.setdefault(name, {})
+        if not isinstance(inner, dict):
+            raise ValueError(f"{'.'.join(path)} lies in what is no section")
+        fields = inner
+    fields[path[-1]] = value
+
+
+def _fields(section: type[Section]) -> dict[str, Any]:
+    return {field.alias or name: field.annotation for name, field in section.model_fields.items()}
+
+
+def _section(kind: Any) -> type[Section] | None:
+    """Return the section that values of a type are dumped as, None where they are dumped as something else."""
+    found = _bare(kind)
+    return found if isinstance(found, type) and issubclass(found, Section) else None
+
+
+def _mapped(kind: Any) -> Any:
+    """Return what a type of mappings maps to, None for other types."""
+    found = _bare(kind)
+    return get_args(found)[1] if get_origin(found) is Mapping else None
+
+
+def _bare(kind: Any) -> Any:
+    """Return a type without what is noted at it, and without None."""
+    if get_origin(kind) is Annotated:
+        plain, *notes = get_args(kind)
+        return str if any(isinstance(note, PlainSerializer) for note in notes) else _bare(plain)
+    if get_origin(kind) in {Union, UnionType}:
+        (*some,) = (each for each in get_args(kind) if each is not NoneType)
+        return _bare(some[0]) if len(some) == 1 else kind
+    return kind
+
+
+def _below(path: str, name: object) -> str:
+    return f"{path}.{name}" if path else str(name)
+
+
+def _text(value: object) -> str:
+    if isinstance(value, list):
+        value = sorted(json.dumps(item, ensure_ascii=False) for item in value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _value(text: str) -> object:
+    value = json.loads(text)
+    return [json.loads(entry) for entry in value] if isinstance(value, list) else value
