@@ -1,4 +1,4 @@
-"""Sentences in many languages, so that a page is in the language that it declares. They tell of a harbour and its boats."""
+"""Sentences in many languages about a harbour, so that a page is in the language that it declares."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -1,4 +1,4 @@
-"""Words of the query and the path that mean junk in one software, and contents in another; and what an operator allows."""
+"""Words of queries and paths that mean junk in one software and contents in another; and what operators allow."""
 
 import json
 from collections.abc import Mapping, Sequence
