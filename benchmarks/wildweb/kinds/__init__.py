@@ -1,0 +1,24 @@
+"""The cases, a module a kind or two."""
+
+from benchmarks.wildweb.kinds import (
+    addresses,
+    contents,
+    date_declared,
+    date_languages,
+    date_nobody,
+    junk_words,
+    refreshes,
+    sessions,
+)
+
+CASES = (
+    *sessions.CASES,
+    *contents.CASES,
+    *junk_words.CASES,
+    *date_languages.CASES,
+    *date_declared.CASES,
+    *date_nobody.CASES,
+    *addresses.CASES,
+    *refreshes.CASES,
+)
+"""All cases, those aside among them."""
