@@ -21,6 +21,16 @@ def with_rest(found: Assistance, page: Page, links: Links) -> Assistance:
 
     Of a known application only the links that it documents are followed beyond the beginning.
     """
+    with_links = links_alone(found, page, links)
+    application = found.match.application if found.match is not None else None
+    return replace(with_links, failed_actions=(*found.failed_actions, _said(page, application)))
+
+
+def links_alone(found: Assistance, page: Page, links: Links) -> Assistance:
+    """Add all links of a page to what was understood of it, in time that is linear in its size.
+
+    Of a known application only the links that it documents are followed.
+    """
     application = found.match.application if found.match is not None else None
     known = {each.url for each in found.document.outlinks} | {page.url}
     refused = {each.url: each for each in found.refused}
@@ -32,13 +42,12 @@ def with_rest(found: Assistance, page: Page, links: Links) -> Assistance:
         elif url not in known:
             added.setdefault(url, link)
     refused |= {each.url: each for each in links.refused}
-    needed = requisites.of_page(page)
+    needed = page.attempt("requisites", lambda: requisites.of_page(page), tuple[str, ...])
     return replace(
         found,
         document=replace(found.document, outlinks=(*found.document.outlinks, *added.values())),
         requisites=needed if application is None else embedded(links, application, needed),
         refused=tuple(refused.values()),
-        failed_actions=(*found.failed_actions, _said(page, application)),
     )
 
 
