@@ -16,8 +16,9 @@ from aahcrawler.helper.detection.recognition import Recognised, Recogniser
 from aahcrawler.helper.generic import generic_reading, sitemap_reading
 from aahcrawler.helper.links.ignored_links import Ignored
 from aahcrawler.helper.links.junk_urls import junk_reason
-from aahcrawler.helper.links.large_pages import READ_BYTES, links_alone, with_rest
+from aahcrawler.helper.links.large_pages import links_alone, with_rest
 from aahcrawler.helper.links.navigation import Links, gives_aliases
+from aahcrawler.helper.links.reading_budget import read_bytes
 from aahcrawler.helper.links.requests import Values, no_values
 from aahcrawler.helper.raised_failures import failures_of
 from aahcrawler.helper.site_memory.sites import Sites, site_of
@@ -145,9 +146,9 @@ class ApplicationAwareHelper:
         return page.attempt("links", lambda: links_alone(nothing, page, Links(page, self._sites)), lambda: nothing)
 
     def _whole(self, page: Page, former: Metadata | None) -> Assistance:
-        beginning = page.beginning(READ_BYTES) if page.is_html and 200 <= page.status < 300 else page
+        beginning = page.beginning(read_bytes(page.body)) if page.is_html and 200 <= page.status < 300 else page
         found = self._read(beginning, former)
-        return found if beginning is page else with_rest(found, page, Links(page, self._sites, self._values))
+        return found if beginning is page else with_rest(found, beginning, page, Links(page, self._sites, self._values))
 
     def _read(self, page: Page, former: Metadata | None) -> Assistance:
         if not page.is_html:
