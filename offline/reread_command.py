@@ -34,6 +34,7 @@ def reread(
 
     from aahcrawler import urls
     from aahcrawler.archive.folders import ArchiveError, ArchiveFolder
+    from aahcrawler.helper.raised_failures import RaisedTally
     from aahcrawler.layout import NQUADS, OBJECTS
     from aahcrawler.objects.reader import ReadError
     from aahcrawler.objects.writer import ObjectWriter
@@ -50,6 +51,7 @@ def reread(
             raise RereadError(f"{crawl}: is not of this crawler; name the output folder of a crawl")
         wanted = Wanted(frozenset(urls.canonicalize(each) or each for each in url or ()), prefix, number, every)
         counts: Counter[Outcome] = Counter()
+        tally = RaisedTally()
         with (
             folder.alone(),
             closing(Reader.of(crawl, named_folders(os.environ.get("AAH_KNOWLEDGE_BASE", "")))) as reader,
@@ -59,8 +61,11 @@ def reread(
             with writing as writer, Records(folder.files, lambda: None) as records:
                 for each in read_again(crawl, reader, records, writer, wanted):
                     counts[each.outcome] += 1
+                    tally.add(each.url, each.raised)
                     if each.outcome is Outcome.UNREADABLE:
                         typer.echo(f"{each.url}: cannot be read again; its former reading stays", err=True)
+    for line in tally.lines():
+        typer.echo(f"note: {line}", err=True)
     typer.echo(
         f"{crawl}: {counts.total():,} captures read again, {counts[Outcome.CHANGED]:,} with another result, "
         f"{counts[Outcome.SAME]:,} with the same, {counts[Outcome.UNREADABLE]:,} not to be read"

@@ -20,6 +20,8 @@ from aahcrawler.definitions import DefinitionError, read_definition
 from aahcrawler.documents import DocumentReader, is_document
 from aahcrawler.fingerprint import files_digest, fingerprint
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
+from aahcrawler.helper.assistance import FailedAction
+from aahcrawler.helper.raised_failures import raised
 from aahcrawler.helper.site_memory.sites import site_of
 from aahcrawler.layout import DEFINITION, LEARNED, TOPIC
 from aahcrawler.metadata import Link, Metadata
@@ -86,10 +88,11 @@ EVERYTHING: Final = Wanted()
 
 @dataclass(frozen=True, slots=True)
 class Reread:
-    """What became of a capture that was to be read again."""
+    """What became of a capture that was to be read again, and the stages of reading that failed on it."""
 
     url: str
     outcome: Outcome
+    raised: tuple[FailedAction, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +153,7 @@ def reread(
     rereading.learn(crawl, {site_of(row.url) for row in page_rows(crawl) if wanted.admits(row, reader.version)})
     for stated in captures(crawl):
         if wanted.admits(stated.row, reader.version):
-            yield Reread(stated.row.url, rereading.read(stated))
+            yield rereading.read(stated)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +163,7 @@ class _Found:
     said: Metadata = field(default_factory=Metadata)
     containers: tuple[Container, ...] = ()
     complete: bool = True
+    raised: tuple[FailedAction, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +181,7 @@ class _Rereading:
                 left[site] -= 1
                 self._found(row.capture, None)
 
-    def read(self, stated: Stated) -> Outcome:
+    def read(self, stated: Stated) -> Reread:
         """Read a capture again, and write what it holds where that is something else than was stated.
 
         The page's former capture is read before: what the same reader found there is what it remembers of the page.
@@ -186,7 +190,11 @@ class _Rereading:
         before = self._found(capture.revision_of, None) if capture.revision_of else None
         found = self._found(capture.iri, before.said if before else None) if stated.row.is_page else _Found()
         if found is None:
-            return Outcome.UNREADABLE
+            return Reread(stated.row.url, Outcome.UNREADABLE)
+        outcome = self._written(stated, before, found)
+        return Reread(stated.row.url, outcome, found.raised)
+
+    def _written(self, stated: Stated, before: _Found | None, found: _Found) -> Outcome:
         compared = None if before is None else changes(before.said, found.said, complete=found.complete)
         described = replace(self._described(stated, found), changes=compared)
         objects, containers = _held(stated, found, self.records)
@@ -223,7 +231,7 @@ class _Rereading:
             objects=found.objects,
             failures=tuple(map(str, found.failed_actions)),
         )
-        return _Found(said, found.containers, page.complete)
+        return _Found(said, found.containers, page.complete, raised(found))
 
 
 def _held(stated: Stated, found: _Found, records: Records) -> tuple[Sequence[WebObject], Sequence[Container]]:

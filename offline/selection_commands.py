@@ -113,6 +113,8 @@ def select(
         f"{to}: {selection.pages:,} pages, {selection.responses - selection.pages:,} more responses with them, "
         f"{selection.size:,} bytes"
     )
+    for line in selection.raised.lines():
+        typer.echo(f"note: {line}", err=True)
     _tell_left_out(selection.left_out)
 
 
@@ -150,6 +152,7 @@ def evaluate(
     import json
 
     from aahcrawler.helper import ApplicationAwareHelper
+    from aahcrawler.helper.raised_failures import RaisedTally
     from aahcrawler.objects.reader import ReadError
     from aahcrawler.segments import SegmentError
     from knowledge_base.file_selection import named_folders
@@ -163,10 +166,11 @@ def evaluate(
         reference = reference_of(icd, crawl) if icd is not None else kept_reference(crawl)
         threshold = reference.relevant if relevant is None else relevant
         metrics = RelevanceMetrics(reference, seed_documents(crawl, reference, ApplicationAwareHelper(known), number))
+        tally = RaisedTally()
         crawls = [
             measure(
                 str(each) if which is None else f"{each}, crawl {which}",
-                documents(each, ApplicationAwareHelper(known), which),
+                documents(each, ApplicationAwareHelper(known), which, tally),
                 metrics,
                 threshold,
                 lambda: count("pages measured"),
@@ -178,8 +182,10 @@ def evaluate(
             _write(plot, report.chart(crawls))
     for name in reference.missing:
         typer.echo(f"note: the reference document {name} is not kept with the crawl; --icd FILE brings it in", err=True)
+    for line in tally.lines():
+        typer.echo(f"note: {line}", err=True)
     if as_json:
-        typer.echo(json.dumps(report.as_json(crawls, threshold), ensure_ascii=False, indent=2))
+        typer.echo(json.dumps(report.as_json(crawls, threshold, tally.pages), ensure_ascii=False, indent=2))
     else:
         typer.echo("\n".join(report.as_text(crawls, threshold)))
 

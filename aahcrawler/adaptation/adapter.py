@@ -287,7 +287,8 @@ class Adaptation:
         for strategy in self._strategies:
             try:
                 example = _plausible(question, strategy.label(question))
-            except FAILING:
+            except FAILING as error:
+                question.page.failed.add("repair", error)
                 continue
             if example is None or doubt(example, question, cautious=cautious) is not None:
                 continue
@@ -408,7 +409,8 @@ def _as_remembered(question: Question, outcome: Outcome) -> Outcome:
         return outcome
     try:
         example = recall(question.page, question.action, former)
-    except FAILING:
+    except FAILING as error:
+        question.page.failed.add("repair from memory", error)
         return outcome
     extracted = settled(outcome.extracted, former, example) if example is not None else None
     return replace(outcome, extracted=extracted) if extracted is not None else outcome

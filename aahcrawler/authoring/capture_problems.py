@@ -14,6 +14,7 @@ _FAULTS = {
     Failure.TOO_MUCH: "finds more than one page can hold, and the rest was left out; name its elements more exactly",
     Failure.SLOW: "would take too long on this page and was left out; aah kb check says what to write instead",
     Failure.NEEDS_BROWSER: "the page holds nothing before a browser runs its scripts; save another page",
+    Failure.RAISED: "met what it is not made for, and the page was read without it: report the page to the project",
     Failure.NOT_SENT: "sends no form, which would change something or lacks a value; give it the value or take it out",
 }
 _OTHERWISE = "did not do its work"
@@ -32,7 +33,7 @@ class _Fault:
     @classmethod
     def of(cls, failed: FailedAction) -> "_Fault":
         """Return a failure in words; the program's own detail is told where it adds something."""
-        is_told = failed.failure in (Failure.ERROR, Failure.SLOW, Failure.NOT_SENT, Failure.TOO_MUCH)
+        is_told = failed.failure in (Failure.ERROR, Failure.SLOW, Failure.NOT_SENT, Failure.TOO_MUCH, Failure.RAISED)
         action = "" if failed.failure is Failure.NEEDS_BROWSER else failed.action
         words = _FAULTS.get(failed.failure, f"{_OTHERWISE}: {failed.failure}")
         return cls(failed.application, failed.level, action, words, failed.detail if is_told else "")

@@ -11,18 +11,21 @@ from aahcrawler.helper.application.application_reading import Adaptation, Applic
 from aahcrawler.helper.application.completion import Completion
 from aahcrawler.helper.application.scripted import Scripted, is_empty_shell, mounts, scripted
 from aahcrawler.helper.assistance import READ, Assistance, FailedAction, Failure
-from aahcrawler.helper.detection.attempts import Attempts, PageGivenUpError, Watchdog
+from aahcrawler.helper.detection.attempts import Attempts, Watchdog
 from aahcrawler.helper.detection.recognition import Recognised, Recogniser
 from aahcrawler.helper.generic import generic_reading, sitemap_reading
 from aahcrawler.helper.links.ignored_links import Ignored
 from aahcrawler.helper.links.junk_urls import junk_reason
-from aahcrawler.helper.links.large_pages import READ_BYTES, with_rest
+from aahcrawler.helper.links.large_pages import links_alone, with_rest
 from aahcrawler.helper.links.navigation import Links, gives_aliases
+from aahcrawler.helper.links.reading_budget import read_bytes
 from aahcrawler.helper.links.requests import Values, no_values
+from aahcrawler.helper.raised_failures import failures_of
 from aahcrawler.helper.site_memory.sites import Sites, site_of
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
 from aahcrawler.page.date_order import NumericDates
+from aahcrawler.page.failed_stages import PageGivenUpError, is_of_machine
 from aahcrawler.page.titles import head_title, parts
 from aahcrawler.webobject import WebObject
 from knowledge_base.behaviours import Act, Behaviour
@@ -118,32 +121,53 @@ class ApplicationAwareHelper:
 
         ``former`` is the metadata of an earlier crawl at the same URL: its objects are looked for again. Of a very
         large page only the beginning is read, and that is among the failed actions; its links are found all the same.
-        A page that takes minutes is given up, without objects and links; that is among them as well.
+        A page that takes minutes is given up, without objects, and a stage of reading that raises costs its own result
+        only; that is among them as well. What is raised nevertheless is what the operating system refuses.
         """
         self._watchdog.begin()
         try:
-            return self._whole(page, former)
+            found = self._whole(page, former)
         except PageGivenUpError as error:
-            page.forget()
-            return Assistance(
-                None, _nothing(page), failed_actions=(FailedAction("", "", READ, Failure.SLOW, str(error)),)
-            )
+            found = self._links_alone(page, FailedAction("", "", READ, Failure.SLOW, str(error)))
+        except Exception as error:
+            if is_of_machine(error) and not isinstance(error, MemoryError):
+                raise
+            page.failed.add(READ, error)
+            found = self._links_alone(page)
+        return replace(found, failed_actions=(*found.failed_actions, *failures_of(page, found)))
+
+    def _links_alone(self, page: Page, *failed: FailedAction) -> Assistance:
+        """Return nothing but the links of a page that cannot be read."""
+        page.forget()
+        self._watchdog.begin()
+        nothing = Assistance(None, _nothing(page), failed_actions=failed)
+        if not page.is_html or not page.is_content:
+            return nothing
+        return page.attempt("links", lambda: links_alone(nothing, page, Links(page, self._sites)), lambda: nothing)
 
     def _whole(self, page: Page, former: Metadata | None) -> Assistance:
-        beginning = page.beginning(READ_BYTES) if page.is_html and page.is_content else page
+        beginning = page.beginning(read_bytes(page.body)) if page.is_html and page.is_content else page
         found = self._read(beginning, former)
-        return found if beginning is page else with_rest(found, page, Links(page, self._sites, self._values))
+        return found if beginning is page else with_rest(found, beginning, page, Links(page, self._sites, self._values))
 
     def _read(self, page: Page, former: Metadata | None) -> Assistance:
         if not page.is_html:
             return self._assisted(page, former)
-        dates = NumericDates(page)
-        order = self._sites.date_order(page.url, dates.shown_order(), dates.implied_order())
-        titles = self._sites.shared_titles(page.url, parts(head_title(page)))
-        page = page.of_site(order, titles, self._sites.records.of(page.url))
-        found = self._assisted(page, former)
-        page.forget()
-        return _marked(found, dates.ambiguous_days()) if order is None else found
+        dates, sites = NumericDates(page), self._sites
+        order = page.attempt(
+            "order of dates",
+            lambda: sites.date_order(page.url, dates.shown_order(), dates.implied_order()),
+            lambda: None,
+        )
+        titles = page.attempt(
+            "titles of the site", lambda: sites.shared_titles(page.url, parts(head_title(page))), frozenset[str]
+        )
+        told = page.of_site(order, titles, sites.records.of(page.url))
+        found = self._assisted(told, former)
+        told.forget()
+        if order is not None:
+            return found
+        return page.attempt("order of dates", lambda: _marked(found, dates.ambiguous_days()), lambda: found)
 
     def _assisted(self, page: Page, former: Metadata | None) -> Assistance:
         if not (page.is_html or page.is_json):
@@ -151,8 +175,8 @@ class ApplicationAwareHelper:
         if not page.is_content:
             application = self._recogniser.application(page)
             return Assistance(Match(application, None) if application else None, _nothing(page))
-        shown = self._recogniser.recognise(page)
-        recognised = self._adapted(shown, page, former)
+        shown = page.attempt("recognition", lambda: self._recogniser.recognise(page), Recognised)
+        recognised = page.attempt("adaptation", lambda: self._adapted(shown, page, former), lambda: shown)
         links = Links(page, self._sites, self._values)
         application = recognised.application
         if page.is_json and recognised.place is None:
@@ -162,20 +186,32 @@ class ApplicationAwareHelper:
             attempts = Attempts(page, application.name, self._watchdog, list(recognised.failures))
             completion = self._completion if page.is_html else None
             reading = ApplicationReading(page, links, application, recognised.place, attempts, adaptation, completion)
-            found = reading.assistance()
+            found = self._acted(reading)
             if not self._may_hold_content(page, application):
                 return found
             if application.draft and self._compares_drafts:
-                return draft_reading.better(page, found, self._generic(page))
-            if reading.place is not None and not reading.is_empty_list:
-                return found
-            if reading.place is not None:
-                return _with_entries(found, self._entered(application, self._generic(page, links.ignored)))
-            if shown.application is not None:
-                generic = self._generic(page, links.ignored)
-                return _with_content(found, generic, self._entered(application, generic))
+                return _better(page, found, self._generic(page))
+            if reading.place is not None or shown.application is not None:
+                return self._with_generic(found, reading)
         found = self._generic(page)
         return replace(found, failed_actions=(*found.failed_actions, *_failures(page, shown)))
+
+    def _acted(self, reading: ApplicationReading) -> Assistance:
+        """Return what the actions of an application find; where they cannot be run, the page is read without them."""
+        page = reading.page
+        found = page.attempt("actions", reading.assistance, lambda: None)
+        if found is not None:
+            return found
+        generic = self._generic(page, reading.links.ignored) if page.is_html else Assistance(None, _nothing(page))
+        return _of_application(reading.application, generic, reading.attempts.failures)
+
+    def _with_generic(self, found: Assistance, reading: ApplicationReading) -> Assistance:
+        """Add what generic reading finds on a list without known entries, and on a page of no known level."""
+        if reading.place is not None and not reading.is_empty_list:
+            return found
+        generic = self._generic(reading.page, reading.links.ignored)
+        entered = self._entered(reading.application, generic)
+        return _with_entries(found, entered) if reading.place is not None else _with_content(found, generic, entered)
 
     def _adaptation(self, page: Page, application: Application, former: Metadata | None) -> Adaptation | None:
         """Return how actions of an application that fail on a page are replaced.
@@ -210,8 +246,11 @@ class ApplicationAwareHelper:
         """Return how far an HTML page, or what is known of its application, shows that scripts make its content.
 
         A page on which behaviours of its application find something to load more by may lack content as well. Never
-        raises, whatever the page contains.
+        raises, whatever the page contains: what cannot be told is taken for no.
         """
+        return page.attempt("scripts", lambda: self._looked_at(page), lambda: Scripted.NO)
+
+    def _looked_at(self, page: Page) -> Scripted:
         found = self._scripted(page)
         return Scripted.PART if found is Scripted.NO and self._lacks_part(page) else found
 
@@ -246,7 +285,7 @@ class ApplicationAwareHelper:
     def _match(self, page: Page) -> Match | None:
         self._watchdog.begin()
         try:
-            shown = self._recogniser.recognise(page)
+            shown = page.attempt("recognition", lambda: self._recogniser.recognise(page), Recognised)
         except PageGivenUpError:
             return None
         if shown.application is None:
@@ -283,6 +322,16 @@ class ApplicationAwareHelper:
             return recognised
         unsigned = FailedAction(kept.name, "", "detect", Failure.NO_SIGN, "no page of the site shows a sign of it")
         return replace(recognised, failures=(*recognised.failures, unsigned))
+
+
+def _better(page: Page, found: Assistance, generic: Assistance) -> Assistance:
+    return page.attempt("draft", lambda: draft_reading.better(page, found, generic), lambda: found)
+
+
+def _of_application(application: Application, generic: Assistance, failed: Sequence[FailedAction]) -> Assistance:
+    """Return a page of an application whose actions could not be run, as it is read without them."""
+    document = replace(generic.document, application=application.name, kind=application.kind)
+    return replace(generic, match=Match(application, None), document=document, failed_actions=tuple(failed))
 
 
 def _loads_more(page: Page, match: Match) -> bool:

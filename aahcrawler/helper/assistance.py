@@ -39,6 +39,8 @@ class Failure(StrEnum):
     """Only a browser that runs scripts could show the content of this page."""
     READS_LESS = "reads-less"
     """The file is a draft, and reading the page without it found more; that reading counts."""
+    RAISED = "raised"
+    """A stage of reading met what it is not made for, on any page: the page was read without it."""
     NOT_SENT = "not-sent"
     """A form would change something on the server (its method is not GET), or a value for it is missing."""
 

@@ -5,17 +5,15 @@ returns several times as much, their text is used instead. Lines that consist of
 out; the standfirst between heading and text is included.
 """
 
-import logging
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby, islice, takewhile
 
-from lxml.etree import Comment, ProcessingInstruction, XPath, strip_tags
+from lxml.etree import XPath
 from lxml.etree import _Element as Element
 
 from aahcrawler.induction.main_part import MainPart
@@ -24,8 +22,7 @@ from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.page import Page, generic
 from aahcrawler.page.claims import LONG_LINE
 from aahcrawler.page.text import BLOCKS, fold, plain_text
-
-logger = logging.getLogger(__name__)
+from aahcrawler.page.xml_names import as_xml_allows
 
 RUNNING = 40
 """The letters of a line of running text: menus and captions have fewer."""
@@ -132,7 +129,7 @@ def article_text(page: Page, prepared: PreparedPage, part: MainPart | None) -> A
     ``part`` is the article by the structure of the page. Deterministic; no part of it depends on a time limit.
     """
     shown = _Shown(prepared.outline)
-    read = _Lines(_trafilatura(page), shown.linked)
+    read = _Lines(page.attempt("text by trafilatura", lambda: _trafilatura(page), list[str]), shown.linked)
     structure = _Lines(part.body.plain().split("\n") if part is not None else (), shown.linked)
     lines, agreed = _agreed(page, read, structure, shown)
     lines = lines if agreed else _with_lists(lines, structure, shown)
@@ -275,18 +272,13 @@ def _trafilatura(page: Page) -> list[str]:
     from trafilatura.core import bare_extraction  # noqa: PLC0415
     from trafilatura.settings import Document  # noqa: PLC0415
 
-    tree = deepcopy(page.tree)
-    strip_tags(tree, Comment, ProcessingInstruction)
-    try:
+    for tree in as_xml_allows(page.tree):
         found = bare_extraction(tree, fast=True, include_comments=False)
-    except Exception as error:  # If markup makes the library fail, the page's structure still gives the text.
-        logger.warning("%s: trafilatura cannot read it (%s): its text is read by its structure alone", page.url, error)
-        return []
-    if not isinstance(found, Document):
-        return []
-    for element in found.body.iter():
-        element.tag = _HTML.get(str(element.tag), str(element.tag))
-    return plain_text(found.body).split("\n")
+        if isinstance(found, Document):
+            for element in found.body.iter(*_HTML):
+                element.tag = _HTML[str(element.tag)]
+            return plain_text(found.body).split("\n")
+    return []
 
 
 class _Lines:

@@ -51,6 +51,19 @@ def name_in(text: str) -> str:
 
     >>> name_in("Posted by Ann Boyd on"), name_in("Carla remarked"), name_in("said")
     ('Ann Boyd', 'Carla', '')
+    >>> name_in("-=[X]=-"), name_in("-Ann"), name_in("Ann -")
+    ('-=[X]=-', 'Ann', 'Ann')
+    """
+    name = without_byline_words(text).strip(" ,:;|»«·•–—")
+    lone = name.startswith("-") != name.endswith("-")
+    return name.strip("- ") if lone or not name.strip("- ") else name
+
+
+def without_byline_words(text: str) -> str:
+    """Return a text without the words of bylines at both of its ends; marks beside the name stay.
+
+    >>> without_byline_words("Posted by -=[X]=- on"), without_byline_words("a")
+    ('-=[X]=-', '')
     """
     words = text.split()
     while words and is_byline_word(words[0]):
@@ -58,7 +71,7 @@ def name_in(text: str) -> str:
     said = False
     while words and (is_byline_word(words[-1]) or (said and words[-1].casefold() in _AUXILIARY)):
         said = words.pop().casefold().strip(_MARKS) not in BESIDE
-    return " ".join(words).strip(" ,:;|»«·•–—-")
+    return " ".join(words)
 
 
 def names_nobody(text: str) -> bool:

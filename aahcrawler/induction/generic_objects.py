@@ -4,16 +4,18 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC
+from functools import partial
 from hashlib import sha256
 
 from lxml.etree import _Element as Element
 
 from aahcrawler.induction import datelines
-from aahcrawler.induction.article import Article, judge, stands_in, teasers_of
+from aahcrawler.induction.article import Article, Judged, judge, stands_in, teasers_of
 from aahcrawler.induction.headings import page_heading
 from aahcrawler.induction.merging import completed, merged, paired
 from aahcrawler.induction.paging import is_continued
 from aahcrawler.induction.prepared_page import PreparedPage
+from aahcrawler.induction.record_fields import is_marked
 from aahcrawler.induction.record_finding import records
 from aahcrawler.induction.record_sets import Byline, Dated, NoObject, Record, RecordSet, Region
 from aahcrawler.induction.record_shapes import shapes_of
@@ -56,12 +58,30 @@ class Reading:
 
 
 def read(page: Page) -> Reading:
-    """Read an HTML page. One object is claimed once; lists yield none."""
+    """Read an HTML page. One object is claimed once; lists yield none.
+
+    Where induction fails, the objects are those that the page declares; where these cannot be read either, it has none.
+    """
+    declared = partial(page.attempt, "declared objects", lambda: _declared_alone(page), lambda: Reading((), None, ()))
+    return page.attempt("objects", lambda: _read(page), declared)
+
+
+def _declared_alone(page: Page) -> Reading:
+    found = claims.declared(page, page.once(items), "", generic.title(page))
+    return Reading((), None, tuple(each.object for each in found))
+
+
+def _read(page: Page) -> Reading:
     prepared = page.once(PreparedPage.of)
     given = page.once(items)
-    judged = judge(page, prepared, page.once(records), given)
+    sets = page.attempt("records", lambda: page.once(records), tuple[RecordSet, ...])
+    judged = page.attempt("article", lambda: judge(page, prepared, sets, given), lambda: Judged(sets, None, ()))
     article = judged.article
-    declared = claims.declared(page, given, article.text.plain if article else "", generic.title(page))
+    declared = page.attempt(
+        "declared objects",
+        lambda: claims.declared(page, given, article.text.plain if article else "", generic.title(page)),
+        tuple[claims.Claim, ...],
+    )
     first = declared[0].object if declared else None
     whole = first if first is not None and first.type in ("article", "post") else None
     bodies: dict[str, Region] = {}
@@ -139,7 +159,9 @@ def is_byline(author: Byline) -> bool:
     marks = " ".join(f"{each.get(name) or ''}" for each in around for name in ("class", "id", "rel", "itemprop"))
     nearby = excerpt(around[min(1, len(around) - 1)], _LONGEST_BYLINE)
     marked = _AUTHOR.search(f"{marks} {author.href or ''}") is not None or _BY.match(nearby) is not None
-    return marked and len(author.name.split()) <= _MOST_WORDS and _NO_NAME.search(author.name) is None
+    if not marked or len(author.name.split()) > _MOST_WORDS:
+        return False
+    return _NO_NAME.search(author.name) is None or is_marked(author)
 
 
 def names_year(date: Dated) -> bool:

@@ -339,7 +339,8 @@ class _Descent:
         if tags <= _HEADINGS:
             return False
         if tags == {"a"} and not held and len(places) > 2:
-            beside_text = all(outline.elements[outline.parents[place]].find("p") is not None for _, place in places)
+            holders = {outline.parents[place] for _, place in places}
+            beside_text = all(outline.elements[holder].find("p") is not None for holder in holders)
             return beside_text and len({excerpt(outline.elements[place], _LONGEST_CONTROL) for _, place in places}) == 1
         return (
             linked > 2 * free

@@ -9,10 +9,11 @@ from urllib.parse import urlsplit
 
 from lxml.etree import _Element as Element
 
-from aahcrawler.induction.byline_words import name_in, names_nobody
+from aahcrawler.induction.byline_words import BESIDE, name_in, names_nobody, without_byline_words
 from aahcrawler.induction.headings import LONGEST_HEADING
 from aahcrawler.induction.outline import Outline
 from aahcrawler.induction.record_bodies import Content, Part, Slot
+from aahcrawler.induction.record_sets import Byline
 from aahcrawler.induction.shown_dates import Shown
 from aahcrawler.page.text import excerpt, fold, headline
 
@@ -74,6 +75,13 @@ _BUTTON_WORD = re.compile(r"(?:^|[-_])(?:btns?|buttons?)(?:$|[-_])", re.IGNORECA
 _REPLY = re.compile(
     r"^(?:\s*(?:re|aw|sv|rif|odp|antw|antwort|ref|vs|回复|答复|re\^\d+)\s*(?:\[\d+\])?\s*[:：])+\s*", re.IGNORECASE
 )
+_NAME_WORD = re.compile(
+    r"(?:^|[-_])(?:username|usernick|nick|nickname|fn|postername|displayname|screenname|authorname)(?:$|[-_])"
+    r"|(?:user|author|poster|display|screen)[-_]name",
+    re.IGNORECASE,
+)
+"""What an element is called that shows the name of a person and nothing else."""
+_SEPARATORS = re.compile(r"[/?&=;~@]+")
 _LETTER = re.compile(r"[^\W\d_]")
 _COUNT = re.compile(r"[^\W\d_]\s*[:\uff1a]\s*\d|^\W*\d[\d.,]*\+?\s+[^\W\d_]+(?:\s[^\W\d_]+)?\W*$")
 
@@ -230,7 +238,7 @@ class _Names:
         outline = self.content.outline
         inner = range(name.place + 1, outline.ends[name.place])
         links = [place for place in inner if outline.tags[place] == "a" and self._names_somebody(place)]
-        texts = {name_in(excerpt(outline.elements[place], LONGEST_NAME + 1)) for place in links}
+        texts = {outline.once(place, _name) for place in links}
         if len(texts) != 1 or not (text := texts.pop()) or len(text) + 2 > len(name.text) or text not in name.text:
             return name
         return Name(text, links[0], outline.elements[links[0]].get("href"), name.number)
@@ -366,8 +374,58 @@ def name_at(outline: Outline, place: int, number: int) -> Name | None:
 
 def _name(outline: Outline, place: int) -> str:
     """Return the text of an element that may be a person's name, empty if it cannot be one."""
-    text = name_in(excerpt(outline.elements[place], LONGEST_NAME + 1))
-    return text if may_be_name(text) and not (_is_filed(outline, place) or _is_button(outline, place)) else ""
+    shown = excerpt(outline.elements[place], LONGEST_NAME + 1)
+    text = name_in(shown)
+    if text != shown or not _LETTER.search(text):
+        text = _marked_name(outline, place, shown) or text
+    elif not may_be_name(text):
+        return ""
+    is_possible = len(text) <= LONGEST_NAME and not _COUNT.search(text) and _is_named(outline, place, text)
+    return text if is_possible and not (_is_filed(outline, place) or _is_button(outline, place)) else ""
+
+
+def _is_named(outline: Outline, place: int, text: str) -> bool:
+    """Return whether a text has a letter, or the page says in so many words that it is a person's name."""
+    if _LETTER.search(text) or not text:
+        return bool(text)
+    return _is_called_name(outline, place) or (_leads_to_user(outline, place) and outline.once(place, _names_user))
+
+
+def _is_called_name(outline: Outline, place: int) -> bool:
+    """Return whether an element itself is called the name of a person."""
+    element = outline.elements[place]
+    return element.get("itemprop") in ("author", "creator") or any(map(_NAME_WORD.search, outline.tokens[place]))
+
+
+def _leads_to_user(outline: Outline, place: int) -> bool:
+    href = outline.once(place, _address)
+    return bool(href and _is_user_address(href))
+
+
+def _marked_name(outline: Outline, place: int, shown: str) -> str:
+    """Return the text of an element that the page marks as a person's name, with all of its signs; empty for others.
+
+    People call themselves ``a`` or ``-=[X]=-``. A word of bylines is a name only where its link says so.
+    """
+    called, leads = outline.once(place, _names_user), _leads_to_user(outline, place)
+    if not (called or leads):
+        return ""
+    name = without_byline_words(shown).rstrip(",:;|")
+    if name or " " in shown:
+        return name
+    href = (outline.once(place, _address) or "").casefold()
+    is_address = shown.casefold() in _SEPARATORS.split(href) or shown.casefold() in BESIDE
+    return shown if len(shown) == 1 or (leads and (called or is_address)) else ""
+
+
+def is_marked(author: Byline) -> bool:
+    """Return whether a page says of a name that it is a person's, whatever signs it has: by its link, or its class."""
+    element = author.element
+    relations = (element.get("rel") or "").lower().split()
+    if "author" in relations or (author.href and _is_user_address(author.href)):
+        return True
+    named = any(_USER_WORD.search(word) for word in (element.get("class") or "").split())
+    return " " not in author.name and (named or element.get("itemprop") in ("author", "creator", "name"))
 
 
 def _share(found: Mapping[int, Name], holds: Callable[[Name], bool]) -> float:

@@ -45,6 +45,8 @@ _DAY = re.compile(r"/((?:19|20)\d\d)[/-]?(0[1-9]|1[0-2])[/-]?(0[1-9]|[12]\d|3[01
 _SITES = frozenset({"WebSite", "Organization", "NewsMediaOrganization", "Blog"})
 _SHORTEST = 40
 """The fewest characters of text that an object described by a page has."""
+_SHORTEST_LABEL = 3
+"""The fewest letters of a part of a host's name that name its site: people have shorter names by chance."""
 _TELLING = 12
 """Characters of a headline that no other page of the site has in its title by chance."""
 _AUTHOR_NAMES = ("author", "article:author", "dcterms.creator", "dc.creator", "parsely-author", "sailthru.author")
@@ -440,8 +442,8 @@ def site_names(page: Page) -> frozenset[str]:
         names += [item.text("publisher")]
         names += [item.text("name")] if not _SITES.isdisjoint(item.types) else []
     host = (urlsplit(page.url).hostname or "").removeprefix("www.")
-    labels = host.split(".")
-    return page.shared_titles.union(filter(None, (*map(bare, names), bare(host), *map(bare, labels[:-1]))))
+    labels = (label for label in host.split(".")[:-1] if len(label) >= _SHORTEST_LABEL)
+    return page.shared_titles.union(filter(None, (*map(bare, names), bare(host), *map(bare, labels))))
 
 
 def time_elements(page: Page) -> Iterator[str]:

@@ -122,15 +122,19 @@ def _is_for_robots(meta: Element) -> bool:
 def main_content(page: Page) -> str:
     """Return the text of the page without navigation, advertising and other boilerplate, a line for each block.
 
-    If nothing stands out, that is all of the page's text. It is cut at ``MAX_CONTENT`` characters, and a page that is
-    nested so deeply or is so large that the search would take seconds is not searched.
+    If nothing stands out, or the search fails, that is all of the page's text. It is cut at ``MAX_CONTENT`` characters,
+    and a page that is nested so deeply or is so large that the search would take seconds is not searched.
     """
+    lines = page.attempt("main content", lambda: _extracted(page), str)
+    return (lines or plain_text(page.tree))[:MAX_CONTENT]
+
+
+def _extracted(page: Page) -> str:
     markup = tostring(page.tree, encoding="unicode", method="html", with_tail=False)
     text = ""
     if len(markup) <= _EXTRACTED_MARKUP and _steps(page.tree) <= _EXTRACTED_STEPS:
         text = extract_plain_text(markup, main_content=True, alt_texts=False, list_bullets=False)
-    lines = "\n".join(line for line in map(fold, text.split("\n")) if line)
-    return (lines or plain_text(page.tree))[:MAX_CONTENT]
+    return "\n".join(line for line in map(fold, text.split("\n")) if line)
 
 
 def language(text: str, declared: str = "", *, believed: bool = False) -> str | None:

@@ -14,6 +14,7 @@ from lxml.html import HtmlElement
 
 from aahcrawler.page import charset, jsontree, markup, onward, xhtml
 from aahcrawler.page.dates import Order
+from aahcrawler.page.failed_stages import FailedStages
 from aahcrawler.page.record_shape import RecordShape
 from aahcrawler.page.sniffing import HTML, XHTML, read_as, sniff
 from aahcrawler.page.transcript import Transcript
@@ -173,6 +174,7 @@ class Page:
         """Return the page with what is known of its site. The parsed tree is shared."""
         page = replace(self, order=order, shared_titles=shared_titles, record_shapes=record_shapes)
         page.__dict__["tree"], page.__dict__["_met"] = self.tree, self.__dict__.get("_met")
+        page.__dict__["failed"] = self.failed
         return page
 
     @cached_property
@@ -216,6 +218,15 @@ class Page:
         if make not in made:
             made[make] = make(self)
         return cast("T", made[make])
+
+    @cached_property
+    def failed(self) -> FailedStages:
+        """The stages of reading the page that raised so far."""
+        return FailedStages()
+
+    def attempt(self, stage: str, work: Callable[[], T], otherwise: Callable[[], T]) -> T:
+        """Return the result of a stage of reading the page, and of ``otherwise`` where it raises, which is noted."""
+        return self.failed.attempt(stage, work, otherwise)
 
     def forget(self) -> None:
         """Drop all that was made of the page, which may be many times as large as it."""

@@ -2,8 +2,9 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from html import unescape
 
 from lxml.html import HtmlElement
@@ -28,7 +29,6 @@ _MARKUP = re.compile(r"</?[a-zA-Z][^<>]{0,500}>|&[a-zA-Z#]\w{1,9};")
 _ESCAPED = re.compile(r"&lt;/(?:p|div|li|h[1-6])&gt;", re.IGNORECASE)
 """Ends a block of markup that was escaped once more than it had to be."""
 _LONGEST_NAME = 200
-_IN_MARKUP = (microdata.nodes, rdfa.nodes, microformats.nodes)
 _WORK = re.compile(r"\w*Article|\w*Posting|Report|Question")
 _SAID = frozenset({"Comment", "UserComments", "Answer"})
 
@@ -103,17 +103,18 @@ def items(page: Page) -> tuple[Item, ...]:
     of another kind, those of the same kind in later formats are left out: pages declare the same thing in several ways.
     Scripts that are not JSON are ignored, and so are the comment marks that some systems put around JSON.
     """
-    scripts: list[Json] = [root for script in _scripts(page.tree) if (root := _loaded(script)) is not None]
-    if not page.is_html:
-        return _read(scripts)
     found: list[Item] = []
     told: set[str] = set()
-    sources: tuple[Sequence[Json], ...] = (scripts, *(read(page.tree) for read in _IN_MARKUP))
-    for roots in sources:
-        further = [item for item in _read(roots) if told.isdisjoint(map(_sort, item.types))]
+    for name, nodes in _FORMATS.items() if page.is_html else (("JSON-LD", _in_scripts),):
+        declared = page.attempt(name, partial(_declared, page, nodes), tuple[Item, ...])
+        further = [item for item in declared if told.isdisjoint(map(_sort, item.types))]
         told.update(_sort(name) for item in further for name in item.types)
         found.extend(further)
     return tuple(found)
+
+
+def _declared(page: Page, nodes: Callable[[HtmlElement], Sequence[Json]]) -> tuple[Item, ...]:
+    return _read(nodes(page.tree))
 
 
 def _read(roots: Sequence[Json]) -> tuple[Item, ...]:
@@ -137,6 +138,19 @@ def _scripts(tree: HtmlElement) -> Iterator[str]:
         kind = (script.get("type") or "").partition(";")[0].strip().lower()
         if kind == "application/ld+json" and script.text and len(script.text) <= MAX_SCRIPT:
             yield script.text
+
+
+def _in_scripts(tree: HtmlElement) -> Sequence[Json]:
+    return [root for script in _scripts(tree) if (root := _loaded(script)) is not None]
+
+
+_FORMATS: Mapping[str, Callable[[HtmlElement], Sequence[Json]]] = {
+    "JSON-LD": _in_scripts,
+    "microdata": microdata.nodes,
+    "RDFa": rdfa.nodes,
+    "microformats": microformats.nodes,
+}
+"""The readers of formats by their names, in the order in which they are believed."""
 
 
 def _loaded(script: str) -> Json:

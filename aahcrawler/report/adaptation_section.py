@@ -17,6 +17,7 @@ FAILURE_WORDS: Mapping[str, str] = {
     "conflict": "two applications claim the page",
     "no-sign": "shows no sign of its software any more, which only a former crawl knew: until a sign is learned or a "
     "pattern is added to the file, new pages of the site are read as those of no known software",
+    "raised": "met what it is not made for: the pages were read without it",
     "needs-browser": "only a browser could show the content of the page",
     "reads-less": "the draft read less of the page than reading without it, which counts",
     "not-sent": "the form would change something, or lacks a value",

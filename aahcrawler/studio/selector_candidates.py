@@ -10,6 +10,7 @@ from lxml.etree import XPathError
 from lxml.html import HtmlElement
 
 from aahcrawler.helper.site_memory.sites import site_of
+from aahcrawler.page.xml_names import name_of
 from aahcrawler.studio.marked_pages import Marked, Role, Search, Wanted, holder, items_on
 from aahcrawler.studio.page_sample import SampledPage
 from aahcrawler.studio.selector_words import words_of
@@ -103,7 +104,7 @@ class Candidates:
         label = labels.pop() if len(labels) == 1 and self.wanted.role is Role.FIELD else None
         if label is None:
             return
-        tags = {str(mark.element.tag) for mark in self.wanted.right}
+        tags = {name_of(mark.element) for mark in self.wanted.right}
         path = f"descendant::{label.tag}[normalize-space() = '{label.text}']/following-sibling::{tags.pop()}[1]"
         said = f"what stands beside “{label.text}”, {self._within or 'on the page'}"
         candidate = None if tags else self._candidate(Expression(xpath=path), _LABELLED, said)
@@ -250,7 +251,7 @@ class Candidates:
 
     def _is_costly(self, page: SampledPage) -> bool:
         """Return whether elements are nested so deeply that expressions for them cannot be tried by the dozen."""
-        tags = {str(mark.element.tag) for mark in (*self.wanted.right, *self.wanted.wrong)}
+        tags = {name_of(mark.element) for mark in (*self.wanted.right, *self.wanted.wrong)}
         limits = page.page.elements.limits
         return any(limits.work(f"descendant::{tag}/descendant::{tag}", page.tree) > MOST_NESTED for tag in tags)
 

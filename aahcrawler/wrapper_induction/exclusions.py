@@ -7,6 +7,7 @@ from itertools import chain
 from lxml.html import HtmlElement
 
 from aahcrawler.page.text import plain_text
+from aahcrawler.page.xml_names import name_of
 from aahcrawler.wrapper_induction.element_features import TELLING_TAGS, Features, cost_of_tag, is_beside
 from aahcrawler.wrapper_induction.item_selectors import found_by
 from aahcrawler.wrapper_induction.robust_paths import Expression, Path, Step, leading_to
@@ -105,7 +106,7 @@ def _held(parts: Sequence[HtmlElement], known: Features) -> Iterator[str]:
             if inner.tag in TELLING_TAGS:
                 found.setdefault(inner.tag, cost_of_tag(inner.tag))
             for each in known.of(inner)[:2]:
-                found.setdefault(Step(inner.tag, (each.feature,)).test, each.cost)
+                found.setdefault(Step(name_of(inner), (each.feature,)).test, each.cost)
     for test in sorted(found, key=lambda each: found[each]):
         if found[test] <= TELLING and all(map(Expression(xpath=f"descendant::{test}").selector.holds, parts)):
             yield test

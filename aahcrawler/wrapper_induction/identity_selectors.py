@@ -8,6 +8,7 @@ from lxml.etree import XPathError
 from lxml.html import HtmlElement
 
 from aahcrawler.helper.extraction.ownership import Owners
+from aahcrawler.page.xml_names import name_of
 from aahcrawler.wrapper_induction.delimiters import shared
 from aahcrawler.wrapper_induction.element_features import Features, numbered_stem
 from aahcrawler.wrapper_induction.item_selectors import Budget
@@ -241,7 +242,7 @@ def _attributes(elements: Sequence[HtmlElement]) -> Iterator[tuple[str, str]]:
 
 def _keys(element: HtmlElement) -> Iterator[tuple[str, str, str, str]]:
     """Yield tag, attribute, mark and stem of the numbers of an element; URLs have marks."""
-    tag = str(element.tag)
+    tag = name_of(element)
     for attribute, value in element.attrib.items():
         if not isinstance(attribute, str) or not isinstance(value, str) or len(value) > 2_000:
             continue

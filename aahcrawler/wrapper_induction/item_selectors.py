@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from lxml.etree import XPathError
 from lxml.html import HtmlElement
 
+from aahcrawler.page.xml_names import name_of
 from aahcrawler.wrapper_induction.element_features import Feature, Features
 from aahcrawler.wrapper_induction.robust_paths import Expression, Path, Step, leading_to
 from knowledge_base.selectors import Selector
@@ -152,7 +153,7 @@ class ItemInduction:
             seen: dict[tuple[str, Feature], int] = {}
             for height, page in enumerate(choice):
                 for each in self.known.common(page.items):
-                    key = (str(page.items[0].tag), each.feature)
+                    key = (name_of(page.items[0]), each.feature)
                     seen.setdefault(key, height)
                     costs[key] = each.cost
             votes.update(seen.keys())
@@ -167,7 +168,7 @@ class ItemInduction:
 
     def _has(self, page: ItemPage, wanted: tuple[str, Feature]) -> bool:
         tag, feature = wanted
-        return page.items[0].tag == tag and any(each.feature == feature for each in self.known.common(page.items))
+        return name_of(page.items[0]) == tag and any(each.feature == feature for each in self.known.common(page.items))
 
     def _known(self, pages: Sequence[ItemPage], first: Iterable[Selector]) -> tuple[_Tried, ...]:
         for selector in first:
@@ -250,7 +251,7 @@ class ItemInduction:
                 continue
             for each in self.known.of(inner)[:2]:
                 if each.cost <= TELLING:
-                    counted[Step(inner.tag, (each.feature,)).test] += 1
+                    counted[Step(name_of(inner), (each.feature,)).test] += 1
         for test in counted:
             selector = Expression(xpath=f"descendant::{test}").selector
             if all(selector.holds(item) for item in items[:SAMPLES]) and not any(map(selector.holds, extra)):
@@ -320,7 +321,7 @@ def _alike(
     for root, item in targets:
         by_name.setdefault((str(item.tag), item.get("class") or ""), []).append((root, item))
         for each in known.of(item):
-            by_feature.setdefault((str(item.tag), each.feature), []).append((root, item))
+            by_feature.setdefault((name_of(item), each.feature), []).append((root, item))
     if len(by_name) < 2:
         return []
     named = sorted(by_name.values(), key=len, reverse=True)[:MOST_GROUPS]

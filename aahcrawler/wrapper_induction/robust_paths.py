@@ -6,6 +6,7 @@ from itertools import combinations
 
 from lxml.html import HtmlElement
 
+from aahcrawler.page.xml_names import name_of
 from aahcrawler.wrapper_induction.element_features import Feature, Features, Weighed, cost_of_tag
 from knowledge_base.selectors import Selector, compile_selector
 
@@ -117,7 +118,7 @@ def leading_to(
 
 
 def _own_steps(targets: Sequence[HtmlElement], known: Features) -> list[tuple[Step, float]]:
-    tags = {str(target.tag) for target in targets}
+    tags = {name_of(target) for target in targets}
     tag = tags.pop() if len(tags) == 1 else "*"
     own = known.common(targets)[:MOST_OWN]
     return _steps(tag, own)
@@ -141,7 +142,7 @@ def _holders(targets: Sequence[tuple[HtmlElement, HtmlElement]], known: Features
         here: dict[tuple[str, Weighed], int] = {}
         for height, above in enumerate(_above(root, target)):
             for each in known.of(above):
-                here.setdefault((str(above.tag), each), height)
+                here.setdefault((name_of(above), each), height)
         common = here if common is None else {key: max(common[key], here[key]) for key in common if key in here}
         if not common:
             return []
@@ -159,7 +160,7 @@ def _chains(targets: Sequence[tuple[HtmlElement, HtmlElement]], known: Features,
     shortest = min(map(len, lines))
     tags: list[str] = []
     for height in range(min(shortest, MOST_ABOVE)):
-        here = {str(line[height].tag) for line in lines}
+        here = {name_of(line[height]) for line in lines}
         if height:
             named = known.common(line[height] for line in lines)
             chain = tuple(Step(tag, child=True) for tag in reversed(tags))
@@ -184,7 +185,7 @@ def _chains(targets: Sequence[tuple[HtmlElement, HtmlElement]], known: Features,
 
 def _ordinal(element: HtmlElement) -> int:
     """Return the position of an element among its siblings of the same tag, counted from one."""
-    return 1 + sum(1 for _ in element.itersiblings(str(element.tag), preceding=True))
+    return 1 + sum(1 for _ in element.itersiblings(name_of(element), preceding=True))
 
 
 def _is_document(root: HtmlElement) -> bool:

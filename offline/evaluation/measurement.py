@@ -10,6 +10,7 @@ from pathlib import Path
 from aahcrawler import urls
 from aahcrawler.archive.reader import pages, revisits
 from aahcrawler.helper import ApplicationAwareHelper
+from aahcrawler.helper.raised_failures import RaisedTally, raised
 from aahcrawler.layout import ARCHIVE, OBJECTS, WARC
 from aahcrawler.objects.reader import page_rows
 from aahcrawler.segments import segments
@@ -85,12 +86,15 @@ class Measured:
     course: Course = field(default_factory=Course)
 
 
-def documents(crawl: Path, helper: ApplicationAwareHelper, number: int | None = None) -> Iterator[Document]:
+def documents(
+    crawl: Path, helper: ApplicationAwareHelper, number: int | None = None, tally: RaisedTally | None = None
+) -> Iterator[Document]:
     """Yield the document of each page of a crawl that was answered well, in the order of its WARC files.
 
     Pages are those that the crawl's RDF calls so. A folder of WARC files of another crawler has none: there, each HTML
     answer is a page. With ``number``, the pages are those of that crawl among the ones of the folder. A payload that
-    was captured several times is one document, read where it was captured first. Raises ``EvaluationError``,
+    was captured several times is one document, read where it was captured first. ``tally`` is told of stages of reading
+    that failed. Raises ``EvaluationError``,
     ``ReadError`` and ``SegmentError``.
     """
     archive = _archive(crawl)
@@ -104,7 +108,10 @@ def documents(crawl: Path, helper: ApplicationAwareHelper, number: int | None = 
                     continue
                 page = replayed(exchange)
             if page is not None and 200 <= page.status < 300 and page.is_html:
-                yield helper.assist(page).document
+                found = helper.assist(page)
+                if tally is not None:
+                    tally.add(page.url, raised(found))
+                yield found.document
 
 
 def seed_documents(

@@ -1,6 +1,6 @@
 """Writes the measures of crawls: text for people, JSON for programs, and a chart."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
 from offline.evaluation.measurement import Measured
@@ -12,9 +12,13 @@ _HEADINGS = ("ground truth", "relevant", "matching", "average", "maximum", "devi
 Json = dict[str, "Json | list[Json] | list[list[int]] | str | int | float"]
 
 
-def as_json(crawls: Sequence[Measured], threshold: float) -> Json:
-    """Return everything measured; shares are of 1, the course is of pages and relevant pages."""
-    return {"relevant_at": threshold, "crawls": [_crawl(measured) for measured in crawls]}
+def as_json(crawls: Sequence[Measured], threshold: float, failed_stages: Mapping[str, int]) -> Json:
+    """Return everything measured; shares are of 1, the course is of pages and relevant pages.
+
+    ``failed_stages`` counts the pages of all crawls that were read without a stage which failed.
+    """
+    told: Json = {"relevant_at": threshold, "crawls": [_crawl(measured) for measured in crawls]}
+    return {**told, "failed_stages": dict(failed_stages)}
 
 
 def _crawl(measured: Measured) -> Json:

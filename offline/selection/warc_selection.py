@@ -10,7 +10,7 @@ import hashlib
 import os
 from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import urljoin
@@ -19,6 +19,7 @@ from aahcrawler import __version__
 from aahcrawler.archive.index import SORTED, LineSorter, replace_lines, scanned_lines
 from aahcrawler.archive.records import CrawlInfo, header, warcinfo_block, warcinfo_fields
 from aahcrawler.archive.writer import Identity
+from aahcrawler.helper.raised_failures import RaisedTally, of_stages
 from aahcrawler.layout import WARC
 from aahcrawler.objects.reader import PageRow, page_rows
 from aahcrawler.page import Page, requisites, shown_within
@@ -38,13 +39,15 @@ class SelectionError(Exception):
 class Selection:
     """The numbers of pages selected, and of responses in all (requisites, redirects and robots.txt included).
 
-    ``left_out`` counts the pages that were left out because they were fetched under a session.
+    ``left_out`` counts the pages that were left out because they were fetched under a session, and ``raised`` tells of
+    pages whose requisites could not be looked for.
     """
 
     pages: int
     responses: int
     size: int
     left_out: int = 0
+    raised: RaisedTally = field(default_factory=RaisedTally)
 
 
 def chosen(
@@ -95,9 +98,9 @@ def select(
     be written or would be empty, ``SegmentError`` for a damaged archive, and the errors of ``chosen``.
     """
     refuse(target)
-    pages, left_out = 0, list[str]()
+    pages, left_out, tally = 0, list[str](), RaisedTally()
     for row in chosen(crawl, criteria, records, left_out=left_out.append):
-        pages += _take(row.capture, records, with_requisites=with_requisites)
+        pages += _take(row.capture, records, tally, with_requisites=with_requisites)
         seen(row)
     if not pages:
         if left_out:
@@ -112,7 +115,7 @@ def select(
     )
     size = _write(target, _warcinfo(info, target.name, identity or Identity()), records.copies())
     _index(target)
-    return Selection(pages, records.taken("response", "revisit"), size, len(left_out))
+    return Selection(pages, records.taken("response", "revisit"), size, len(left_out), tally)
 
 
 def refuse(target: Path) -> None:
@@ -138,7 +141,7 @@ def _expanded(names: Iterable[str], records: Records) -> Container[str]:
     return known
 
 
-def _take(capture: str, records: Records, *, with_requisites: bool) -> int:
+def _take(capture: str, records: Records, tally: RaisedTally, *, with_requisites: bool) -> int:
     """Take a page and its dependent records; return 0 where it is not in the archive or was taken as a page before."""
     page = records.page(capture)
     taken = any([True for _ in records.take((capture,))])  # noqa: C419 - all are to be taken
@@ -150,7 +153,7 @@ def _take(capture: str, records: Records, *, with_requisites: bool) -> int:
         for _ in records.take(records.shown_on(page.url)):
             pass
     if with_requisites and page.is_html:
-        addresses += _take_requisites(page, _media(capture, page.url, records), records)
+        addresses += _take_requisites(page, _media(capture, page.url, records), records, tally)
     for origin in dict.fromkeys(urljoin(address, "/robots.txt") for address in addresses):
         _take_addresses((origin,), records)
     return 1
@@ -170,11 +173,12 @@ def _media(capture: str, url: str, records: Records) -> Iterable[str]:
     return () if said is None else media_of(said, url)
 
 
-def _take_requisites(shown: Page, media: Iterable[str], records: Records) -> list[str]:
+def _take_requisites(shown: Page, media: Iterable[str], records: Records, tally: RaisedTally) -> list[str]:
     """Take the captures of requisites and frames, and what their style sheets and frames need; return new URLs."""
     reached: list[str] = []
-    frames = set(shown_within.frames(shown))
-    waiting = [*media, *requisites.of_page(shown), *frames]
+    needed, within = _needed(shown, tally)
+    frames = set(within)
+    waiting = [*media, *needed, *within]
     while waiting:
         taken = _take_addresses(waiting, records)
         waiting = []
@@ -184,10 +188,18 @@ def _take_requisites(shown: Page, media: Iterable[str], records: Records) -> lis
             if page is not None and page.media_type == "text/css":
                 waiting += requisites.of_stylesheet(page.text, page.url)
             elif page is not None and page.is_html and url in frames:
-                within = shown_within.frames(page)
+                needed, within = _needed(page, tally)
                 frames.update(within)
-                waiting += [*requisites.of_page(page), *within]
+                waiting += [*needed, *within]
     return reached
+
+
+def _needed(page: Page, tally: RaisedTally) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the requisites of a page, and the documents within it."""
+    needed = page.attempt("requisites", lambda: requisites.of_page(page), tuple[str, ...])
+    within = page.attempt("frames", lambda: shown_within.frames(page), tuple[str, ...])
+    tally.add(page.url, of_stages(page.failed))
+    return needed, within
 
 
 def _take_addresses(addresses: Iterable[str], records: Records) -> list[tuple[str, str]]:

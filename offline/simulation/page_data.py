@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from aahcrawler.helper import ApplicationAwareHelper
+from aahcrawler.helper.assistance import FailedAction
+from aahcrawler.helper.raised_failures import raised
 from aahcrawler.page import Page
 from online_analysis.document import Document
 from online_analysis.terms import Lexicon
@@ -17,18 +19,21 @@ class Understood:
     """A page as the helper understood it, independent of any topic.
 
     ``terms`` counts the stems of all of the document's text. ``anchors`` and ``contexts`` run parallel to the
-    document's outlinks: the stems of the link's anchor and of the text around it.
+    document's outlinks: the stems of the link's anchor and of the text around it. ``raised`` are the stages of reading
+    that failed on it.
     """
 
     document: Document
     terms: Mapping[str, int]
     anchors: tuple[Terms, ...]
     contexts: tuple[Terms, ...]
+    raised: tuple[FailedAction, ...] = ()
 
 
 def understand(page: Page, helper: ApplicationAwareHelper, lexicon: Lexicon) -> Understood:
     """Read a page as every crawl does, and keep what strategies of all kinds look at."""
-    document = helper.assist(page).document
+    found = helper.assist(page)
+    document = found.document
     language = lexicon.language(document.language)
     terms = Counter(language.terms(document.title))
     for text in (*(part.text for part in document.parts), document.rest):
@@ -38,6 +43,7 @@ def understand(page: Page, helper: ApplicationAwareHelper, lexicon: Lexicon) -> 
         terms=dict(terms),
         anchors=tuple(tuple(language.terms(link.anchor)) for link in document.outlinks),
         contexts=tuple(tuple(language.terms(link.context)) for link in document.outlinks),
+        raised=raised(found),
     )
 
 

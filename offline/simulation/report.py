@@ -48,6 +48,8 @@ def report(finished: Finished, simulation: Simulation, targets: Targets, say: Ca
             say(line)
     say("")
     say(_speed(finished))
+    for line in finished.raised.lines():
+        say(line)
     if simulation.judge is None:
         say("The fetched pages were not judged: with --judge cosine there are harvest ratios, the oracle, and a plot.")
 
@@ -73,6 +75,7 @@ def _as_json(finished: Finished, simulation: Simulation, found: Sequence[Row], j
         "cpu_seconds": {"reading": round(finished.cost.reading, 1), "crawling": round(finished.cost.crawling, 1)},
         "rows": all_cells(found, judged),
         "tables": [{"title": title, "rows": cells} for title, cells in tables(found)],
+        "failed_stages": dict(finished.raised.pages),
         **_missed(finished),
         "courses": {row.strategy: row.measures.course for row in found if row.measures is not None},
     }

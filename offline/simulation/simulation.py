@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 
+from aahcrawler.helper.raised_failures import RaisedTally
 from offline.simulation.crawl_strategy import Briefing, Strategy, crawl
 from offline.simulation.judge import Bench, Relevance, judge_samples, load_judge
 from offline.simulation.missed_pages import Missed, Missing
@@ -20,7 +21,7 @@ from offline.simulation.sample_definition import AnalyserJudge, definition, fron
 from offline.simulation.strategies import ORACLE, Named, StrategyError, chosen
 from offline.simulation.visits import Visits
 from offline.simulation.worker_processes import own_processes
-from offline.simulation.world import World, recorded
+from offline.simulation.world import World, raised, recorded
 from offline.simulation.world_cache import WorldCache
 
 
@@ -70,13 +71,17 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A simulation that ended: its orders by sample and strategy, and the URLs of pages by their numbers."""
+    """A simulation that ended: its orders by sample and strategy, and the URLs of pages by their numbers.
+
+    ``raised`` tells on which pages of the world, as far as it was read, a stage of reading failed.
+    """
 
     orders: tuple[Order, ...]
     urls: Sequence[str]
     bench: Bench | None
     cost: Cost
     missed: tuple[Missed, ...] = ()
+    raised: RaisedTally = field(default_factory=RaisedTally)
 
     @property
     def pages_per_second(self) -> float:
@@ -113,7 +118,7 @@ def simulate(simulation: Simulation, samples: Sequence[Sample], watcher: Watcher
             missed += found.missed
             cost += found.cost
             watcher.crawling(sum(len(order.pages) for order in found.orders))
-        return Finished(tuple(orders), recorded(folder), bench, cost, tuple(missed))
+        return Finished(tuple(orders), recorded(folder), bench, cost, tuple(missed), raised(folder))
 
 
 def simulated(simulation: Simulation) -> tuple[Named, ...]:

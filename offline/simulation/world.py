@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 import zstandard
 
 from aahcrawler import urls
+from aahcrawler.helper.raised_failures import RaisedTally
 from aahcrawler.page import Page
 from offline.simulation.page_data import Understood
 
@@ -90,12 +91,22 @@ class WorldWriter:
         with closing(sqlite3.connect(self._folder / _UNDERSTOOD, isolation_level=None)) as understood:
             understood.execute("PRAGMA journal_mode = WAL")
             understood.execute("CREATE TABLE pages (number INTEGER PRIMARY KEY, packed BLOB NOT NULL)")
+            understood.execute("CREATE TABLE raised (number INTEGER PRIMARY KEY, packed BLOB NOT NULL)")
         (self._folder / "catalogue").write_bytes(pickle.dumps((catalogue, self._offsets)))
 
 
 def recorded(folder: Path) -> Sequence[str]:
     """Return the URLs of the pages of a world that was written, as the records have them."""
     return _catalogue(folder)[0].recorded
+
+
+def raised(folder: Path) -> RaisedTally:
+    """Return on which pages of a world, as far as it was read, a stage of reading failed."""
+    tally, addresses = RaisedTally(), recorded(folder)
+    with closing(sqlite3.connect(folder / _UNDERSTOOD, timeout=_PATIENCE)) as understood:
+        for number, packed in understood.execute("SELECT number, packed FROM raised ORDER BY number"):
+            tally.add(addresses[number], _unpacked(packed))
+    return tally
 
 
 def _catalogue(folder: Path) -> tuple[Catalogue, "array[int]"]:
@@ -159,6 +170,8 @@ class World:
         began = process_time()
         understood = self._read(self.page(number))
         self._known.execute("INSERT OR IGNORE INTO pages VALUES (?, ?)", (number, _packed(understood)))
+        if understood.raised:
+            self._known.execute("INSERT OR IGNORE INTO raised VALUES (?, ?)", (number, _packed(understood.raised)))
         self.pages_read += 1
         self.seconds += process_time() - began
         return understood

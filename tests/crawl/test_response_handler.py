@@ -297,12 +297,24 @@ def test_a_page_that_an_analyser_breaks_on_is_fetched_all_the_same(tmp_path: Pat
         bench.answer(lease(), answer())
     assert bench.recorder.done == ["scores", "archive", "objects", "finish"]
     state, _, links, outcome = bench.recorder.finished[0]
-    assert (state, links) == (State.DONE, [])
-    assert outcome.stats["error:ZeroDivisionError"] == outcome.stats["pages"] == 1
-    assert bench.recorder.described[0].score is None
+    assert (state, links) == (State.DONE, ["http://a.test/b", "http://a.test/i.png"])
+    assert outcome.stats["failed:analyser text: raised"] == outcome.stats["failure:raised"] == 1
+    assert outcome.stats["pages"] == outcome.stats["failed_actions"] == 1
     (told,) = bench.recorder.told
     assert told is not None
-    assert told.failures == ("not understood: ZeroDivisionError: http://a.test/",)
+    (failure,) = told.failures
+    assert failure.startswith("analyser text: raised (ZeroDivisionError: http://a.test/")
+
+
+def test_what_fails_on_many_pages_alike_is_logged_once(
+    tmp_path: Path, known: KnowledgeBase, caplog: pytest.LogCaptureFixture
+) -> None:
+    bench = Bench(tmp_path, known, Broken())
+    with bench.history:
+        for number in range(3):
+            bench.answer(lease(f"http://a.test/{number}"), answer())
+    assert sum("analyser text: raised" in line for line in caplog.text.splitlines()) == 1
+    assert bench.job.writer.stats["failed:analyser text: raised"] == 3
     assert bench.job.lifecycle.failure is None
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from aahcrawler.helper.assistance import Failure
-from aahcrawler.helper.links.large_pages import READ_BYTES
+from aahcrawler.helper.links.reading_budget import READ_BYTES, READ_STEPS, read_bytes
 from knowledge_base.model import PageLevel
 from knowledge_base.url_rules import PathGlob, UrlRule
 from tests.helper.building import application as made
@@ -38,7 +38,7 @@ def test_a_very_large_page_takes_little_time_and_keeps_its_links(name: str) -> N
     assert len(urls) > 5000 or "http://a.test/last.png" in found.requisites
     (failed,) = found.failed_actions
     assert failed.failure is Failure.TOO_MUCH
-    assert f"first {READ_BYTES:,} of {len(page.body):,} bytes" in str(failed)
+    assert f"first {len(page.beginning(read_bytes(page.body)).body):,} of {len(page.body):,} bytes" in str(failed)
 
 
 def test_of_a_known_application_what_its_file_says_holds_beyond_the_beginning() -> None:
@@ -72,3 +72,31 @@ def test_a_beginning_ends_between_characters_and_before_a_tag_that_is_near(encod
         assert page.text.startswith(beginning.text)
         assert not beginning.complete
     assert page.beginning(len(body)) is page
+
+
+@pytest.mark.parametrize(
+    ("filling", "is_whole"),
+    [
+        ("<i></i>" * (READ_STEPS // 3), True),
+        ("<i></i>" * READ_STEPS, False),
+        ("<a href=z>word</a>" * READ_STEPS, False),
+        (f"<p>{PARAGRAPH}</p>" * (1_000_000 // len(PARAGRAPH)), True),
+        ("harbour " * 240_000, True),
+        (f"<script>{'a<b;' * READ_STEPS * 2}</script>", True),
+        (f"<STYLE>{'a>b{} ' * READ_STEPS}</style>", True),
+        (f"<!-- {'<i></i>' * READ_STEPS} -->", True),
+        ("<!-- <" * READ_STEPS, True),
+        ("<script>a<b" * READ_STEPS, True),
+    ],
+)
+def test_work_is_counted_before_it_is_done(filling: str, *, is_whole: bool) -> None:
+    body = f"<html><body>{filling}</body></html>".encode()
+    assert (read_bytes(body) == len(body)) is is_whole
+    assert read_bytes(body) >= len(body) // 10
+
+
+def test_links_beside_one_another_are_read_in_linear_time() -> None:
+    page = html_page("http://a.test/", "<body>" + "".join(f"<a href=z{number}>word</a>" for number in range(40_000)))
+    with at_most(2.0):
+        found = helper_of().assist(page)
+    assert len(found.document.outlinks) == 10_000

@@ -10,9 +10,11 @@ import pytest
 from typer.testing import CliRunner
 
 from aahcrawler.cli import app
+from aahcrawler.induction import generic_objects
 from knowledge_base.file_selection import named_folders
 from offline.simulation import cosine_judge
 from offline.simulation.progress import Watcher
+from offline.simulation.report import Targets, report
 from offline.simulation.sample import read_samples
 from offline.simulation.simulation import Finished, Simulation, simulate
 from offline.simulation.strategies import strategies
@@ -131,6 +133,22 @@ def test_a_crawl_ends_when_nothing_is_left(world: Path) -> None:
             f"{SOLAR}/",
             *(f"{s}/{n}" for s in (f"{SOLAR}/solar", f"{COOKING}/soup") for n in range(12)),
         }
+
+
+def test_a_reader_that_raises_is_told_and_ends_no_simulation(
+    world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> object:
+        raise LookupError("an error that nobody foresaw")
+
+    monkeypatch.setattr(generic_objects, "judge", broken)
+    done = finished(simulation(world, "avg"))
+    (stage,) = done.raised.pages
+    assert (stage, done.raised.pages[stage]) == ("article", len({at for order in done.orders for at in order.pages}))
+    said: list[str] = []
+    report(done, simulation(world, "avg"), Targets(json=tmp_path / "told.json"), said.append)
+    assert any("read without article, which failed: " in line for line in said)
+    assert json.loads((tmp_path / "told.json").read_text())["failed_stages"] == dict(done.raised.pages)
 
 
 def test_what_is_kept_is_not_read_again_until_the_world_changes(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from lxml.html import HtmlElement
 
 from aahcrawler.adaptation.detection.name_hints import NAMING, Hint, hints_of, named, similarity
+from aahcrawler.page.xml_names import name_of
 from aahcrawler.wrapper_induction.robust_paths import Expression
 from knowledge_base.literals import SHORTEST_LITERAL, rarity, safe_literal
 from knowledge_base.model import Extract, Navigate, PageLevel, Pattern, Signal
@@ -60,7 +61,7 @@ def marks_on(tree: HtmlElement) -> frozenset[Mark]:
         for attribute in NAMING:
             value = element.get(attribute)
             if value and len(value) < 400:
-                for mark in _marks(element.tag, attribute, value):
+                for mark in _marks(name_of(element), attribute, value):
                     found.add(mark)
                     found.add(mark._replace(tag="*"))
     return frozenset(found)

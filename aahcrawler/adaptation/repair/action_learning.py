@@ -56,7 +56,8 @@ class Learning:
         """
         try:
             wrapper = self.learner([kept.example for kept in examples], question.action)
-        except FAILING:
+        except FAILING as error:
+            question.page.failed.add("learning of an action", error)
             return None
         if wrapper is None:
             return None

@@ -409,7 +409,8 @@ class ResponseHandler:
             found = replace(found, offers=[offer for offer in found.offers if offer.url not in ending])
         stats.merge(found.counts)
         if lease.kind == "page" and page.is_html:
-            stats.merge({f"refused:{Refusal.SCHEME}:{name}": number for name, number in foreign_links(page).items()})
+            foreign = page.attempt("foreign links", lambda: foreign_links(page), dict[str, int])
+            stats.merge({f"refused:{Refusal.SCHEME}:{name}": number for name, number in foreign.items()})
         return found
 
     async def _put_aside(self, lease: Lease, refusal: str) -> None:

@@ -15,6 +15,8 @@ from aahcrawler.frontier.hops import Hop, ends_with
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.helper import Refused
 from aahcrawler.helper.application import scripted
+from aahcrawler.helper.assistance import FailedAction, Failure
+from aahcrawler.helper.raised_failures import failures_of, kind_of
 from aahcrawler.metadata import Link, LinkType, Metadata
 from aahcrawler.objects.versions import Changes, carried
 from aahcrawler.page import Page, feeds, shown_within
@@ -32,6 +34,9 @@ from online_analysis.batching import Contribution
 
 logger = logging.getLogger(__name__)
 
+_MOST_KINDS = 1_000
+"""Kinds of failed stages that are logged; each is counted on every page."""
+
 
 class PageAnalyser:
     """Makes sense of answers with what the crawl knows at that moment; nothing that a page provokes is raised."""
@@ -43,6 +48,7 @@ class PageAnalyser:
         self._budget = budget
         self._recrawl = recrawl
         self._trap_detection = trap_detection
+        self._known_failures: set[str] = set()
 
     def analyse(self, lease: Lease, comparison: RecrawlComparison) -> PageAnalysis | None:
         """Return what an answer says; None for what leads nowhere by itself, such as an image."""
@@ -171,26 +177,43 @@ class PageAnalyser:
         return score(assistance, known.analysers, known.icd.scoring.weights)
 
     def _analysis(self, lease: Lease, page: Page, scored: ScoredPage) -> PageAnalysis:
-        for action in scored.assistance.failed_actions:
-            logger.warning("%s: %s", page.url, action)
         metadata = analysis.of_page(lease, page, scored, self._context.now.icd.scoring.relevant)
         assistance = scored.assistance
         failed, learned = assistance.failed_actions, assistance.learned
         found = PageAnalysis(metadata, assistance.refused, assistance.containers, failed, learned, scores=scored.scores)
         contributed = self._contribution(page, scored)
         found = replace(found, contribution=contributed, document=assistance.document)
-        return self._signed(self._with_stream(page, self._with_feeds(page, with_embedded(page, found))))
+        found = self._with_stream(page, self._with_feeds(page, with_embedded(page, found)))
+        return self._signed(self._told(page, found, failures_of(page, assistance)))
+
+    def _told(self, page: Page, found: PageAnalysis, later: tuple[FailedAction, ...]) -> PageAnalysis:
+        """Log what failed on a page, and add what did after it was understood.
+
+        What reading met and is not made for is logged once for each stage and kind: many pages of a site are alike.
+        """
+        failed = (*found.failed, *later)
+        for action in failed:
+            kind = kind_of(action) if action.failure is Failure.RAISED else ""
+            if not kind or (kind not in self._known_failures and len(self._known_failures) < _MOST_KINDS):
+                logger.warning("%s: %s", page.url, action)
+            self._known_failures.add(kind)
+        failures = (*found.metadata.failures, *map(str, later))
+        return replace(found, failed=failed, metadata=replace(found.metadata, failures=failures))
 
     def _with_feeds(self, page: Page, found: PageAnalysis) -> PageAnalysis:
         """Add the feeds that a page announces, where the definition asks for them."""
         if self._context.now.icd.sources.feeds != "announced" or not page.is_html or not page.is_content:
             return found
-        links = tuple(Link(url, LinkType.FEED) for url in feeds.announced(page))
+        announced = page.attempt("announced feeds", lambda: tuple(feeds.announced(page)), tuple[str, ...])
+        links = tuple(Link(url, LinkType.FEED) for url in announced)
         return replace(found, metadata=replace(found.metadata, links=(*found.metadata.links, *links)))
 
     def _with_stream(self, page: Page, found: PageAnalysis) -> PageAnalysis:
         """Add what a page asks for that is no page, but the manifest of a stream."""
-        stream = None if page.is_html else analysis.of_stream(page, self._context.now.icd.limits.stream_lines)
+        if page.is_html:
+            return found
+        most = self._context.now.icd.limits.stream_lines
+        stream = page.attempt("stream", lambda: analysis.of_stream(page, most), lambda: None)
         if stream is None:
             return found
         links = (*found.metadata.links, *stream.links)
@@ -240,8 +263,9 @@ def with_embedded(page: Page, found: PageAnalysis) -> PageAnalysis:
     """Add the documents within a page, and the page that it sends its readers on to."""
     if not page.is_content:
         return found
-    links = [Link(url, LinkType.FRAME) for url in shown_within.frames(page)] if page.is_html else []
-    onward = refresh(page)
+    frames = page.attempt("frames", lambda: tuple(shown_within.frames(page)), tuple[str, ...]) if page.is_html else ()
+    links = [Link(url, LinkType.FRAME) for url in frames]
+    onward = page.attempt("refresh", lambda: refresh(page), lambda: None)
     if onward is not None:
         links.append(Link(onward.url, LinkType.REDIRECT))
     if not links:

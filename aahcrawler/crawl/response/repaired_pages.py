@@ -28,6 +28,9 @@ PAUSE = 0.2
 
 logger = logging.getLogger(__name__)
 
+_UNREPAIRED = (Failure.NOT_SENT, Failure.TOO_MUCH, Failure.RAISED)
+"""Failures that no repair of an action ends."""
+
 _Level = tuple[str, str | None, str | None]
 
 
@@ -147,4 +150,4 @@ def _is_another(first: Metadata, said: Metadata) -> bool:
 
 def _fails_still(found: PageAnalysis) -> bool:
     """Return whether an action fails on a page; that only its beginning was read is no reason to keep less of it."""
-    return bool(found.error) or any(each.failure not in (Failure.NOT_SENT, Failure.TOO_MUCH) for each in found.failed)
+    return bool(found.error) or any(each.failure not in _UNREPAIRED for each in found.failed)

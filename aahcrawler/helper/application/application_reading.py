@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property, partial
 
-from aahcrawler.helper.adaptation_protocol import Adapter, Question
+from aahcrawler.helper.adaptation_protocol import Adapter, Followed, Question
 from aahcrawler.helper.application.completion import Completion
 from aahcrawler.helper.application.containers import answering_within, forum_of, thread_of
 from aahcrawler.helper.application.scripted import is_empty_shell
@@ -26,6 +26,7 @@ from aahcrawler.helper.parts.list_entries import LONGEST_REST
 from aahcrawler.helper.parts.splitting import Splitting
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page, generic, requisites
+from aahcrawler.page.failed_stages import told
 from aahcrawler.webobject import Container
 from knowledge_base.matching import Sight
 from knowledge_base.model import Application, Extract, Match, Navigate, PageLevel
@@ -87,21 +88,34 @@ class ApplicationReading:
         else:
             extracted, chosen = found
             if self.completion is not None and not (chosen and self._is_list(self.place.level)):
-                extracted = self.completion.completed(
-                    self.page,
-                    self.application,
-                    self.place.level,
-                    extracted,
-                    guessed=self._proposed and not self._learned,
-                )
-                extracted = corrected(self.page, extracted)
+                extracted = self._completed(self.completion, self.place.level, extracted)
             for unsent in self.links.requests.unsent:
                 self.attempts.fail(self.place.level.name, unsent.action, Failure.NOT_SENT, unsent.detail)
             note_junk(self.links, self.application)
-            document = self._read(self.place, extracted, chosen)
+            document = self._split(self.place, extracted, chosen)
         if not extracted and not chosen and self.page.is_html:
             self._look_for_scripts()
         return self._result(document, extracted, chosen)
+
+    def _completed(
+        self, completion: Completion, level: PageLevel, extracted: tuple[Extracted, ...]
+    ) -> tuple[Extracted, ...]:
+        """Return objects completed by generic reading, and corrected by what the page shows, as far as that works."""
+        page, guessed = self.page, self._proposed and not self._learned
+        found = page.attempt(
+            "completion",
+            lambda: completion.completed(page, self.application, level, extracted, guessed=guessed),
+            lambda: extracted,
+        )
+        return page.attempt("title and date", lambda: corrected(page, found), lambda: found)
+
+    def _split(self, place: Place, extracted: tuple[Extracted, ...], chosen: tuple[Chosen, ...]) -> Document:
+        """Return the document of the page; of its links at least those that were chosen."""
+        return self.page.attempt(
+            "parts",
+            lambda: self._read(place, extracted, chosen),
+            lambda: self._document((), tuple(outlink_of(link, None, self.contexts) for link in chosen), extracted),
+        )
 
     def _worked(self, place: Place) -> tuple[tuple[Extracted, ...], tuple[Chosen, ...]] | None:
         """Run the actions of a level; None if the page shows no sign of it and nothing that it should hold."""
@@ -151,7 +165,8 @@ class ApplicationReading:
                 fail = partial(self.attempts.fail, level.name, action.name, outcome.failure)
                 fail(outcome.detail, number, spared=outcome.spared)
         answering = answering_within(place, runner, tuple(found.values()))
-        objects = References(self.links, location.own.url, self.application, level).added(answering)
+        references = References(self.links, location.own.url, self.application, level)
+        objects = self.page.attempt("references", lambda: references.added(answering), lambda: answering)
         work = partial(thread_of, place, runner, objects)
         self._thread = self.attempts.attempt(work, level=level.name, action="thread")
         return objects
@@ -170,7 +185,7 @@ class ApplicationReading:
             found, outcome = outcome.extracted, adapter.check_outcome(asked, outcome, runner)
             self._proposed |= not action.many and former is None and outcome.extracted != found
         except FAILING as error:
-            self.attempts.fail(level, f"adapt {action.name}", Failure.ERROR, f"{type(error).__name__}: {error}")
+            self.attempts.fail(level, f"adapt {action.name}", Failure.ERROR, told(error))
         self._learned = self._learned or outcome.learned
         return outcome
 
@@ -179,7 +194,11 @@ class ApplicationReading:
         if self.adaptation is None:
             return chosen
         adapter, former = self.adaptation.adapter, self.adaptation.former
-        followed = adapter.followed(self.links, self.application, place.level, chosen, former)
+        followed = self.page.attempt(
+            "repair of links",
+            lambda: adapter.followed(self.links, self.application, place.level, chosen, former),
+            lambda: Followed(chosen),
+        )
         for action in followed.stopped:
             detail, number = "links are followed by their URLs", len(followed.chosen)
             self.attempts.fail(place.level.name, action, Failure.STOPPED_WORKING, detail, number)
@@ -264,6 +283,9 @@ class ApplicationReading:
         written = (body for item in extracted for body in item.body if body.tag == "body")
         return requisites.of_elements(written, self.page.base_url)
 
+    def _needed(self, extracted: tuple[Extracted, ...]) -> tuple[str, ...]:
+        return embedded(self.links, self.application, self._requisites(extracted))
+
     def _containers(self, chosen: tuple[Chosen, ...]) -> tuple[Container, ...]:
         if self._thread is None or self.place is None:
             return ()
@@ -278,9 +300,9 @@ class ApplicationReading:
             Match(self.application, level, variant),
             document,
             tuple(item.object for item in extracted),
-            embedded(self.links, self.application, self._requisites(extracted)),
+            self.page.attempt("requisites", lambda: self._needed(extracted), tuple[str, ...]),
             self.links.refused,
             tuple(self.attempts.failures),
-            self._containers(chosen),
+            self.page.attempt("containers", lambda: self._containers(chosen), tuple[Container, ...]),
             self._learned,
         )

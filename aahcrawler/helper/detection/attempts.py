@@ -9,19 +9,19 @@ from lxml import etree
 
 from aahcrawler.helper.assistance import FailedAction, Failure
 from aahcrawler.page import Page
+from aahcrawler.page.failed_stages import PageGivenUpError, is_of_machine, told
 from knowledge_base.xpath_limits import TooCostlyError
 
 T = TypeVar("T")
 
-FAILING: Final = (etree.XPathError, ValueError, OverflowError, RecursionError)
+FAILING: Final = (
+    *(etree.LxmlError, ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError),
+    *(TypeError, ValueError),
+)
 """The exceptions of expressions and values that fail on a page."""
 
 PAGE_SECONDS = 300.0
 """Processor time after which a page is given up: what its parts may do is counted, so none gets there."""
-
-
-class PageGivenUpError(Exception):
-    """Raised where a page takes so long that it is not read any further."""
 
 
 class Watchdog:
@@ -65,8 +65,10 @@ class Attempts:
             return work()
         except TooCostlyError as error:
             self.fail(level, action, Failure.SLOW, str(error))
-        except FAILING as error:
-            self.fail(level, action, Failure.ERROR, f"{type(error).__name__}: {error}")
+        except Exception as error:
+            if is_of_machine(error):
+                raise
+            self.fail(level, action, Failure.ERROR, told(error))
         return None
 
     def fail(

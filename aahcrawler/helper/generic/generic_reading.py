@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from aahcrawler.helper.assistance import Assistance, Refused
 from aahcrawler.helper.generic import transcript_reading
@@ -27,24 +28,28 @@ LANGUAGE_SAMPLE = 600
 
 def read(page: Page, links: Links) -> Assistance:
     """Read an HTML page of no known application: its parts, the objects it declares or is, all its links."""
+    attempt = page.attempt
     reading = page.once(generic_objects.read)
     links.sites.records.learn(page.url, reading.shapes)
-    described, refused = _links(page, links)
-    found = generic_splitting.split(page, reading, tuple(described.values()))
+    described, refused = attempt("links", lambda: _links(page, links), lambda: ({}, ()))
+    shown_links = tuple(described.values())
+    found = attempt(
+        "parts", lambda: generic_splitting.split(page, reading, shown_links), lambda: generic_splitting.whole(page)
+    )
     parts = tuple(found.parts)
     document = Document(
         page.url,
         language_of(page, parts, links.sites, ("content", "navigation")),
-        generic.title(page)[:MOST_TITLE],
+        attempt("title", lambda: generic.title(page), str)[:MOST_TITLE],
         parts,
-        _outlinks(page, described, found),
-        generic.published(page, page.fetched_at),
+        attempt("places of links", lambda: _outlinks(page, described, found), partial(_plain_outlinks, described)),
+        attempt("date", lambda: generic.published(page, page.fetched_at), lambda: None),
         rest=found.rest,
     )
-    needed = requisites.of_page(page)
+    needed = attempt("requisites", lambda: requisites.of_page(page), tuple[str, ...])
     challenges = tuple(Refused(url, Reason.ACTION) for url in needed if is_challenge(url))
     shown = tuple(url for url in needed if not is_challenge(url))
-    made = _objects(page, links, reading)
+    made = attempt("references", lambda: _objects(page, links, reading), lambda: reading.objects)
     return Assistance(None, document, made, shown, (*links.refused, *refused, *challenges), no_object=reading.reason)
 
 
@@ -83,6 +88,10 @@ def _outlinks(page: Page, described: Mapping[str, PageLink], found: GenericSplit
     )
 
 
+def _plain_outlinks(described: Mapping[str, PageLink]) -> tuple[Outlink, ...]:
+    return tuple(Outlink(url, link.anchor, link.context, nofollow=link.nofollow) for url, link in described.items())
+
+
 def _objects(page: Page, links: Links, reading: Reading) -> tuple[WebObject, ...]:
     """Return the objects of a page with their references, and the page's own one with what it declares to play."""
     references = References(links, claims.permalink(page))
@@ -106,14 +115,18 @@ def read_other(page: Page, links: Links) -> Assistance:
 
     A feed that the application of its site calls junk yields no links. A document that was read has its text and links.
     """
+    nothing = Assistance(None, Document(page.url, None, "", (), ()), refused=links.refused)
     if page.transcript is not None:
-        return transcript_reading.read(page, page.transcript, links)
-    feed = feeds.read(page) if page.is_content else None
+        transcript = page.transcript
+        return page.attempt("document", lambda: transcript_reading.read(page, transcript, links), lambda: nothing)
+    feed = page.attempt("feed", lambda: feeds.read(page), lambda: None) if page.is_content else None
     application = links.sites.application(page.url)
     if feed is not None and (application is None or links.judge(application, page.url) is not None):
         return _read_feed(page, links, feed)
-    needed = requisites.of_stylesheet(page.text, page.url) if page.media_type == "text/css" else ()
-    return Assistance(None, Document(page.url, None, "", (), ()), requisites=needed, refused=links.refused)
+    if page.media_type != "text/css":
+        return nothing
+    needed = page.attempt("style sheet", lambda: requisites.of_stylesheet(page.text, page.url), tuple[str, ...])
+    return replace(nothing, requisites=needed)
 
 
 def _read_feed(page: Page, links: Links, feed: feeds.Feed) -> Assistance:
@@ -138,6 +151,10 @@ def language_of(
 
     Of a site whose declarations proved right the declared one is believed where a quick look does not speak against it.
     """
+    return page.attempt("language", lambda: _language(page, parts, sites, roles), lambda: None)
+
+
+def _language(page: Page, parts: Sequence[DocumentPart], sites: Sites, roles: Sequence[PartRole]) -> str | None:
     sample = "\n".join(part.text for part in parts if part.role in roles)[:LANGUAGE_SAMPLE]
     declared = (page.tree.get("lang") or page.tree.get("xml:lang") or "").strip().lower()[:2]
     known = declared if len(declared) == 2 and declared.isalpha() else ""

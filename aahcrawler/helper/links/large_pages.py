@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Final
 
 from aahcrawler.helper.assistance import READ, Assistance, FailedAction, Failure, Refused
 from aahcrawler.helper.links.anchors import anchor_text
@@ -12,14 +11,21 @@ from aahcrawler.page import Page, generic, requisites
 from knowledge_base.model import Application
 from online_analysis.document import Outlink
 
-READ_BYTES: Final = 2_000_000
-"""The first bytes of an HTML page, whose texts and objects are read: more would take seconds and hundreds of MB."""
 
-
-def with_rest(found: Assistance, page: Page, links: Links) -> Assistance:
+def with_rest(found: Assistance, beginning: Page, page: Page, links: Links) -> Assistance:
     """Return what was understood of a page's beginning, with the links of all of it, and a word on what was not read.
 
     Of a known application only the links that it documents are followed beyond the beginning.
+    """
+    with_links = links_alone(found, page, links)
+    application = found.match.application if found.match is not None else None
+    return replace(with_links, failed_actions=(*found.failed_actions, _said(beginning, page, application)))
+
+
+def links_alone(found: Assistance, page: Page, links: Links) -> Assistance:
+    """Add all links of a page to what was understood of it, in time that is linear in its size.
+
+    Of a known application only the links that it documents are followed.
     """
     application = found.match.application if found.match is not None else None
     known = {each.url for each in found.document.outlinks} | {page.url}
@@ -32,13 +38,12 @@ def with_rest(found: Assistance, page: Page, links: Links) -> Assistance:
         elif url not in known:
             added.setdefault(url, link)
     refused |= {each.url: each for each in links.refused}
-    needed = requisites.of_page(page)
+    needed = page.attempt("requisites", lambda: requisites.of_page(page), tuple[str, ...])
     return replace(
         found,
         document=replace(found.document, outlinks=(*found.document.outlinks, *added.values())),
         requisites=needed if application is None else embedded(links, application, needed),
         refused=tuple(refused.values()),
-        failed_actions=(*found.failed_actions, _said(page, application)),
     )
 
 
@@ -54,6 +59,6 @@ def _links(links: Links, application: Application | None) -> Iterator[tuple[str,
         yield link.url, Outlink(link.url, anchor, anchor, nofollow=nofollow)
 
 
-def _said(page: Page, application: Application | None) -> FailedAction:
-    what = f"texts and objects of the first {READ_BYTES:,} of {len(page.body):,} bytes were read, and all links"
+def _said(beginning: Page, page: Page, application: Application | None) -> FailedAction:
+    what = f"texts and objects of the first {len(beginning.body):,} of {len(page.body):,} bytes were read, and all links"
     return FailedAction(application.name if application is not None else "", "", READ, Failure.TOO_MUCH, what)

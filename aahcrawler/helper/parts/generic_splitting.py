@@ -90,6 +90,14 @@ def split(page: Page, reading: Reading, links: Sequence[PageLink]) -> GenericSpl
     return found
 
 
+def whole(page: Page) -> GenericSplit:
+    """Return all of a page's text as one part."""
+    text = page.attempt("text", lambda: plain_text(page.tree)[: generic.MAX_CONTENT], str)
+    found = GenericSplit()
+    found.add(DocumentPart("content", text))
+    return found
+
+
 def _read_list(page: Page, sorting: "_Sorting", teasers: Sequence[Record], links: Sequence[PageLink]) -> ListText:
     """Read the entries that induction found, and those that other links are of."""
     at = {link.url: link.element for link in links}
