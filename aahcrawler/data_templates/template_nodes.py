@@ -13,8 +13,8 @@ from aahcrawler.page import dates
 _VOID: Final = frozenset(
     ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr")
 )
-_NOWS: Final = (datetime(2030, 1, 1, tzinfo=UTC), datetime(2041, 6, 20, tzinfo=UTC))
-"""Two moments at which no relative date, and none without a year, names the same day."""
+_FAR: Final = datetime(2041, 6, 20, tzinfo=UTC)
+"""A moment that is later than all dates of pages."""
 _RAW: Final = frozenset(("script", "style"))
 
 
@@ -68,9 +68,8 @@ def moment_of(text: str) -> datetime | None:
     """
     if not any(map(str.isdigit, text)) or len(text) > dates.MAX_LENGTH:
         return None
-    named = {dates.parse(text, now=now) for now in _NOWS}
-    found = named.pop() if len(named) == 1 else None
-    return None if found is None else found.astimezone(UTC)
+    found = dates.read(text, now=_FAR)
+    return found.moment.astimezone(UTC) if found is not None and found.names_day else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,23 +59,11 @@ def dateline(prepared: PreparedPage, title: str) -> Sequence[Shown]:
         near += range(above - 1, max(above - 1 - PIECES_ABOVE, -1), -1)
         places = [owners[number] for number in near]
         for each in prepared.shown:
-            if _is_near(outline.ends[each.place], each.place, places) and names_year(each.moment, each.text):
+            if _is_near(outline.ends[each.place], each.place, places) and each.read.names_day:
                 found.setdefault(each.place, each)
         if found:
             break
     return sorted(found.values(), key=lambda each: _tells_change(prepared, each))
-
-
-def names_year(moment: datetime, text: str) -> bool:
-    """Return whether a date is written with its year; one without is a guess.
-
-    >>> names_year(datetime(2026, 5, 1), "1 May 2026"), names_year(datetime(2026, 11, 20), "Friday, 20:26")
-    (True, False)
-    """
-    year = str(moment.year)
-    if year in text or (text.isdigit() and len(text) in (10, 13)):
-        return True
-    return re.search(rf"[./'’-]\s?{year[2:]}(?!\d)|(?<!\d){year[2:]}[./-]\d", text) is not None
 
 
 def _headings(prepared: PreparedPage, title: str) -> Iterator[int]:
@@ -91,7 +79,7 @@ def _headings(prepared: PreparedPage, title: str) -> Iterator[int]:
 def _in_zone_of(shown: Shown, moment: datetime) -> datetime | None:
     """Return a time declared in UTC with the offset by which the page shows it; None if the page does not show it."""
     away = shown.moment - moment.replace(second=0, microsecond=0)
-    if not shown.timed or shown.moment.second or moment.utcoffset() or abs(away) > WIDEST:
+    if not shown.read.timed or shown.moment.second or moment.utcoffset() or abs(away) > WIDEST:
         return None
     return moment.astimezone(timezone(away)) if away % timedelta(minutes=15) == timedelta() else None
 

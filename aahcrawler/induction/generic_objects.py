@@ -17,9 +17,10 @@ from aahcrawler.induction.paging import is_continued
 from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.induction.record_fields import is_marked
 from aahcrawler.induction.record_finding import records
-from aahcrawler.induction.record_sets import Byline, Dated, NoObject, Record, RecordSet, Region
+from aahcrawler.induction.record_sets import Byline, NoObject, Record, RecordSet, Region
 from aahcrawler.induction.record_shapes import shapes_of
 from aahcrawler.page import Page, claims, generic
+from aahcrawler.page.dates import LACKS_YEAR
 from aahcrawler.page.record_shape import RecordShape
 from aahcrawler.page.schemaorg import Item, items
 from aahcrawler.page.text import bare, excerpt, fold
@@ -164,16 +165,10 @@ def is_byline(author: Byline) -> bool:
     return _NO_NAME.search(author.name) is None or is_marked(author)
 
 
-def names_year(date: Dated) -> bool:
-    """Return whether a date is shown with its year; an article's date without one is a guess."""
-    shown = date.element.get(date.attribute) if date.attribute else excerpt(date.element, _LONGEST_BYLINE)
-    return datelines.names_year(date.moment, shown or "")
-
-
 def _article_object(page: Page, article: Article) -> WebObject:
     part = article.part
     author = _person(page, part.author) if part.author is not None and is_byline(part.author) else None
-    moment = part.date.told if part.date is not None and names_year(part.date) else None
+    moment = part.date.told if part.date is not None and part.date.read.names_day else None
     title = part.title or generic.title(page)
     return claims.undeclared(page, claims.permalink(page), article.text.plain, title, author, moment)
 
@@ -224,7 +219,9 @@ def _records(
         }
         kind = "comment" if whole is not None else "post" if first else "reply"
         given: Mapping[str, tuple[Value, ...]] = {name: values for name, values in properties.items() if values}
-        found[number] = WebObject(iri, kind, page.url, given, whole.iri if whole else page_iri)
+        lacks_year = record.date is not None and record.date.read.lacks_year
+        inferred = {"date": LACKS_YEAR} if lacks_year else {}
+        found[number] = WebObject(iri, kind, page.url, given, whole.iri if whole else page_iri, inferred)
     return found
 
 

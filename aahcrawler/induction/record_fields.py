@@ -173,10 +173,11 @@ def _date_score(found: Mapping[int, Shown], records: int) -> float:
     rising = sum(first <= second for first, second in steps)
     falling = sum(first >= second for first, second in steps)
     ordered = max(rising, falling) / len(steps) if steps else 0.5
-    timed = sum(each.timed for each in found.values()) / len(found)
+    timed = sum(each.read.timed for each in found.values()) / len(found)
     declared = sum(each.declared for each in found.values()) / len(found)
-    vague = sum(each.vague for each in found.values()) / len(found)
-    return 3 * coverage - 2 * vague + differing + 1.5 * ordered + 0.6 * timed + 0.4 * declared
+    vague = sum(each.read.vague for each in found.values()) / len(found)
+    guessed = sum(each.read.lacks_year for each in found.values()) / len(found)
+    return 3 * coverage - 2 * vague - guessed + differing + 1.5 * ordered + 0.6 * timed + 0.4 * declared
 
 
 def _titles(content: Content, page_title: str) -> dict[int, tuple[str, int]]:

@@ -314,7 +314,7 @@ class _Reading:
             elements=tuple(outline.elements[root] for root in part.roots),
             body=region(outline, found) if found else None,
             author=Byline(name.text, outline.elements[name.place], href) if name is not None else None,
-            date=Dated(dated.moment, outline.elements[dated.place], dated.attribute, dated.vague) if dated else None,
+            date=Dated(dated.read, outline.elements[dated.place], dated.attribute) if dated else None,
             title=title,
             permalink=address.permalink,
             key=address.key,

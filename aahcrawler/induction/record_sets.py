@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from lxml.etree import _Element as Element
 
+from aahcrawler.page.date_grammar import Reading
 from aahcrawler.page.text import inner_html, plain_text
 
 
@@ -42,21 +43,24 @@ class Byline:
 
 @dataclass(frozen=True, slots=True)
 class Dated:
-    """The date of a record: the date and time, and the element it was read from.
+    """The date of a record: what was read, and the element it was read from.
 
-    ``attribute`` names the attribute of the element that holds it; it is empty if the element shows it. One that is
-    ``vague`` tells about when it was, but no day.
+    ``attribute`` names the attribute of the element that holds it; it is empty if the element shows it.
     """
 
-    moment: datetime
+    read: Reading
     element: Element
     attribute: str = ""
-    vague: bool = False
+
+    @property
+    def moment(self) -> datetime:
+        """The date and time."""
+        return self.read.moment
 
     @property
     def told(self) -> datetime | None:
         """The date and time, None if the page does not tell the day."""
-        return None if self.vague else self.moment
+        return None if self.read.vague else self.read.moment
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,7 +134,7 @@ def _record(outline: Outline, signature: _Signature, previous: int, base: str, s
         elements=tuple(outline.elements[place] for place in run),
         body=Region(tuple(outline.elements[place] for place in run), (), _text(outline, run, signature)),
         author=Byline(excerpt(element, 100), element, resolve(base, href) if href else None),
-        date=Dated(dated.moment, outline.elements[dated.place], dated.attribute, dated.vague),
+        date=Dated(dated.read, outline.elements[dated.place], dated.attribute),
         title=excerpt(titled, 300) if titled is not None else "",
         heading=titled,
     )

@@ -389,8 +389,7 @@ def _object(page: Page, iri: str, kind: str, facts: _Facts) -> WebObject:
 
 def _moment(page: Page, text: str, *, ahead: bool) -> datetime | None:
     """Return the date and time that a page declares; only those of an event may lie after the capture."""
-    found = dates.parse(text, now=page.fetched_at, language=page.language, order=page.order)
-    return found if found is not None and (ahead or found <= page.fetched_at + dates.TOLERANCE) else None
+    return dates.parse(text, now=page.fetched_at, language=page.language, order=page.order, ahead=ahead)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,12 @@
 """Find out from the dates on a page whether day or month comes first, for all pages of its site."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 
 from aahcrawler.page import Page, dates
 from aahcrawler.page.dates import Order
+from aahcrawler.page.datewords import order_of
 from aahcrawler.page.text import excerpt
 
 MOST = 300
@@ -37,13 +38,26 @@ class NumericDates:
         found: set[Order] = set()
         for match in self._shown:
             first, second = int(match[2]), int(match[4])
-            if first > 12 >= second:
+            if len(match[5]) == 2 and (first > 31 or self._begins_with_year(match[3].decode())):
+                found |= {"ymd"} if first > 31 else set()
+            elif first > 12 >= second:
                 found.add("dmy")
             elif second > 12 >= first:
                 found.add("mdy")
             elif first != second and min(first, second) >= 1 and max(first, second) <= 12:
                 found |= _by_weekday(match[1].decode(self._page.encoding, "replace"), self._page)
         return next(iter(found)) if len(found) == 1 else None
+
+    def _begins_with_year(self, separator: str) -> bool:
+        """Return whether three numbers of two digits begin with the year in the language of the page."""
+        order = order_of(self._page.language)
+        return order is not None and order.fields == "ymd" and separator in order.separators
+
+    def _open(self) -> Iterator[re.Match[bytes]]:
+        """Yield the dates that begin with the day or the month."""
+        for match in self._shown:
+            if len(match[5]) == 4 or not self._begins_with_year(match[3].decode()):
+                yield match
 
     def implied_order(self) -> Order | None:
         """Return the likely order where nothing is certain, None if nothing suggests one.
@@ -55,11 +69,11 @@ class NumericDates:
 
     def ambiguous_days(self) -> frozenset[frozenset[int]]:
         """Return the pairs of numbers whose day and month could be exchanged."""
-        shown = ((int(match[2]), int(match[4])) for match in self._shown)
+        shown = ((int(match[2]), int(match[4])) for match in self._open())
         return frozenset(frozenset(pair) for pair in shown if pair[0] != pair[1] and max(pair) <= 12)
 
     def _by_sequence(self) -> Order | None:
-        found = [(int(match[5]), int(match[2]), int(match[4])) for match in self._shown]
+        found = [(int(match[5]), int(match[2]), int(match[4])) for match in self._open()]
         if len(set(found)) < LEAST_IN_A_ROW or any(max(pair[1:]) > 12 for pair in found):
             return None
         day_first, month_first = [(year, two, one) for year, one, two in found], found
@@ -91,7 +105,7 @@ def _by_time_elements(page: Page) -> Order | None:
 
 def _by_weekday(text: str, page: Page) -> set[Order]:
     orders: tuple[Order, ...] = ("dmy", "mdy")
-    read = {dates.parse(text, order=order, now=page.fetched_at, language=page.language) for order in orders}
+    read = {dates.parse(text, order=each, now=page.fetched_at, language=page.language, ahead=True) for each in orders}
     if len(read) != 1 or None in read:
         return set()
     day = next(iter(read))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import cast
 
 from lxml.etree import _Element as Element
@@ -181,7 +181,7 @@ def published(page: Page, now: datetime) -> datetime | None:
     """
     for text in _publication_dates(page):
         moment = dates.parse(text, now=now, language=page.language, order=page.order)
-        if moment is not None and moment <= now + timedelta(days=1):
+        if moment is not None:
             return moment
     return None
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.page.dates import MAX_LENGTH, parse
+from aahcrawler.page.dates import MAX_LENGTH, parse, read
 from tests.page.building import NOW
 
 MOMENT = datetime(2022, 1, 14, 13, 18, tzinfo=UTC)
@@ -125,9 +125,10 @@ def test_a_relative_date_is_no_more_exact_than_it_says(text: str, expected: date
 @pytest.mark.parametrize("text", ["2 weeks ago", "1 month ago", "a year ago", "2 years, 3 months ago", "vor 2 Wochen"])
 def test_weeks_months_and_years_name_no_day(text: str) -> None:
     assert parse(text, now=LATER) is None
-    about = parse(text, now=LATER, coarse=True)
+    about = read(text, now=LATER)
     assert about is not None
-    assert (about.hour, about.minute, about.microsecond) == (0, 0, 0)
+    assert about.vague
+    assert (about.moment.hour, about.moment.minute, about.moment.microsecond) == (0, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -137,19 +138,15 @@ def test_weeks_months_and_years_name_no_day(text: str) -> None:
         ("2022-01-14", DAY),
         ("14 de enero de 2022", DAY),
         ("1er janvier 2022", datetime(2022, 1, 1, tzinfo=UTC)),
-        ("mar. 1 mars 2022", datetime(2022, 3, 1, tzinfo=UTC)),
+        ("mar. 2 mars 2021", datetime(2021, 3, 2, tzinfo=UTC)),
         ("mar. 11 janv. 2022", datetime(2022, 1, 11, tzinfo=UTC)),
-        ("14 Jan", DAY),
-        ("17 Dec", datetime(2021, 12, 17, tzinfo=UTC)),
-        ("29 February", datetime(2020, 2, 29, tzinfo=UTC)),
         ("Today 9:01", datetime(2022, 1, 15, 9, 1, tzinfo=UTC)),
         ("today", datetime(2022, 1, 15, tzinfo=UTC)),
         ("Monday at 5:10 PM", datetime(2022, 1, 10, 17, 10, tzinfo=UTC)),
         ("Saturday 11:00", datetime(2022, 1, 15, 11, 0, tzinfo=UTC)),
         ("Saturday 13:00", datetime(2022, 1, 8, 13, 0, tzinfo=UTC)),
         ("12:00 AM, 14 Jan 2022", DAY),
-        ("14 Jan 69", datetime(1969, 1, 14, tzinfo=UTC)),
-        ("March 5, 1871", datetime(1871, 3, 5, tzinfo=UTC)),
+        ("14 Jan 71", datetime(1971, 1, 14, tzinfo=UTC)),
     ],
 )
 def test_days_and_what_is_left_out(text: str, expected: datetime) -> None:
@@ -193,6 +190,20 @@ def test_days_and_what_is_left_out(text: str, expected: datetime) -> None:
         "14 January 2022" + " and" * 40,
         "٣",
         "0001-01-01T00:00:00+14:00",
+        "0001-01-01",
+        "0000-00-00 00:00:00",
+        "1601-01-01T00:00:00Z",
+        "1899-12-30",
+        "1900-01-01",
+        "1969-12-31T19:00:00-05:00",
+        "1970-01-01T00:00:00Z",
+        "1 January 1970",
+        "0000000000",
+        "9999-12-31T23:59:59Z",
+        "March 5, 1871",
+        "14 January 2023",
+        "14 Jan",
+        "Mar 20 1",
     ],
 )
 def test_what_is_no_date(text: str) -> None:
@@ -200,24 +211,25 @@ def test_what_is_no_date(text: str) -> None:
 
 
 def test_order_settles_what_numbers_mean() -> None:
-    march, february = datetime(2022, 3, 2, tzinfo=UTC), datetime(2022, 2, 3, tzinfo=UTC)
-    assert parse("03/02/2022", order="mdy", now=NOW) == march
-    assert parse("03/02/2022", order="dmy", now=NOW) == february
-    assert parse("22-03-02", order="ymd", now=NOW) == march
-    assert parse("2022-03-02", order="dmy", now=NOW) == march
+    march, february = datetime(2021, 3, 2, tzinfo=UTC), datetime(2021, 2, 3, tzinfo=UTC)
+    assert parse("03/02/2021", order="mdy", now=NOW) == march
+    assert parse("03/02/2021", order="dmy", now=NOW) == february
+    assert parse("21-03-02", order="ymd", now=NOW) == march
+    assert parse("2021-03-02", order="dmy", now=NOW) == march
     assert parse("14/01/2022", order="mdy", now=NOW) == DAY
 
 
 def test_without_an_order_the_language_settles_it() -> None:
-    assert parse("03/02/2022", now=NOW, language="fr") == datetime(2022, 2, 3, tzinfo=UTC)
-    assert parse("03/02/2022", now=NOW, language="en") == datetime(2022, 3, 2, tzinfo=UTC)
-    assert parse("03.02.2022", now=NOW) == datetime(2022, 2, 3, tzinfo=UTC)
+    assert parse("03/02/2021", now=NOW, language="fr") == datetime(2021, 2, 3, tzinfo=UTC)
+    assert parse("03/02/2021", now=NOW, language="en") == datetime(2021, 3, 2, tzinfo=UTC)
+    assert parse("03.02.2021", now=NOW) == datetime(2021, 2, 3, tzinfo=UTC)
 
 
 def test_language_settles_what_words_mean() -> None:
-    assert parse("14 listopad 2022", now=NOW, language="pl") == datetime(2022, 11, 14, tzinfo=UTC)
-    assert parse("14 listopad 2022", now=NOW, language="hr") == datetime(2022, 10, 14, tzinfo=UTC)
-    assert parse("14 listopad 2022", now=NOW, language="xx-unknown") is not None
+    assert parse("14 listopad 2021", now=NOW, language="pl") == datetime(2021, 11, 14, tzinfo=UTC)
+    assert parse("14 listopad 2021", now=NOW, language="hr") == datetime(2021, 10, 14, tzinfo=UTC)
+    assert parse("14 listopad 2021", now=NOW, language="xx-unknown") is None
+    assert parse("14 listopada 2021", now=NOW, language="en") is None
 
 
 def test_zones() -> None:
@@ -242,7 +254,7 @@ def test_a_format_is_tried_alone() -> None:
 
 
 @given(
-    st.datetimes(datetime(1970, 1, 2), datetime(2122, 1, 1), timezones=st.just(UTC)),  # noqa: DTZ001
+    st.datetimes(datetime(1970, 1, 2), datetime(2022, 1, 15), timezones=st.just(UTC)),  # noqa: DTZ001
     st.sampled_from(["%Y-%m-%dT%H:%M:%S", "%d %B %Y %H:%M:%S"]),
 )
 def test_what_was_written_is_read(moment: datetime, form: str) -> None:

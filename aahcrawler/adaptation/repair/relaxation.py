@@ -356,7 +356,7 @@ class _Relaxing:
         labels: dict[str, Label] = {BODY: Label(region.elements, region.plain(), "", region.without)}
         if author is not None:
             labels[AUTHOR] = Label((elements[author],), self._person(author))
-        if shown is not None and not shown.vague:
+        if shown is not None and not shown.read.vague:
             labels[DATE] = self._date_label(shown)
         title = self._title(item, body)
         if title is not None:

@@ -185,11 +185,11 @@ class _Inducing:
         outline = self.prepared.outline
         records = [outline.places[root] for each in self.sets for record in each.records for root in record.elements]
         taken = (*records, *(outline.places[element] for element in part.body.elements))
-        exact = [each for each in self.prepared.shown if not each.vague]
+        exact = [each for each in self.prepared.shown if not each.read.vague]
         free = [each for each in exact if not any(outline.contains(root, each.place) for root in taken)]
         if not free or len({each.moment for each in free}) > 1:
             return None
-        return Dated(free[0].moment, outline.elements[free[0].place], free[0].attribute)
+        return Dated(free[0].read, outline.elements[free[0].place], free[0].attribute)
 
     def _certainty(self, part: MainPart) -> float:
         text = min(1.0, part.running / ENOUGH_TEXT)

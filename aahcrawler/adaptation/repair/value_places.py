@@ -108,9 +108,9 @@ class ShownValues:
     def _moment(self, name: str, shown: Shown, moment: datetime) -> datetime | None:
         """Return a date as the rules for its field read it, None if it is another day, or another time of it."""
         forms = [field.date for field in self._action.fields if field.name == name and field.kind is FieldKind.DATETIME]
-        own = None if shown.vague else shown.moment
+        own = None if shown.read.vague else shown.moment
         for read in (*(as_date(shown.text, form, self._page) for form in forms), own):
-            if read is not None and _agree(read, moment, whole_day=not shown.timed):
+            if read is not None and _agree(read, moment, whole_day=not shown.read.timed):
                 return read
         return None
 
@@ -146,7 +146,9 @@ class ShownValues:
                 name = fold(excerpt(element, LONGEST_VALUE))
                 return Person(name, resolve(self._prepared.names.base, element.get("href") or "")) if name else None
             case datetime():
-                exact = (shown.moment for shown in self._prepared.shown if shown.place == place and not shown.vague)
+                exact = (
+                    shown.moment for shown in self._prepared.shown if shown.place == place and not shown.read.vague
+                )
                 return next(exact, None)
             case str():
                 return fold(excerpt(element, LONGEST_VALUE)) or None

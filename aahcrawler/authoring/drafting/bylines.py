@@ -29,7 +29,7 @@ def date_in(item: HtmlElement, page: Page) -> HtmlElement | None:
     named = (each for each in _html(item.iter()) if _DATE.search(_names(each)) and not _holds_text_within(each))
     for element in (*times, *named):
         shown = element.get("datetime") or element.get("title") or plain_text(element)
-        if shown and len(shown) <= LONGEST_DATE and dates.parse(shown, now=page.fetched_at, coarse=True) is not None:
+        if shown and len(shown) <= LONGEST_DATE and dates.read(shown, now=page.fetched_at) is not None:
             return element
     return None
 

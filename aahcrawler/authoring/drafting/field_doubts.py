@@ -152,13 +152,13 @@ def _dates(labelled: LabelledObject, page: Page) -> Iterator[tuple[object, Label
         written = {name: element.get(name) or "" for name in _DATED}
         attribute = next((name for name, value in written.items() if value and _moment(value, page)), "")
         shown = written[attribute] if attribute else fold(plain_text(element))
-        moment = dates.parse(shown, now=page.fetched_at, coarse=True) if len(shown) <= LONGEST_DATE else None
-        if moment is not None and (attribute or not len(element)):
-            yield (element.tag, element.get("class"), attribute), Label((element,), moment, attribute)
+        read = dates.read(shown, now=page.fetched_at) if len(shown) <= LONGEST_DATE else None
+        if read is not None and (attribute or not len(element)):
+            yield (element.tag, element.get("class"), attribute), Label((element,), read.moment, attribute)
 
 
 def _moment(text: str, page: Page) -> bool:
-    return len(text) <= LONGEST_DATE and dates.parse(text, now=page.fetched_at, coarse=True) is not None
+    return len(text) <= LONGEST_DATE and dates.read(text, now=page.fetched_at) is not None
 
 
 def _beside_body(labelled: LabelledObject) -> Iterator[HtmlElement]:

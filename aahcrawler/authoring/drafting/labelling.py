@@ -348,9 +348,7 @@ def _body_label(own: Mapping[str, HtmlElement]) -> Label:
 def _date_attribute(elements: Sequence[HtmlElement], page: Page) -> str:
     """Return the attribute that gives the date on all of some elements, empty if their text is to be read."""
     values = {name: [element.get(name) or "" for element in elements] for name in _DATE_ATTRIBUTES}
-    dated = (
-        name for name in values if all(dates.parse(value, now=page.fetched_at, coarse=True) for value in values[name])
-    )
+    dated = (name for name in values if all(dates.read(value, now=page.fetched_at) for value in values[name]))
     return next(dated, "")
 
 

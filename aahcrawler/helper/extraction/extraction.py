@@ -14,6 +14,7 @@ from aahcrawler.helper.extraction.fragments import Composed
 from aahcrawler.helper.extraction.ownership import Owners, nesting
 from aahcrawler.helper.extraction.page_location import PageLocation
 from aahcrawler.helper.extraction.runs import Replies, run_items
+from aahcrawler.page.dates import LACKS_YEAR
 from aahcrawler.webobject import Reference, Value, WebObject
 from knowledge_base.model import Extract, Field, FieldKind, Identity
 from knowledge_base.selectors import Selector
@@ -119,7 +120,7 @@ class Extraction:
         )
         if identity is not None and fragment is None and not identity.fields:
             return None
-        properties, body = self._properties(item, first=first)
+        properties, body, inferred = self._properties(item, first=first)
         if identity is not None and fragment is None:
             fragment = self._composed.fragment(identity, properties)
             if fragment is None:
@@ -138,12 +139,15 @@ class Extraction:
             properties["parent"] = (Reference(f"{own}#{parent}"),)
         iri = f"{own}#{fragment}" if fragment else own
         part_of = own if fragment else None
-        found = WebObject(iri, self._type(first), self.location.page.url, properties, part_of)
+        found = WebObject(iri, self._type(first), self.location.page.url, properties, part_of, inferred)
         return Extracted(found, body.elements, body.without)
 
-    def _properties(self, item: HtmlElement, *, first: bool) -> tuple[dict[str, tuple[Value, ...]], Found]:
-        """Return the values of the fields by name, and the elements of the body."""
+    def _properties(
+        self, item: HtmlElement, *, first: bool
+    ) -> tuple[dict[str, tuple[Value, ...]], Found, dict[str, str]]:
+        """Return the values of the fields by name, the elements of the body, and what values were inferred from."""
         properties: dict[str, tuple[Value, ...]] = {}
+        inferred: dict[str, str] = {}
         body, of_body = Found(), None
         beside: list[HtmlElement] = []
         for wanted in self.action.fields:
@@ -156,10 +160,11 @@ class Extraction:
                 beside += found.elements
             if found.values:
                 properties[wanted.name] = found.values
+                inferred |= {wanted.name: LACKS_YEAR} if found.lacks_year else {}
         if of_body is not None and beside and body.values:
             body = self.reader.without_bylines(of_body, body, beside)
             properties[BODY] = body.values
-        return properties, body
+        return properties, body, inferred
 
     def _found(self, wanted: Field, item: HtmlElement, *, first: bool) -> Found:
         """Read a field. Of several objects, only the first one of a first page gets the page's declared values."""

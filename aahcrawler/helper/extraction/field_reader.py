@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from itertools import islice
 
@@ -9,7 +10,7 @@ from lxml.html import HtmlElement
 
 from aahcrawler import urls
 from aahcrawler.helper.extraction.field_trimming import boundary_fields
-from aahcrawler.helper.extraction.field_values import as_date, as_number, as_person, shown, stripped
+from aahcrawler.helper.extraction.field_values import as_number, as_person, exact_date, read_date, shown, stripped
 from aahcrawler.helper.extraction.main_item import declared_values, main_item
 from aahcrawler.helper.extraction.ownership import Owners
 from aahcrawler.helper.extraction.page_location import MOST_TRIES, PageLocation, address_text
@@ -36,6 +37,8 @@ class Found:
     values: tuple[Value, ...] = ()
     elements: tuple[HtmlElement, ...] = ()
     without: tuple[HtmlElement, ...] = ()
+    lacks_year: bool = False
+    """Whether the first value is a date that the page shows without a year."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +124,8 @@ class FieldReader:
         return plan
 
     def _singly(self, wanted: Field, plan: _Plan, nodes: Iterable[_Located]) -> Found:
+        if wanted.kind is FieldKind.DATETIME:
+            return self._dates(wanted, plan, nodes)
         values: list[Value] = []
         first = Found()
         for element, node in islice(nodes, MOST_TRIES):
@@ -135,6 +140,22 @@ class FieldReader:
             if not wanted.many:
                 break
         return Found(tuple(values), first.elements, first.without)
+
+    def _dates(self, wanted: Field, plan: _Plan, nodes: Iterable[_Located]) -> Found:
+        """Read dates; one that is full in an attribute comes before the one that is shown."""
+        page = self._location.page
+        read: dict[datetime, bool] = {}
+        elements: tuple[HtmlElement, ...] = ()
+        for element, node in islice(nodes, MOST_TRIES):
+            told = read_date(_text(wanted, node, _without(plan, node, page.elements)), wanted.date, page)
+            told = told if isinstance(node, str) else exact_date(node, told, wanted.date, page)
+            if not read and (told is not None or not elements):
+                elements = (element,) if element is not None else ()
+            if told is not None:
+                read.setdefault(told.moment, told.lacks_year)
+                if not wanted.many:
+                    break
+        return Found(tuple(read), elements, (), any(islice(read.values(), 1)))
 
     def _joined(self, wanted: Field, plan: _Plan, nodes: Iterable[_Located]) -> Found:
         """Join all nodes that have text into one value; a node within another one counts once."""
@@ -168,7 +189,8 @@ class FieldReader:
                 url = urls.resolve(page.base_url, written) if written else None
                 return Reference(url) if url else None
             case FieldKind.DATETIME:
-                return as_date(found, wanted.date, page)
+                read = read_date(found, wanted.date, page)
+                return None if read is None else read.moment
             case FieldKind.NUMBER:
                 return as_number(found)
         self.budget -= len(found)

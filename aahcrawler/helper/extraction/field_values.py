@@ -2,18 +2,28 @@
 
 import re
 from collections.abc import Collection
-from datetime import datetime
+from datetime import datetime, timedelta
+from itertools import islice
 from zoneinfo import ZoneInfo
 
+from lxml.etree import _Element
 from lxml.html import HtmlElement
 
 from aahcrawler import urls
 from aahcrawler.page import Page, dates, text
+from aahcrawler.page.date_attributes import date_attributes
+from aahcrawler.page.date_grammar import Reading
 from aahcrawler.webobject import Person
 from knowledge_base.model import DateFormat
 from knowledge_base.selectors import Node
 
 LONGEST_DATE = 200
+MOST_WITHIN = 12
+"""The most elements within one that shows a date whose attributes are looked at."""
+
+MOST_APART = timedelta(days=2)
+"""The most by which a time and the same time told in days, in any zone, may differ."""
+
 _BLANK = " \t\r\n\xa0"
 _NUMBER = re.compile(r"[-+]?\d[\d\s.,'’]*")
 _GROUPING = re.compile(r"[\s,'’]")
@@ -43,15 +53,52 @@ def as_person(node: Node, name: str, base: str) -> Person | None:
 
 
 def as_date(written: str, form: DateFormat, page: Page) -> datetime | None:
-    """Return the date and time in a text of a page, aware; None if it is not a date.
+    """Return the date and time in a text of a page as ``read_date`` does, without what of it is a guess."""
+    found = read_date(written, form, page)
+    return None if found is None else found.moment
 
-    The date order of the site's pages comes before the form, and no date lies after the capture of its page.
+
+def read_date(written: str, form: DateFormat, page: Page) -> Reading | None:
+    """Return the date and time in a text of a page, aware; None if it is not a date or names no day.
+
+    The date order of the site's pages comes before the form.
     """
     if not written or len(written) > LONGEST_DATE:
         return None
     order, zone, now = page.order or form.order, ZoneInfo(form.zone), page.fetched_at
-    found = dates.parse(written, order=order, zone=zone, now=now, language=page.language, format=form.format)
-    return found if found is not None and found <= now + dates.TOLERANCE else None
+    found = dates.read(written, order=order, zone=zone, now=now, language=page.language, format=form.format)
+    return None if found is None or found.vague else found
+
+
+def exact_date(element: HtmlElement, told: Reading | None, form: DateFormat, page: Page) -> Reading | None:
+    """Return the full date in the attributes of an element that shows a date, else what its text told.
+
+    Attributes within the element are believed, those of its parent and beside it only if they agree with the text.
+    """
+    if told is not None and told.names_day and told.timed:
+        return told
+    plain = DateFormat(form.order, form.zone)
+    for each in islice(element.iter(), MOST_WITHIN):
+        if (read := _of_attributes(each, plain, page)) is not None and read.timed >= (told is not None and told.timed):
+            return read
+    beside = (element.getparent(), element.getprevious(), element.getnext())
+    for near in beside if told is not None else ():
+        read = _of_attributes(near, plain, page) if near is not None else None
+        if told is not None and read is not None and _agree(read, told):
+            return read
+    return told
+
+
+def _of_attributes(element: _Element, form: DateFormat, page: Page) -> Reading | None:
+    read = (read_date(text.fold(value), form, page) for _, value in date_attributes(element))
+    return next((each for each in read if each is not None and each.names_day), None)
+
+
+def _agree(exact: Reading, told: Reading) -> bool:
+    """Return whether a full date is one that a page may show as another, for which the year or the time is missing."""
+    if told.lacks_year:
+        return (exact.moment.month, exact.moment.day) == (told.moment.month, told.moment.day)
+    return exact.timed >= told.timed and abs(exact.moment - told.moment) <= MOST_APART
 
 
 def as_number(written: str) -> int | float | None:
