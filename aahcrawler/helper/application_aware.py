@@ -21,6 +21,7 @@ from aahcrawler.helper.links.navigation import Links, gives_aliases
 from aahcrawler.helper.links.reading_budget import read_bytes
 from aahcrawler.helper.links.requests import Values, no_values
 from aahcrawler.helper.raised_failures import failures_of
+from aahcrawler.helper.site_memory.link_judge import LinkJudge
 from aahcrawler.helper.site_memory.sites import Sites, site_of
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
@@ -111,7 +112,7 @@ class ApplicationAwareHelper:
         reason = self._sites.verdict(known, target).reason if known is not None else junk_reason(target)
         return reason if reason in (Reason.LOGIN, Reason.REGISTER) else None
 
-    def assist(self, page: Page, former: Metadata | None = None) -> Assistance:
+    def assist(self, page: Page, former: Metadata | None = None, judge: LinkJudge | None = None) -> Assistance:
         """Detect the application and the level of a page, run its actions, and gather the input of the analysers.
 
         Never raises, whatever the page contains. A page of a known application but of no known level, such as a form,
@@ -119,12 +120,16 @@ class ApplicationAwareHelper:
         are neither HTML nor JSON of a known level yield no level, no objects and no links. An HTML page of no known
         application is read generically: its main content, its schema.org and OpenGraph objects, all its links.
 
-        ``former`` is the metadata of an earlier crawl at the same URL: its objects are looked for again. Of a very
+        ``judge`` knows of links what the crawl does that the page is of, and is kept for the next pages; until there is
+        one, the names in links count. ``former`` is the metadata of an earlier crawl at the same URL: its objects are
+        looked for again. Of a very
         large page only the beginning is read, and that is among the failed actions; its links are found all the same.
         A page that takes minutes is given up, without objects, and a stage of reading that raises costs its own result
         only; that is among them as well. What is raised nevertheless is what the operating system refuses.
         """
         self._watchdog.begin()
+        if judge is not None:
+            self._sites.judge = judge
         try:
             found = self._whole(page, former)
         except PageGivenUpError as error:
@@ -292,8 +297,10 @@ class ApplicationAwareHelper:
             return None
         return Match(shown.application, shown.place.level if shown.place is not None else None)
 
-    def listed(self, page: Page) -> Iterator[Assistance]:
+    def listed(self, page: Page, judge: LinkJudge | None = None) -> Iterator[Assistance]:
         """Yield the links of a sitemap, or of an announced feed, in pieces; never raises, whatever its content."""
+        if judge is not None:
+            self._sites.judge = judge
         return sitemap_reading.read(page, self._sites)
 
     def _adapted(self, shown: Recognised, page: Page, former: Metadata | None) -> Recognised:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from aahcrawler import urls
 from aahcrawler.frontier.hops import Hop, extended, redirects_in_a_row
 from aahcrawler.frontier.protocol import Kind, Lease, Offer
+from aahcrawler.helper.links.link_refusals import doubtful
+from aahcrawler.helper.site_memory.sites import site_of
 from aahcrawler.metadata import Link, LinkType, Metadata
 from aahcrawler.posted_forms import posted_by
 from aahcrawler.scope import Scope, SourceRefusal
@@ -24,6 +26,9 @@ MOST_FRAMES = 4
 MOST_IMPORTS = 5
 """How many style sheets that import one another are followed."""
 
+DOUBTFUL = 0.1
+"""What a link is worth of whose words nobody knows whether they speak of a page or of a function."""
+
 PROMPT = 20
 """So many requisites of a page, or of a style sheet, are as urgent as itself; the ones behind are so ever less."""
 
@@ -33,7 +38,10 @@ _SOURCES = {"feed": Hop.FEED, "document": Hop.DOCUMENT}
 
 @dataclass(frozen=True, slots=True)
 class LinkRules:
-    """The rules for links: scope, traps, what else is not followed, and bounds on requisites (0: none)."""
+    """The rules for links: scope, traps, what else is not followed, and bounds on requisites (0: none).
+
+    As what a crawl knows of links (``LinkJudge``) they serve the helper.
+    """
 
     scope: Scope
     traps: Traps
@@ -58,13 +66,25 @@ class LinkRules:
         path = extended(lease.path, hop, is_off_site=not self.scope.is_of_seeds(queue))
         return Offer(url, queue, score, deep, kind, lease.url, path)
 
+    def without_id(self, url: str) -> str:
+        """Return a canonical URL without ids of sessions, where the definition wants that."""
+        return self.traps.sessions.without(url) if self.scope.drops_sessions else url
+
+    def knows(self, url: str) -> bool:
+        """Return whether a canonical URL was fetched, or is followed, as far as is remembered."""
+        return self.traps.knows(url)
+
+    def allows(self, url: str, word: str) -> bool:
+        """Return whether the definition allows a URL by a pattern that names the word (``LinkJudge``)."""
+        return self.scope.names(url, word)
+
     def trap(self, offer: Offer, of_page: str = "") -> str | None:
         """Return why a link to a page is a part of a trap: for where it stands (``of_page``), or where it leads."""
         if offer.kind != "page":
             return None
         if of_page == Trap.SOFT_404 or (of_page and not is_chosen(offer.path)):
             return of_page
-        return self.traps.admit(offer.url, trusted=is_chosen(offer.path))
+        return self.traps.admit(offer.url, trusted=is_chosen(offer.path), via=offer.via)
 
 
 @dataclass(slots=True)
@@ -157,6 +177,7 @@ def _follow(
     Links of a source that is not wanted at all are no offers that another scope could admit. A link with a part that
     changes nothing counts as refused, and what it leads to without that part is offered.
     """
+    after_others = _after_others(lease, metadata, links)
     source = SourceRefusal.SOURCE if metadata.source == "feed" and not rules.follows_feeds else None
     offers: list[Offer] = []
     positions: dict[str, list[int]] = {}
@@ -170,7 +191,7 @@ def _follow(
             if shorter == lease.url:
                 continue
         url = shorter or link.url
-        worth = 1.0 if link.action is not None else rules.traps.worth(url)
+        worth = 1.0 if link.action is not None else rules.traps.worth(url) * after_others.get(link.url, 1.0)
         offer = rules.offer(url, lease, worth * (link.score or 0.0), depth=lease.depth + 1, hop=_hop(metadata, link))
         unwanted = source or (SourceRefusal.NOFOLLOW if link.nofollow and rules.obeys_nofollow else None)
         refusal = unwanted or rules.scope.admit(offer, metadata.language) or rules.trap(offer, metadata.trap)
@@ -184,11 +205,19 @@ def _follow(
     return offers, positions, rejected
 
 
+def _after_others(lease: Lease, metadata: Metadata, links: Sequence[Link]) -> Mapping[str, float]:
+    """Return by what links of unknown software to its site are worth less that may be no pages: a few are tried."""
+    if metadata.application is not None:
+        return {}
+    site = site_of(lease.url)
+    return dict.fromkeys(doubtful(lease.url, (each.url for each in links if site_of(each.url) == site)), DOUBTFUL)
+
+
 def _redirects(lease: Lease, targets: Sequence[Link], rules: LinkRules) -> list[Offer]:
     """Return what an answer redirects to: as it is where its spelling would be that of the page which redirects."""
     offers = []
     for link in targets:
-        spelled = rules.scope.spelling(link.url) if lease.kind == "page" else link.url
+        spelled = rules.scope.spelling(rules.without_id(link.url)) if lease.kind == "page" else link.url
         url = link.url if spelled == lease.url else spelled
         offers.append(rules.offer(url, lease, lease.score, kind=lease.kind, hop=Hop.REDIRECT))
     return offers

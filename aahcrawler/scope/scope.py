@@ -111,6 +111,7 @@ class Scope:
         self._politeness = icd.politeness
         self._languages = frozenset(icd.scope.languages)
         self._rules = ScopeRules(icd.scope.rules)
+        self.drops_sessions = icd.scope.canonical.sessions == "drop"
         self.spelling = Spelling(icd.scope.canonical)
         """The canonical form of each URL, which everything offered to the frontier has."""
 
@@ -144,6 +145,13 @@ class Scope:
     def is_of_seeds(self, queue: str) -> bool:
         """Return whether a pay-level domain is one of the seeds'."""
         return queue in self._seeds
+
+    def names(self, url: str, word: str) -> bool:
+        """Return whether a pattern of ``scope.allow`` matches a URL, and has a word of it: it is wanted for that word.
+
+        A pattern that merely has a site, or a part of one, in the scope says nothing of its words.
+        """
+        return any(word in pattern.text.lower() and pattern.matches(url) for pattern in self._allow)
 
     def _foreign(self, language: str | None) -> Refusal | None:
         if self._languages and language is not None and language.lower().partition("-")[0] not in self._languages:

@@ -5,9 +5,10 @@ Schonfeld, "Do not crawl in the DUST", WWW 2007). Here only parts count that loo
 without which another URL shows the same, such as ``?page=1``.
 """
 
-import re
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+
+from aahcrawler.traps.url_parts import is_id, parts
 
 EVIDENCE = 3
 """The pairs of near duplicates that must differ in one part alone before it is left out."""
@@ -17,8 +18,6 @@ MOST_PAGES = 100_000
 MOST_PARTS = 1_000
 """The most parts of a host's URLs that are remembered."""
 
-_ID = re.compile(r"(?=[A-Za-z_-]*[0-9])(?=[0-9_-]*[A-Za-z])[0-9A-Za-z_-]{16,256}")
-_SEPARATOR = re.compile("([/?&;])")
 _FOLDERS = 2
 """The most segments at the end of a path that are left out together: ``page/1``."""
 
@@ -43,6 +42,10 @@ class Aliases:
             del counts[next(iter(counts))]
         if len(self._evidence) > MOST_HOSTS:
             self._evidence.popitem(last=False)
+
+    def presume(self, url: str, part: str) -> None:
+        """Note that a part of a host's URLs, a segment of their path, was found to be the id of a session."""
+        self._evidence.setdefault(_host(url), {})[part] = EVIDENCE
 
     def unlearn(self, url: str, fetched: Callable[[str], bool]) -> None:
         """Note that a page is like no other: a part without which another page was ``fetched`` makes a difference."""
@@ -69,8 +72,7 @@ class Aliases:
         counts = self._evidence.get(_host(url))
         if counts is None or max(counts.values(), default=0) < EVIDENCE:
             return None
-        parts = _parts(url)
-        page = "".join("" if counts.get(name, 0) >= EVIDENCE and _ID.fullmatch(text) else text for name, text in parts)
+        page = "".join("" if counts.get(name, 0) >= EVIDENCE and is_id(text) else text for name, text in parts(url))
         if page == url:
             return None
         known = self._known.setdefault(page, url)
@@ -87,30 +89,16 @@ class Aliases:
         self._evidence.update({host: {part: int(n) for part, n in counts.items()} for host, counts in state.items()})
 
 
-def _parts(url: str) -> Sequence[tuple[str, str]]:
-    """Return the parts of a URL with a name each: parameters by theirs, segments of the path by their place."""
-    named: list[tuple[str, str]] = []
-    is_query = False
-    for place, text in enumerate(_SEPARATOR.split(url)):
-        name, mark, value = text.partition("=") if is_query else ("", "", "")
-        if mark:
-            named += (("", name + mark), (f"?{name}", value))
-        else:
-            named.append((f"{place}", text))
-        is_query = is_query or text == "?"
-    return named
-
-
 def _difference(one: str, other: str) -> str | None:
     """Return the name of the only part in which two URLs differ, if both have a value like an id there."""
-    ours, theirs = _parts(one), _parts(other)
+    ours, theirs = parts(one), parts(other)
     if len(ours) != len(theirs):
         return None
     differing = [(a, b) for a, b in zip(ours, theirs, strict=True) if a != b]
     if len(differing) != 1:
         return None
     ((name, value), (same, another)) = differing[0]
-    return name if name == same and _ID.fullmatch(value) and _ID.fullmatch(another) else None
+    return name if name and name == same and is_id(value) and is_id(another) else None
 
 
 def _surplus(one: str, other: str) -> str | None:

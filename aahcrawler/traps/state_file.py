@@ -8,7 +8,7 @@ import numpy as np
 
 from aahcrawler.traps.bloom_filters import Arrays
 
-FORMAT = 2
+FORMAT = 3
 """The version of the bytes; others are refused."""
 
 

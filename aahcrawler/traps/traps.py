@@ -18,6 +18,7 @@ from aahcrawler.traps.neighbours import Neighbours
 from aahcrawler.traps.path_shape import misshapen
 from aahcrawler.traps.patterns import Pattern, pattern_of
 from aahcrawler.traps.reasons import Trap
+from aahcrawler.traps.session_ids import SessionIds, Suspect
 from aahcrawler.traps.sketch import Hashes, distance, fingerprint, shingle_sample, sketch
 from aahcrawler.traps.soft_errors import SoftErrors
 from aahcrawler.traps.yields import Brought, Yields
@@ -102,6 +103,8 @@ class Traps:
         self._neighbours = Neighbours()
         self._soft_errors = SoftErrors()
         self._aliases = Aliases()
+        self.sessions = SessionIds()
+        """Which parts of URLs are ids of sessions."""
         self._heard = BloomFilters()
         self._links = RecentSet(MOST_LINKS)
         self._fetched = RecentSet(MOST_LINKS)
@@ -113,11 +116,12 @@ class Traps:
         self._budgets.minimum = settings.pages
         self._yields.bound = settings.barren
 
-    def admit(self, url: str, *, trusted: bool = False) -> Trap | None:
+    def admit(self, url: str, *, trusted: bool = False, via: str = "") -> Trap | None:
         """Return the trap for which a link is not followed, or a queued page not fetched; None where it is admitted.
 
         ``trusted`` links were chosen by navigation of a known application: they are judged by pages of their own
-        pattern alone. Costs some microseconds.
+        pattern alone. ``via`` is the page that leads there: one that redirects to itself with an id is not known yet.
+        Costs some microseconds.
         """
         of = self._settings
         if trap := misshapen(url, repeats=of.repeats, segments=of.segments, parameters=of.parameters):
@@ -128,11 +132,25 @@ class Traps:
             return Trap.BARREN
         if of.duplicates != "skip":
             return None
-        if self._aliases.other(url) is not None:
+        plain = self.sessions.without(url)
+        if (plain not in (url, via) and self.knows(plain)) or self._aliases.other(url) is not None:
             return Trap.SESSION
         shorter = self.shorter(url)
-        is_known = shorter is not None and (hash(shorter) in self._links or hash(shorter) in self._fetched)
-        return Trap.COPY if is_known else None
+        return Trap.COPY if shorter is not None and self.knows(shorter) else None
+
+    def knows(self, url: str) -> bool:
+        """Return whether a URL was fetched, or is followed, as far as is remembered."""
+        return hash(url) in self._links or hash(url) in self._fetched
+
+    def decide(self, own: str, suspects: Sequence[Suspect], again: Iterable[str]) -> Sequence[str]:
+        """Learn from the links of a page, asked for ``again``, which suspects are ids of sessions; return their names.
+
+        An id in the path is left where it is, for nobody wrote the path without it; each page is followed under one.
+        """
+        found = [name for name, is_session in self.sessions.decide(own, suspects, again).items() if is_session]
+        for name in filter(str.isdecimal, found):
+            self._aliases.presume(own, name)
+        return found
 
     def shorter(self, url: str) -> str | None:
         """Return the URL without a part that was found to change nothing, None where it has none."""
@@ -242,6 +260,7 @@ class Traps:
             "hosts": self._soft_errors.state(),
             "aliases": self._aliases.state(),
             "yields": self._yields.state(),
+            "sessions": self.sessions.state(),
         }
         text = np.frombuffer(json.dumps(tables, separators=(",", ":")).encode(), np.uint8)
         return {"tables": text, **self._neighbours.state(), **self._heard.state()}
@@ -249,18 +268,19 @@ class Traps:
     def restore(self, state: Arrays) -> None:
         """Restore a result of ``state``. Raise ``ValueError`` for anything else, and change nothing then."""
         budgets, soft_errors, aliases = Budgets(self._settings.pages), SoftErrors(), Aliases()
-        yields = Yields(self._settings.barren)
+        yields, sessions = Yields(self._settings.barren), SessionIds()
         try:
             tables = json.loads(state["tables"].tobytes())
             budgets.restore(tables["budgets"])
             soft_errors.restore(tables["hosts"])
             aliases.restore(tables["aliases"])
             yields.restore(tables["yields"])
+            sessions.restore(tables["sessions"])
             neighbours, heard = Neighbours.restored(state), BloomFilters.restored(state)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"it is no state of traps ({error!r})") from error
         self._budgets, self._soft_errors, self._aliases, self._yields = budgets, soft_errors, aliases, yields
-        self._neighbours, self._heard = neighbours, heard
+        self._neighbours, self._heard, self.sessions = neighbours, heard, sessions
 
     def inherit(self, state: Arrays) -> None:
         """Take over the rules that another crawl of the definition learned: its ``state`` but for what it had read.
@@ -269,7 +289,7 @@ class Traps:
         """
         other = Traps(self._settings)
         other.restore(state)
-        self._aliases, self._yields = other._aliases, other._yields
+        self._aliases, self._yields, self.sessions = other._aliases, other._yields, other.sessions
 
 
 def _says_new(shingles: NDArray[np.bool_], *, relevant: bool) -> bool:

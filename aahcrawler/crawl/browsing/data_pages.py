@@ -122,7 +122,7 @@ class DataPages:
 
     def _read(self, shown: Page) -> tuple[object, ...]:
         context = self._context.now
-        assistance = understand(shown, context.helper, context.scope.spelling)
+        assistance = understand(shown, context.helper, context.scope.spelling, judge=context.link_rules)
         links = sorted({link.url for link in assistance.document.outlinks})
         pictures = [image.get("src") for image in shown.tree.iter("img")]
         return assistance.document.title, assistance.objects, links, pictures

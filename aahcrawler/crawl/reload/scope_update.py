@@ -13,7 +13,7 @@ from aahcrawler.crawl.lease.lease_source import LeaseSource
 from aahcrawler.frontier.control import Blocking, Revisiting
 from aahcrawler.frontier.posting import UrlStatus
 from aahcrawler.frontier.protocol import Offer, Offered, State
-from aahcrawler.pipeline.links import SCOPE, is_chosen
+from aahcrawler.pipeline.links import SCOPE
 from aahcrawler.refusals import Refused, read
 from aahcrawler.scope import RULE, Refusal
 from aahcrawler.scores import Source
@@ -115,7 +115,7 @@ class ScopeUpdate:
             case Trap.SOFT_404:
                 return self._context.now.icd.traps.soft_404 == "ignore"
             case reason if reason in _JUDGED or reason.startswith(RULE):
-                return offer.kind != "page" or known.traps.admit(offer.url, trusted=is_chosen(offer.path)) is None
+                return known.link_rules.trap(offer) is None
         return False
 
     async def _log(self, new: Sequence[Offer]) -> None:

@@ -46,6 +46,7 @@ from aahcrawler.crawl.response.listings import Contents, Listings
 from aahcrawler.crawl.response.page_analyser import PageAnalyser, seen
 from aahcrawler.crawl.response.repaired_pages import ReadPage, Rereading
 from aahcrawler.crawl.response.seed_trail import SeedTrail
+from aahcrawler.crawl.response.session_probing import Ask, SessionProbing
 from aahcrawler.crawl.response.transcripts import Transcripts
 from aahcrawler.crawl.response.trap_detection import TrapDetection, TrapError
 from aahcrawler.crawl.response.url_lists import ListKind, UrlLists, list_kind
@@ -116,6 +117,7 @@ class ResponseSteps:
     seed_trail: SeedTrail
     sessions: SiteSessions
     budgets: DomainBudgets
+    session_probing: SessionProbing
     rendering: PageRendering | None = None
     peer_export: PeerExport | None = None
     rereading: Rereading | None = None
@@ -146,6 +148,10 @@ class ResponseHandler:
     def trap(self, lease: Lease) -> Trap | None:
         """Return why a leased page is not to be fetched any more, None where it is."""
         return self._steps.trap_detection.refused(lease)
+
+    def ask_by(self, ask: Ask) -> None:
+        """Ask for a page once more in this way, where its links may hold the id of a session."""
+        self._steps.session_probing.ask_by(ask)
 
     def ends_session(self, lease: Lease) -> bool:
         """Return whether fetching a URL would log out of its site."""
@@ -344,6 +350,8 @@ class ResponseHandler:
             await self._keep_failed(lease, f"status {page.status}")
         comparison = await self._steps.transcripts.read(lease, comparison, stats)
         comparison = self._steps.analyser.recalled(lease, comparison)
+        if not comparison.remembered:
+            await self._steps.session_probing.look(lease, comparison.page)
         found = self._steps.analyser.analyse(lease, comparison)
         found = None if found is None else seen(found, look, lease, known.scope.spelling)
         discovered = self._discover(lease, page, found.metadata, stats) if found is not None else NO_LINKS

@@ -173,7 +173,7 @@ class PageAnalyser:
 
     def _scored(self, page: Page, before: Metadata | None) -> ScoredPage:
         known = self._context.now
-        assistance = understand(page, known.helper, known.scope.spelling, before)
+        assistance = understand(page, known.helper, known.scope.spelling, before, known.link_rules)
         return score(assistance, known.analysers, known.icd.scoring.weights)
 
     def _analysis(self, lease: Lease, page: Page, scored: ScoredPage) -> PageAnalysis:

@@ -57,7 +57,7 @@ class UrlLists:
         """
         contents = Contents()
         context, frontier = self._context.now, self._writer.stores.frontier
-        for assistance in understand_list(page, context.helper, context.scope.spelling):
+        for assistance in understand_list(page, context.helper, context.scope.spelling, context.link_rules):
             piece, admitted = score(assistance, context.analysers, context.icd.scoring.weights), Admitted()
             stats.add("listed", len(piece.links))
             stats.merge(Counter(f"refused:{refused.reason}" for refused in assistance.refused))

@@ -20,6 +20,7 @@ from aahcrawler.crawl.core.form_login import FormLogins, Step
 from aahcrawler.crawl.core.site_sessions import SiteSession, set_cookies
 from aahcrawler.crawl.fetch.download_handler import CapturedResponse
 from aahcrawler.crawl.lease.lease_source import LEASE
+from aahcrawler.crawl.response.session_probing import UNKNOWN
 from aahcrawler.crawl.scrapy.request_building import build_request
 from aahcrawler.crawl.scrapy.spider import AahSpider
 from aahcrawler.crawl.startup.job import Job
@@ -70,6 +71,9 @@ class SessionMiddleware:
 
     async def process_request(self, request: Request) -> None:
         """Add what the site knows the crawl by; log in first where that is asked for. Raise ``LoginFailedError``."""
+        if UNKNOWN in request.meta:
+            request.headers.pop("Cookie", None)
+            return
         session = await self._sessions.of(request.url)
         if LEASE in request.meta:
             await self._logins.ensure(session)
@@ -86,9 +90,9 @@ class SessionMiddleware:
     async def process_response(self, request: Request, response: Response) -> Response:
         """Take the cookies of an answer; return the answer that came at last. Raise ``LoginFailedError``.
 
-        What another middleware made up is returned as it is.
+        What another middleware made up is returned as it is, and what nobody is to be known by.
         """
-        if not isinstance(response, CapturedResponse):
+        if not isinstance(response, CapturedResponse) or UNKNOWN in request.meta:
             return response
         session = await self._sessions.of(request.url)
         fields = self._news(request, response)

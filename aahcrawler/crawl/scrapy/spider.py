@@ -39,6 +39,7 @@ from aahcrawler.crawl.scrapy.crawl_settings import SAID, adapts, apply, knowledg
 from aahcrawler.crawl.scrapy.item_delivery import ItemDelivery
 from aahcrawler.crawl.scrapy.items import WebObjectItem
 from aahcrawler.crawl.scrapy.request_building import build_request, posting, sent_form
+from aahcrawler.crawl.scrapy.unknown_visitor import UnknownVisitor
 from aahcrawler.crawl.scrapy.visit_fetching import VisitFetching
 from aahcrawler.crawl.startup.factory import open_job
 from aahcrawler.crawl.startup.job import Job
@@ -99,6 +100,7 @@ class AahSpider(Spider):
         spider = super().from_crawler(crawler, *args, job=job, **kwargs)
         spider.job.writer.object_watchers.append(spider.items.deliver)
         job.visits.send_by(VisitFetching(crawler, job.context, job.fetching))
+        job.handler.ask_by(UnknownVisitor(crawler, job.context, job.fetching))
         return spider
 
     @cached_property

@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -25,7 +26,7 @@ from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.documents import DocumentReader, is_document
 from aahcrawler.frontier.protocol import Lease, Offer, State
 from aahcrawler.page import Page
-from aahcrawler.pipeline import analysis
+from aahcrawler.pipeline import analysis, session_evidence
 from aahcrawler.pipeline.analysis import PageAnalysis
 from aahcrawler.pipeline.links import NO_LINKS, DiscoveredLinks, discover_links
 from aahcrawler.pipeline.score import score
@@ -135,6 +136,7 @@ class DryRun:
             except NotAnsweredError as error:
                 stats.merge(trail.failed(lease, State.FAILED, error.reason))
                 return _Looked(problem=str(error))
+            await self._look_for_ids(lease, page, asking)
             found = await self._analysed(lease, page)
             links = discover_links(lease, found.metadata, self._context.link_rules, wants_requisites=False)
             stats.merge(trail.answered(lease, page, found, links))
@@ -144,6 +146,15 @@ class DryRun:
                 return _Looked(page, found, links)
             met.add(target)
             lease = _redirected(links, target)
+
+    async def _look_for_ids(self, lease: Lease, page: Page, asking: PoliteAsking) -> None:
+        """Ask once more for a page whose links may hold the id of a session, as the crawl does."""
+        traps = self._context.traps
+        found = session_evidence.suspects(page, traps) if self._context.scope.drops_sessions else ()
+        url = session_evidence.page_to_ask(page, lease, found)
+        if url:
+            with suppress(NotAnsweredError):
+                session_evidence.decide(page, found, await asking.page(url), traps)
 
     async def _analysed(self, lease: Lease, page: Page) -> PageAnalysis:
         if 300 <= page.status < 400 and not page.is_content:
@@ -158,9 +169,9 @@ class DryRun:
 
     def _understood(self, lease: Lease, page: Page) -> PageAnalysis:
         known = self._context
-        scored = score(understand(page, known.helper, known.scope.spelling), known.analysers, known.icd.scoring.weights)
+        assistance = understand(page, known.helper, known.scope.spelling, judge=known.link_rules)
+        scored = score(assistance, known.analysers, known.icd.scoring.weights)
         metadata = analysis.of_page(lease, page, scored, known.icd.scoring.relevant)
-        assistance = scored.assistance
         found = PageAnalysis(
             metadata, assistance.refused, failed=assistance.failed_actions, document=assistance.document
         )

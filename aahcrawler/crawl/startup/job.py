@@ -31,6 +31,7 @@ from aahcrawler.crawl.response.listings import Listings
 from aahcrawler.crawl.response.page_analyser import PageAnalyser
 from aahcrawler.crawl.response.repaired_pages import Rereading
 from aahcrawler.crawl.response.seed_trail import SeedTrail
+from aahcrawler.crawl.response.session_probing import SessionProbing
 from aahcrawler.crawl.response.transcripts import Transcripts
 from aahcrawler.crawl.response.trap_detection import TrapDetection
 from aahcrawler.crawl.response.url_lists import UrlLists
@@ -111,6 +112,7 @@ def assemble(
         SeedTrail(current, writer.stats),
         sessions,
         budgets,
+        SessionProbing(current, writer, fetching, sessions),
         PageRendering(current, fetching, visits, recrawl, opened),
         reporting.peer_export,
         rereading,

@@ -7,8 +7,9 @@ from functools import partial
 from aahcrawler.helper.assistance import Assistance, Refused
 from aahcrawler.helper.generic import transcript_reading
 from aahcrawler.helper.links.anchors import Contexts
-from aahcrawler.helper.links.junk_urls import is_challenge, junk_reason, paged_in_order
+from aahcrawler.helper.links.junk_urls import is_challenge
 from aahcrawler.helper.links.link_collection import LinkCollector
+from aahcrawler.helper.links.link_refusals import refusals
 from aahcrawler.helper.links.navigation import Links, abroad
 from aahcrawler.helper.links.references import MEDIA, References
 from aahcrawler.helper.parts import generic_splitting
@@ -58,17 +59,17 @@ def _links(page: Page, links: Links) -> tuple[Mapping[str, PageLink], Sequence[R
     described = {each.element: each for each in generic.links(page) if not links.ignored.covers(each.element)}
     found: dict[str, PageLink] = {}
     refused: dict[str, Refused] = {}
-    leading = tuple(abroad(links, ((each.url, element) for element, each in described.items())))
-    reasons = {link.url: junk_reason(link.url) for link in leading if links.is_here(link.url)}
-    if Reason.SORT_ORDER in reasons.values():
-        reasons |= dict.fromkeys(paged_in_order(page.url, reasons), None)
+    judge = links.sites.judge
+    leading = tuple(abroad(links, ((judge.without_id(each.url), element) for element, each in described.items())))
+    reasons = refusals(page.url, dict.fromkeys(link.url for link in leading if links.is_here(link.url)), judge)
     for link in leading:
         reason = reasons.get(link.url)
         if reason is not None:
             refused.setdefault(link.url, Refused(link.url, reason))
         elif link.element is not None:
             found.setdefault(link.url, described[link.element])
-    found.pop(page.url, None)
+    for own in (page.url, judge.without_id(page.url)):
+        found.pop(own, None)
     return found, tuple(refused.values())
 
 

@@ -1,7 +1,12 @@
-"""Recognise junk URLs of unknown software by words that all software uses for the same things."""
+"""Recognise junk URLs of unknown software by words that all software uses for the same things.
+
+Words that some sites use for content are doubtful: whether such a link is worth a request is told by what else its site
+has (``aahcrawler/helper/links/link_refusals.py``), and by what pages like it bring (``aahcrawler/traps``).
+"""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass
 from functools import lru_cache
 
 from knowledge_base.url_rules import ParsedUrl, Reason
@@ -23,24 +28,41 @@ _WORDS: tuple[tuple[Reason, str], ...] = (
     (Reason.ACTION, "private pm markread share trackback xmlrpc lastpost newpost nextoldest nextnewest info"),
 )
 _REASONS = {word: reason for reason, words in _WORDS for word in words.split()}
+DEEDS = frozenset(
+    ("logout", "signout", "delete", "vote", "rate", "like", "upvote", "downvote", "ratethread", "markread")
+).union(("subscribe", "unsubscribe"))
+"""Words for what changes something on a site, or ends the visit, if it is but asked for."""
 _SUBJECTS = {
-    *("calendar", "diff", "faq", "help", "history", "info", "like", "members", "online", "print", "private", "rate"),
-    *("registration", "report", "share", "statistics", "stats", "vote", "who"),
+    *("calendar", "compose", "diff", "faq", "help", "history", "info", "members", "online", "preview", "print"),
+    *("private", "quote", "registration", "report", "revision", "revisions", "share", "statistics", "stats", "who"),
 }
 """Words that are as often what a part of a site is about, a department or a collection, as they are functions."""
+_NAMES = _SUBJECTS | {"like", "rate", "vote"}
+"""Those that are no junk where they are all of a path."""
 _PARAMETERS = {
-    **dict.fromkeys(("sid", "phpsessid", "jsessionid", "sessionid", "session_id"), Reason.SESSION),
-    **dict.fromkeys(("sort", "sortby", "sortdir", "order", "orderby", "sk", "sd", "datecut"), Reason.SORT_ORDER),
-    **dict.fromkeys(("replytocom", "replyto", "quote", "reply"), Reason.REPLY_FORM),
-    **dict.fromkeys(("oldid", "diff", "rev"), Reason.OLD_REVISION),
-    **dict.fromkeys(("print", "printable"), Reason.PRINT_VIEW),
-    **dict.fromkeys(("veaction", "redlink"), Reason.EDIT),
+    "replytocom": Reason.REPLY_FORM,
+    "replyto": Reason.REPLY_FORM,
+    "oldid": Reason.OLD_REVISION,
+    "veaction": Reason.EDIT,
+    "redlink": Reason.EDIT,
 }
+_ORDERS = frozenset(("sort", "sortby", "sortdir", "order", "orderby", "sk", "sd", "datecut"))
+_DOUBTFUL_PARAMETERS = {
+    **dict.fromkeys(_ORDERS, Reason.SORT_ORDER),
+    **dict.fromkeys(("quote", "reply"), Reason.REPLY_FORM),
+    **dict.fromkeys(("diff", "rev"), Reason.OLD_REVISION),
+    **dict.fromkeys(("print", "printable"), Reason.PRINT_VIEW),
+}
+"""Names of another view of a page, which may be those of a page of its own as well: the quote of the day, an order."""
+_VIEWS = _DOUBTFUL_PARAMETERS.keys() | {"dir", "direction", "sort_dir", "sortorder", "sort_order", "asc", "desc"}
+"""The same, with what stands beside an order and means nothing without it."""
 PAGE_PARAMETERS = frozenset({"page", "p", "pg", "paged", "start", "offset"})
 """Names of parameters that number the pages of a list."""
 _VERBS = frozenset({"action", "do", "mode", "view", "act", "op", "cmd", "task", "sa", "show"})
 _COMMENT_FEED = re.compile(r"/comments?/feed/?$|/feed/?$|[?&]feed=|/(?:rss|atom)(?:\.xml)?/?$", re.IGNORECASE)
-_DEEDS = frozenset({"login", "logout", "signin", "signup", "register", "reply", "edit", "print", "report", "delete"})
+_AT_THE_END = frozenset(
+    {"login", "logout", "signin", "signup", "register", "reply", "edit", "print", "report", "delete"}
+)
 _LIGHT = re.compile(r"/(?:archive|lofiversion)/index\.php", re.IGNORECASE)
 """The second, plain view of all threads that several forums offer."""
 _CHALLENGE = re.compile(
@@ -49,40 +71,117 @@ _CHALLENGE = re.compile(
 )
 _FILE = re.compile(r"^[^?]*\.(?:png|jpe?g|gif|webp|svg|js|css)$", re.IGNORECASE)
 _PART = re.compile(r"[^;]+")
+_SCRIPTS = frozenset(("php", "asp", "aspx", "cgi", "pl", "jsp", "do"))
+
+
+@dataclass(frozen=True, slots=True)
+class Junk:
+    """What the ``word`` of a URL says of it: that it is not worth a request, or ``doubtful``, that it may not be.
+
+    ``plain`` are spellings of the URL without what is doubtful, where the rest may be that of a page by itself: a site
+    that has it needs no other view of it.
+    """
+
+    reason: Reason
+    word: str
+    doubtful: bool = False
+    plain: tuple[str, ...] = ()
+
+    @property
+    def is_deed(self) -> bool:
+        """Whether asking for it would change something."""
+        return self.word in DEEDS
 
 
 @lru_cache(maxsize=50_000)
-def junk_reason(url: str) -> Reason | None:
-    """Return why a canonical URL of a site of unknown software is not worth a request, None if it may be.
+def junk(url: str) -> Junk | None:
+    """Return what the words of a canonical URL say, on a site of unknown software; None where they say nothing.
 
     Names of scripts (``newreply.php``), of parameters (``replytocom``) and the values of parameters for actions
-    (``action=login``) decide; words of titles in a path do not, nor a name that a part of a site may have.
+    (``action=login``) decide; words of titles in a path do not. What may as well be content is doubtful.
 
-    >>> junk_reason("http://a.test/newreply.php?tid=1"), junk_reason("http://a.test/2022/how-to-reply/")
-    (<Reason.REPLY_FORM: 'reply-form'>, None)
-    >>> junk_reason("http://a.test/logout"), junk_reason("http://a.test/history/")
-    (<Reason.LOGIN: 'login'>, None)
+    >>> junk("http://a.test/newreply.php?tid=1"), junk("http://a.test/2022/how-to-reply/")
+    (Junk(reason=<Reason.REPLY_FORM: 'reply-form'>, word='newreply', doubtful=False, plain=()), None)
+    >>> junk("http://a.test/list?f=3&sort=title").plain, junk("http://a.test/history.php?id=3").doubtful
+    (('http://a.test/list?f=3',), True)
     """
     address = ParsedUrl.parse(url)
     if address.is_too_long:
         return None
-    for name, value in _parameters(address):
+    given = _parameters(address)
+    found = [*_by_parameter(address, given), *_by_path(address, url)]
+    sure = next((each for each in found if not each.doubtful), None)
+    return sure or _by_doubtful_parameter(address, given) or next(iter(found), None)
+
+
+def junk_reason(url: str) -> Reason | None:
+    """Return why a canonical URL is not worth a request, whatever its site; None where it is, or may be.
+
+    >>> junk_reason("http://a.test/logout"), junk_reason("http://a.test/history/")
+    (<Reason.LOGIN: 'login'>, None)
+    """
+    found = junk(url)
+    return None if found is None or found.doubtful else found.reason
+
+
+def _by_parameter(address: ParsedUrl, given: Iterable[tuple[str, str]]) -> Iterator[Junk]:
+    for name, value in given:
         if name in _PARAMETERS:
-            return _PARAMETERS[name]
-        if name in _VERBS and value in _REASONS:
-            return _REASONS[value]
-    if _LIGHT.search(address.path):
-        return Reason.ARCHIVE_VIEW
-    if _COMMENT_FEED.search(url):
-        return Reason.FEED
+            yield Junk(_PARAMETERS[name], name)
+        elif name in _VERBS and value in _SUBJECTS:
+            plain = _plain(address, {name})
+            yield Junk(_REASONS[value], value, doubtful=True, plain=(plain.url,) if _identifies(plain) else ())
+        elif name in _VERBS and value in _REASONS:
+            yield Junk(_REASONS[value], value)
+
+
+def _by_path(address: ParsedUrl, url: str) -> Iterator[Junk]:
+    if found := _LIGHT.search(address.path):
+        yield Junk(Reason.ARCHIVE_VIEW, found[0].lower())
+    if found := _COMMENT_FEED.search(url):
+        yield Junk(Reason.FEED, found[0].lower())
     segments = [segment.lower() for segment in address.segments if segment]
     last = segments[-1] if segments else ""
     script, dot, ending = last.rpartition(".")
-    if dot and ending in ("php", "asp", "aspx", "cgi", "pl", "jsp", "do"):
-        return _REASONS.get(script)
-    if len(segments) == 1:
-        return _REASONS.get(last) if last not in _SUBJECTS else None
-    return _REASONS[last] if last in _DEEDS else None
+    if dot and ending in _SCRIPTS:
+        if script in _REASONS:
+            yield Junk(_REASONS[script], script, doubtful=script in _SUBJECTS)
+    elif last in _REASONS and len(segments) == 1:
+        if last not in _NAMES:
+            yield Junk(_REASONS[last], last)
+    elif last in _AT_THE_END and last in _SUBJECTS:
+        above = address.path.rstrip("/").rpartition("/")[0]
+        plain = (ParsedUrl(address.prefix, path, address.query).url for path in (above, f"{above}/"))
+        yield Junk(_REASONS[last], last, doubtful=True, plain=tuple(plain))
+    elif last in _AT_THE_END:
+        yield Junk(_REASONS[last], last)
+
+
+def _by_doubtful_parameter(address: ParsedUrl, given: Sequence[tuple[str, str]]) -> Junk | None:
+    doubted = [(name, value) for name, value in given if name in _DOUBTFUL_PARAMETERS]
+    if not doubted:
+        return None
+    name = doubted[0][0]
+    plain = _plain(address, _VIEWS)
+    may_be_content = any(_is_number(each, value) for each, value in doubted) and not _identifies(plain)
+    return Junk(_DOUBTFUL_PARAMETERS[name], name, doubtful=True, plain=() if may_be_content else (plain.url,))
+
+
+def _plain(address: ParsedUrl, names: Set[str]) -> ParsedUrl:
+    """Return an address without some parameters."""
+    kept = (";".join(part for part in _PART.findall(raw) if _name(part) not in names) for raw in address.query)
+    return ParsedUrl(address.prefix, address.path, tuple(filter(None, kept)))
+
+
+def _is_number(name: str, value: str) -> bool:
+    """Return whether a value is the number of something, and neither yes or no nor one of a few orders."""
+    return value.isdecimal() and len(value) >= (2 if name in _ORDERS else 1) and value not in ("0", "1")
+
+
+def _identifies(plain: ParsedUrl) -> bool:
+    """Return whether an address is that of one page, and not of a script that shows many."""
+    last = plain.path.rpartition("/")[2].lower()
+    return bool(plain.query) or (bool(last) and last.rpartition(".")[2] not in _SCRIPTS)
 
 
 def paged_in_order(own: str, urls: Iterable[str]) -> frozenset[str]:
@@ -110,7 +209,7 @@ def paged_in_order(own: str, urls: Iterable[str]) -> frozenset[str]:
 
 
 def _order_of(given: Iterable[tuple[str, str]]) -> frozenset[tuple[str, str]]:
-    return frozenset(each for each in given if _PARAMETERS.get(each[0]) is Reason.SORT_ORDER)
+    return frozenset(each for each in given if each[0] in _ORDERS)
 
 
 def is_challenge(url: str) -> bool:
@@ -124,9 +223,9 @@ def is_challenge(url: str) -> bool:
 
 def _parameters(address: ParsedUrl) -> list[tuple[str, str]]:
     """Return names and values in lower case, those parted by semicolons as well."""
-    found: list[tuple[str, str]] = []
-    for name, value in address.parameters.items():
-        for part in _PART.findall(f"{name}={value}"):
-            key, _, content = part.partition("=")
-            found.append((key.strip().lower(), content.strip().lower()))
-    return found
+    given = (part for name, value in address.parameters.items() for part in _PART.findall(f"{name}={value}"))
+    return [(_name(part), part.partition("=")[2].strip().lower()) for part in given]
+
+
+def _name(parameter: str) -> str:
+    return parameter.partition("=")[0].strip().lower()

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from aahcrawler.helper.assistance import READ, Assistance, FailedAction, Failure, Refused
 from aahcrawler.helper.links.anchors import anchor_text
-from aahcrawler.helper.links.junk_urls import junk_reason
+from aahcrawler.helper.links.link_refusals import refusals
 from aahcrawler.helper.links.navigation import Links, abroad, embedded
 from aahcrawler.page import Page, generic, requisites
 from knowledge_base.model import Application
@@ -31,8 +31,11 @@ def links_alone(found: Assistance, page: Page, links: Links) -> Assistance:
     known = {each.url for each in found.document.outlinks} | {page.url}
     refused = {each.url: each for each in found.refused}
     added: dict[str, Outlink] = {}
-    for url, link in _links(links, application):
-        reason = junk_reason(url) if application is None and links.is_here(url) else None
+    led = dict(_links(links, application))
+    here = tuple(filter(links.is_here, led)) if application is None else ()
+    junk = refusals(page.url, here, links.sites.judge)
+    for url, link in led.items():
+        reason = junk.get(url)
         if reason is not None:
             refused.setdefault(url, Refused(url, reason))
         elif url not in known:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 
 from aahcrawler.helper.assistance import Refused
-from aahcrawler.helper.links.junk_urls import junk_reason
+from aahcrawler.helper.links.link_refusals import refusal
 from aahcrawler.helper.site_memory.sites import Sites
 from online_analysis.document import Outlink
 
@@ -21,10 +21,11 @@ class LinkCollector:
 
     def add(self, link: Outlink) -> None:
         """Take a link, or refuse it."""
-        application = self.sites.application(link.url)
-        verdict = self.sites.verdict(application, link.url) if application is not None else None
-        url = link.url if verdict is None else verdict.url
-        reason = junk_reason(url) if verdict is None else verdict.reason
+        url = self.sites.judge.without_id(link.url)
+        application = self.sites.application(url)
+        verdict = self.sites.verdict(application, url) if application is not None else None
+        url = url if verdict is None else verdict.url
+        reason = refusal(url, self.sites.judge) if verdict is None else verdict.reason
         if reason is not None:
             self.refused.setdefault(url, Refused(url, reason))
         elif url not in self.outlinks:

@@ -12,7 +12,7 @@ from aahcrawler.helper.assistance import Refused
 from aahcrawler.helper.extraction.page_literals import literals_on
 from aahcrawler.helper.extraction.page_location import address_text
 from aahcrawler.helper.links.ignored_links import Ignored
-from aahcrawler.helper.links.junk_urls import junk_reason
+from aahcrawler.helper.links.junk_urls import junk
 from aahcrawler.helper.links.requests import Requests, Values, no_values
 from aahcrawler.helper.site_memory.sites import Sites, Verdict, site_of
 from aahcrawler.page import Page
@@ -96,7 +96,7 @@ class Links:
             if len(self._resolved) >= MOST_LINKS:
                 return None
             url = self.sites.resolve(self.page.base_url, href)
-            self._resolved[href] = None if url is None or is_reserved(url) else url
+            self._resolved[href] = None if url is None or is_reserved(url) else self.sites.judge.without_id(url)
         return self._resolved[href]
 
     def judge(self, application: Application, url: str) -> Verdict | None:
@@ -105,7 +105,8 @@ class Links:
         Where a draft contradicts itself, the words of the URL decide.
         """
         verdict = self.sites.verdict(application, url)
-        reason = junk_reason(verdict.url) if verdict.contradicts else verdict.reason
+        said = junk(verdict.url) if verdict.contradicts else None
+        reason = verdict.reason if said is None else said.reason
         if reason is None:
             return verdict
         self._refused.setdefault(verdict.url, Refused(verdict.url, reason))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from aahcrawler import urls
+from aahcrawler.helper.site_memory.link_judge import ByName, LinkJudge
 from aahcrawler.helper.site_memory.site_languages import SiteLanguages
 from aahcrawler.helper.site_memory.site_records import SiteRecords, part_of_site
 from aahcrawler.page.dates import Order
@@ -39,11 +40,13 @@ class Verdict:
 class Sites:
     """Remembers the application of each host, the least recently seen forgotten first, and verdicts on URLs.
 
-    It serves one helper, which sets ``hosts``: the applications that describe single sites and need no detection first.
+    It serves one helper, which sets ``hosts``: the applications that describe single sites and need no detection first,
+    and ``judge``: what the crawl that the page at hand is of knows of its links.
     """
 
     def __init__(self, most_hosts: int = MOST_HOSTS) -> None:
         self.hosts = HostIndex()
+        self.judge: LinkJudge = ByName()
         self._hosts: OrderedDict[str, tuple[Application, tuple[Pattern, ...]]] = OrderedDict()
         self._orders: OrderedDict[str, tuple[set[Order], set[Order]]] = OrderedDict()
         self._titles: OrderedDict[str, deque[tuple[str, ...]]] = OrderedDict()

@@ -1,0 +1,63 @@
+"""Find on pages what tells ids of sessions from ids of content."""
+
+from collections.abc import Sequence
+
+from aahcrawler import urls
+from aahcrawler.frontier.hops import redirects_in_a_row
+from aahcrawler.frontier.protocol import Lease
+from aahcrawler.page import Page
+from aahcrawler.page.titles import head_title
+from aahcrawler.sessions import without_session
+from aahcrawler.traps import Traps
+from aahcrawler.traps.session_ids import Suspect
+from aahcrawler.traps.url_parts import may_hold_id
+
+MOST_REFERENCES = 10_000
+"""The references of a page that are looked at."""
+
+
+def suspects(page: Page, traps: Traps) -> Sequence[Suspect]:
+    """Return what may be ids of sessions in the links of a page; empty for what is none, and where none may be."""
+    if not (page.is_html and 200 <= page.status < 300):
+        return ()
+    references = _references(page)
+    if not any(map(may_hold_id, references)):
+        return ()
+    return traps.sessions.suspects(page.url, _resolved(page, references))
+
+
+def page_to_ask(page: Page, lease: Lease, found: Sequence[Suspect]) -> str:
+    """Return the URL to ask for once more: the page's, or that which redirects to it where its own has the id already.
+
+    Empty where nothing is suspected, and where neither would tell: who asks with an id is given the same again.
+    """
+    redirecting = lease.via if redirects_in_a_row(lease.path) else ""
+    for url in filter(None, (page.url, redirecting) if found else ()):
+        if urls.origin(url) == urls.origin(page.url) and not any(each.value in url for each in found):
+            return url
+    return ""
+
+
+def decide(page: Page, found: Sequence[Suspect], again: Page, traps: Traps) -> Sequence[str]:
+    """Learn from the answer to the same request ``again``, made without cookies; return the names of sessions' ids.
+
+    A page that shows something else by now, and an error, say nothing.
+    """
+    links: Sequence[str] = ()
+    if 300 <= again.status < 400:
+        location = urls.resolve(again.url, again.headers.get("Location"))
+        links = () if location is None else (without_session(location),)
+    elif again.is_html and again.status < 300 and again.url == page.url and head_title(again) == head_title(page):
+        links = _resolved(again, _references(again))
+    traps.sessions.asked(page.url)
+    return traps.decide(page.url, found, links)
+
+
+def _references(page: Page) -> Sequence[str]:
+    written = (element.get("href") for element in page.tree.iter("a", "area"))
+    return tuple(dict.fromkeys(each for each in written if each and not each.startswith("#")))[:MOST_REFERENCES]
+
+
+def _resolved(page: Page, references: Sequence[str]) -> Sequence[str]:
+    found = (urls.resolve(page.base_url, each) for each in references)
+    return tuple(dict.fromkeys(without_session(each) for each in found if each is not None))

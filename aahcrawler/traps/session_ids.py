@@ -1,0 +1,190 @@
+"""Tell ids of sessions from ids of content by what they do, whatever they are called.
+
+Software that sees no cookie writes the id of the visitor's session into all links of a page. So does a page that is
+about one thing: all of its links may name that thing. The difference shows when the page is asked for once more,
+without cookies: another visit has another id, and the same content the same.
+"""
+
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from aahcrawler.sessions import without_session
+from aahcrawler.traps.url_parts import is_id, may_hold_id, parts
+
+MOST_HOSTS = 10_000
+"""Hosts that are remembered."""
+MOST_ASKED = 4
+"""How often a host is asked once more for a page."""
+MOST_NAMES = 100
+"""The most parts of a host's URLs of which it is remembered what they are."""
+MOST_LINKS = 2_000
+"""The links of a page that are looked at."""
+FEWEST = 2
+"""The pages that links with one id lead to."""
+SHARE = 0.5
+"""Which share of a page's links has the id: software leaves out those that are written with their host."""
+DIFFERENT = 3
+"""The values of a part, all else being equal, that show on one page that it makes the difference between pages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """A part of a page's links that may be the id of a session: its name, and its value.
+
+    ``rests`` are what the links say beside it.
+    """
+
+    name: str
+    value: str
+    rests: frozenset[str]
+
+
+@dataclass(slots=True)
+class _Host:
+    asked: int = 0
+    names: dict[str, bool] = field(default_factory=dict)
+    """What parts of its URLs were found to be: ids of sessions, or not."""
+
+
+class SessionIds:
+    """The parts of each host's URLs that are ids of sessions, as far as pages have shown."""
+
+    def __init__(self) -> None:
+        self._hosts: OrderedDict[str, _Host] = OrderedDict()
+
+    def suspects(self, own: str, links: Iterable[str]) -> Sequence[Suspect]:
+        """Return what may be ids of sessions in the links of a page; empty where nothing is to be found out.
+
+        ``own`` is the page's canonical URL, ``links`` are canonical. Values of a part that differ from link to link are
+        content, and are remembered to be.
+        """
+        host = _host(own)
+        here = [link for link in dict.fromkeys((own, *links)) if _host(link) == host][:MOST_LINKS]
+        if not any(map(may_hold_id, here)):
+            return ()
+        found = _by_name(here)
+        for name, values in found.items():
+            if _is_content(values):
+                self._remember(host, name, is_session=False)
+        known = self._hosts.get(host)
+        if known is not None and known.asked >= MOST_ASKED:
+            return ()
+        return tuple(
+            suspect
+            for name, values in found.items()
+            if (known is None or name not in known.names)
+            if (suspect := _suspected(name, values, len(here))) is not None
+        )
+
+    def asked(self, own: str) -> None:
+        """Note that a page is asked for once more."""
+        self._host(_host(own)).asked += 1
+
+    def decide(self, own: str, suspects: Sequence[Suspect], again: Iterable[str]) -> Mapping[str, bool]:
+        """Compare a page's links with those of the same page, asked for ``again`` without cookies.
+
+        Return which suspects are ids of sessions, and which are not; the others stay as they are.
+        """
+        host = _host(own)
+        here = [link for link in dict.fromkeys(again) if _host(link) == host][:MOST_LINKS]
+        found, decided = _by_name(here), {}
+        for suspect in suspects:
+            is_session = _has_changed(suspect, found.get(suspect.name, {}), min(FEWEST, len(here)))
+            if is_session is not None:
+                decided[suspect.name] = is_session
+                self._remember(host, suspect.name, is_session=is_session)
+        return decided
+
+    def without(self, url: str) -> str:
+        """Return a canonical URL without ids of sessions in its parameters; applying it twice changes nothing.
+
+        Those are left out that are known by their names, and those that were found out on the URL's host.
+        """
+        url = without_session(url)
+        known = self._hosts.get(_host(url)) if self._hosts else None
+        if known is None or not any(known.names.values()) or not may_hold_id(url):
+            return url
+        path, mark, query = url.partition("?")
+        if ";" in path and "=" in path:
+            kept = path.split(";")
+            path = ";".join((kept[0], *(each for each in kept[1:] if not _is_id_of(known, ";", each))))
+        if not mark:
+            return path
+        query = "&".join(filter(None, (self._kept(known, each) for each in query.split("&"))))
+        return f"{path}?{query}" if query else path
+
+    def _kept(self, known: _Host, parameters: str) -> str:
+        return ";".join(each for each in parameters.split(";") if not _is_id_of(known, "?", each))
+
+    def _host(self, name: str) -> _Host:
+        host = self._hosts.setdefault(name, _Host())
+        self._hosts.move_to_end(name)
+        if len(self._hosts) > MOST_HOSTS:
+            self._hosts.popitem(last=False)
+        return host
+
+    def _remember(self, host: str, name: str, *, is_session: bool) -> None:
+        names = self._host(host).names
+        names[name] = is_session
+        if len(names) > MOST_NAMES:
+            del names[next(iter(names))]
+
+    def state(self) -> Mapping[str, tuple[int, Mapping[str, bool]]]:
+        """Return what was found out of each host; ``restore`` takes it."""
+        return {name: (host.asked, host.names) for name, host in self._hosts.items()}
+
+    def restore(self, state: Mapping[str, tuple[int, Mapping[str, bool]]]) -> None:
+        """Restore a result of ``state``. Raise ``ValueError`` or ``TypeError`` where it is not one."""
+        for name, (asked, names) in state.items():
+            self._hosts[name] = _Host(int(asked), {str(part): bool(found) for part, found in names.items()})
+
+
+_Values = dict[str, set[str]]
+"""The values of a part, each with what else its links say."""
+
+
+def _by_name(links: Iterable[str]) -> Mapping[str, _Values]:
+    """Return the parts of links that look like ids, by their names."""
+    found: dict[str, _Values] = {}
+    for link in links:
+        taken = parts(link) if may_hold_id(link) else ()
+        for place, (name, text) in enumerate(taken):
+            if name and is_id(text):
+                rest = "".join(part for number, (_, part) in enumerate(taken) if number != place)
+                found.setdefault(name, {}).setdefault(text, set()).add(rest)
+    return found
+
+
+def _is_content(values: _Values) -> bool:
+    """Return whether values make the difference between pages, all else being equal."""
+    if len(values) < DIFFERENT:
+        return False
+    rests = Counter(rest for each in values.values() for rest in each)
+    return max(rests.values()) >= DIFFERENT
+
+
+def _suspected(name: str, values: _Values, links: int) -> Suspect | None:
+    value, rests = max(values.items(), key=lambda each: (len(each[1]), each[0]))
+    is_shared = len(rests) >= max(FEWEST, SHARE * links) and 2 * len(rests) > sum(map(len, values.values()))
+    return Suspect(name, value, frozenset(rests)) if is_shared else None
+
+
+def _has_changed(suspect: Suspect, values: _Values, fewest: int) -> bool | None:
+    """Return whether the links of before have another value now, the same one, and a ``fewest`` of them at least.
+
+    None where they are others, or have none, or many.
+    """
+    now = {value: rests & suspect.rests for value, rests in values.items() if not rests.isdisjoint(suspect.rests)}
+    if suspect.value in now:
+        return False
+    return True if [len(rests) >= fewest for rests in now.values()] == [True] else None
+
+
+def _is_id_of(known: _Host, kind: str, parameter: str) -> bool:
+    name, mark, value = parameter.partition("=")
+    return bool(mark) and known.names.get(kind + name, False) and is_id(value)
+
+
+def _host(url: str) -> str:
+    return url.split("/", 3)[2]
