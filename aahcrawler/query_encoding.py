@@ -63,7 +63,7 @@ def in_encoding(reference: str, codec: str) -> str:
     """
     whole, sign, fragment = reference.partition("#")
     path, mark, query = whole.partition("?")
-    if query.isascii() or codec == "utf-8" or codec.startswith("utf-16"):
+    if query.isascii() or codec.startswith("utf-"):
         return reference
     query = query.translate(_LINE_SIGNS)
     written = _percent_encoded(query if sign else query.rstrip(_CONTROLS), codec, in_form=False)

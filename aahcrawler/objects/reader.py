@@ -96,8 +96,12 @@ class PageRow:
 
     @property
     def is_page(self) -> bool:
-        """Return whether it counts as a page: no redirect, no error by status or by what it says, unless unchanged."""
-        return (self.status < 300 or self.unchanged is not None) and self.trap != v.SOFT_404
+        """Return whether it counts as a page: no redirect, no error by status or by what it says, unless unchanged.
+
+        A redirect that named no place was read as a page, and has a score.
+        """
+        is_content = self.status < 300 or (self.status < 400 and self.score is not None)
+        return (is_content or self.unchanged is not None) and self.trap != v.SOFT_404
 
 
 def object_rows(crawl: Path, number: int | None = None) -> Iterator[ObjectRow]:

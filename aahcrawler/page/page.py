@@ -241,11 +241,12 @@ class Page:
     def base_url(self) -> str:
         """The base of relative links (HTML, section 2.4.3): the URL of the first ``base`` that has one, else its own.
 
-        Links of HTML have queries in the document's encoding, which the base knows of (``DocumentBase``).
+        Links of HTML have queries in the document's encoding, which the base knows (``DocumentBase``) unless it is UTF.
         """
         own = resolve(self.url, self.document_url) or self.url if self.document_url else self.url
-        if self.is_html:
-            own = DocumentBase(own, self.sent_encoding or self.encoding)
+        codec = self.sent_encoding or self.encoding
+        if self.is_html and not codec.startswith("utf-"):
+            own = DocumentBase(own, codec)
         return based(own, self.tree)
 
 

@@ -123,21 +123,23 @@ def test_what_answers_lead_to_without_saying_so_in_a_location_is_followed(tmp_pa
     choices = Reply(html("Choices", FLOOD + links("/chosen")).body, 300, {"Content-Type": "text/html"})
     moved = Reply(html("Moved", FLOOD + links("/named")).body, 302, {"Content-Type": "text/html"})
     away = html("Away", "").body
-    pages = {
-        "//choices.test/": choices,
-        "//choices.test/chosen": html("Chosen", FLOOD),
-        "//unnamed.test/": moved,
-        "//unnamed.test/named": html("Named", FLOOD),
-        "//header.test/": Reply(away, 200, {"Content-Type": "text/html", "Refresh": "0; url=/next"}),
-        "//header.test/next": html("Next", FLOOD),
-        "//silent.test/": Reply(b"", 204),
-        "//same.test/": Reply(b"", 304),
-        "//nowhere.test/": Reply(b"", 302),
-        "//letters.test/": Reply(b"", 302, {"Location": "/caf\xe9"}),
-        "//letters.test/caf%E9": html("Letters", FLOOD),
-    }
+    world = Site(
+        {
+            "//choices.test/": choices,
+            "//choices.test/chosen": html("Chosen", FLOOD),
+            "//unnamed.test/": moved,
+            "//unnamed.test/named": html("Named", FLOOD),
+            "//header.test/": Reply(away, 200, {"Content-Type": "text/html", "Refresh": "0; url=/next"}),
+            "//header.test/next": html("Next", FLOOD),
+            "//silent.test/": Reply(b"", 204),
+            "//same.test/": Reply(b"", 304),
+            "//nowhere.test/": Reply(b"", 302),
+            "//letters.test/": Reply(b"", 302, {"Location": "/caf\xe9"}),
+            "//letters.test/caf%E9": html("Letters", FLOOD),
+        }
+    )
     hosts = ("choices.test", "unnamed.test", "header.test", "silent.test", "same.test", "nowhere.test", "letters.test")
-    with serving(Site(pages)) as site:
+    with serving(world) as site:
         crawled = crawl(tmp_path, [f"http://{host}/" for host in hosts], network=network(site, *hosts))
         assert {"/chosen", "/named", "/next", "/caf%E9"} <= set(site.paths())
     told = results(crawled)

@@ -126,6 +126,21 @@ LONGER_TAGS = (
     *("a\x00b", "math><annotation-xml encoding=text/html><a"),
 )
 ENDS = "text </p> </style> <!-- --> </title> <![CDATA[ ]]> </noscript> </svg> </a> </form>".split()  # noqa: SIM905
+
+
+def test_urls_are_those_that_the_crawl_finds_on_a_page_in_another_encoding() -> None:
+    markup = (
+        "<a href='?\u0451'>x</a><p style='background: url(?\u0451)'><iframe srcdoc='<base href=/b/><a href=c>x</a>'>"
+    )
+    head = Headers((("Content-Type", "text/html; charset=windows-1251"),))
+    page = Page(URL, 200, head, markup.encode("windows-1251"), now())
+    around = Surroundings(Address("test", MOMENT, Modifier.PAGE, URL), page.base_url)
+    shown = rewrite_html(page.tree, page.text, around).markup().decode()
+    assert f'href="{PLACE}mp_/{URL}?%B8"' in shown
+    assert f"{PLACE}im_/{URL}?%D1%91" in shown
+    assert f"{PLACE}if_/http://a.test/b/c" in shown
+
+
 NAMES = (*URL_ATTRIBUTES, "style", "onerror", "srcdoc", "fill", 'x"y', "a<b")
 elements = st.builds(
     lambda tag, names, url, quote, text: f"<{tag} {' '.join(f'{name}={quote}{url}{quote}' for name in names)}>{text}",

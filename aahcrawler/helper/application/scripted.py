@@ -13,6 +13,7 @@ from lxml.html import HtmlElement
 
 from aahcrawler import urls
 from aahcrawler.page import Page, text
+from aahcrawler.page.onward import refresh
 from aahcrawler.page.zones import Zone, Zones
 
 FEW_LETTERS = 120
@@ -194,7 +195,7 @@ def _leads_on(page: Page) -> bool:
         url = urls.resolve(page.base_url, link.get("href") or link.get("src") or "#")
         if url is not None and url != page.url and not _is_unseen(link):
             return True
-    return any((meta.get("http-equiv") or "").lower() == "refresh" for meta in page.tree.iter("meta"))
+    return refresh(page) is not None
 
 
 def _waits(element: HtmlElement) -> bool:
