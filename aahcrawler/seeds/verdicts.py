@@ -46,6 +46,8 @@ class Verdict(StrEnum):
     PARKED = "parked domain"
     MAINTENANCE = "under maintenance"
     EMPTY = "empty page"
+    LINKS = "links refused"
+    """Its page is the only one of its site, since none of its links is followed."""
     LANGUAGE = "wrong language"
     NOT_WANTED = "not wanted"
     """It was blocked, by an operator, a rule, a trap, or what kind of file it is."""
@@ -90,6 +92,7 @@ _ADVICE: Final = {
     Verdict.PARKED: "nobody uses the domain at present: look for the site's new address",
     Verdict.MAINTENANCE: "try again later",
     Verdict.EMPTY: "open it in a browser; there is nothing on it to be read",
+    Verdict.LINKS: "look at scope in the ICD",
     Verdict.LANGUAGE: "add the language to scope.languages in the ICD, or choose another seed",
     Verdict.NOT_WANTED: "look at scope in the ICD, and at `aah frontier counts` for the rules that hold",
     Verdict.FAILED: "look for its URL in crawl.log",
