@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from aahcrawler.seeds.refused_links import ROBOTS, none_followed, remedy
+from aahcrawler.seeds.bulk_refusals import ROBOTS, none_followed, remedy
 from aahcrawler.seeds.trail import FORBIDDEN, LINKS, OBJECTS, OFF_TOPIC, PAGES, RELEVANT, Trail
 from aahcrawler.seeds.verdicts import GIVING, Verdict, advice
 

@@ -16,7 +16,7 @@ from aahcrawler.pipeline.analysis import PageAnalysis
 from aahcrawler.pipeline.links import DiscoveredLinks
 from aahcrawler.scope import Refusal, Spelling
 from aahcrawler.seeds import Verdict
-from aahcrawler.seeds.refused_links import ROBOTS, main_reason
+from aahcrawler.seeds.bulk_refusals import ROBOTS, main_reason
 from aahcrawler.seeds.trail import Trail
 
 NOTHING: Mapping[str, float] = {}

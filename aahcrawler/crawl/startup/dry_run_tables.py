@@ -7,7 +7,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from aahcrawler.crawl.startup.tried_seed import TriedSeed
-from aahcrawler.seeds.refused_links import links_in_words
+from aahcrawler.seeds.bulk_refusals import links_in_words
 
 _MOST_REASONS = 4
 

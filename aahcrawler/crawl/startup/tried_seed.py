@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from aahcrawler.seeds import Verdict
-from aahcrawler.seeds.refused_links import links_in_words, none_followed, remedy
+from aahcrawler.seeds.bulk_refusals import links_in_words, none_followed, remedy
 
 
 @dataclass(frozen=True, slots=True)
