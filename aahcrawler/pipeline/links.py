@@ -230,7 +230,7 @@ def _frames(lease: Lease, frames: Sequence[Link], rules: LinkRules) -> list[Offe
     """
     if lease.path[-MOST_FRAMES:].upper() == Hop.FRAME * MOST_FRAMES:
         return []
-    urls_of = (rules.scope.spelling(link.url) for link in frames)
+    urls_of = (rules.scope.spelling(rules.without_id(link.url)) for link in frames)
     return [rules.offer(url, lease, lease.score, hop=Hop.FRAME) for url in urls_of if url != lease.url]
 
 

@@ -9,8 +9,8 @@ from aahcrawler.page import Page
 from aahcrawler.page.titles import head_title
 from aahcrawler.sessions import without_session
 from aahcrawler.traps import Traps
+from aahcrawler.traps.parts_of_urls import may_hold_id
 from aahcrawler.traps.session_ids import Suspect
-from aahcrawler.traps.url_parts import may_hold_id
 
 MOST_REFERENCES = 10_000
 """The references of a page that are looked at."""
@@ -21,7 +21,7 @@ def suspects(page: Page, traps: Traps) -> Sequence[Suspect]:
     if not (page.is_html and 200 <= page.status < 300):
         return ()
     references = _references(page)
-    if not any(map(may_hold_id, references)):
+    if not any(map(may_hold_id, references)) or not traps.sessions.is_due(page.url):
         return ()
     return traps.sessions.suspects(page.url, _resolved(page, references))
 
@@ -54,7 +54,7 @@ def decide(page: Page, found: Sequence[Suspect], again: Page, traps: Traps) -> S
 
 
 def _references(page: Page) -> Sequence[str]:
-    written = (element.get("href") for element in page.tree.iter("a", "area"))
+    written = (element.get("href") or element.get("src") for element in page.tree.iter("a", "area", "frame", "iframe"))
     return tuple(dict.fromkeys(each for each in written if each and not each.startswith("#")))[:MOST_REFERENCES]
 
 

@@ -1,19 +1,29 @@
 """What became of each seed: a verdict with the reason, and what to do about it."""
 
 from aahcrawler.seeds.report import SeedResult, seed_results
-from aahcrawler.seeds.trail import of_attempt, of_failure, of_page, of_redirect, on_site
+from aahcrawler.seeds.trail import (
+    forbidden_on_site,
+    of_attempt,
+    of_failure,
+    of_page,
+    of_redirect,
+    of_refused_links,
+    on_site,
+)
 from aahcrawler.seeds.verdicts import Verdict, in_words, of_reason
 from aahcrawler.seeds.walls import redirect_wall, wall
 
 __all__ = [
     "SeedResult",
     "Verdict",
+    "forbidden_on_site",
     "in_words",
     "of_attempt",
     "of_failure",
     "of_page",
     "of_reason",
     "of_redirect",
+    "of_refused_links",
     "on_site",
     "redirect_wall",
     "seed_results",

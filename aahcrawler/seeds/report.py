@@ -1,10 +1,11 @@
 """The results of all seeds of a crawl."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from aahcrawler.seeds.trail import OBJECTS, OFF_TOPIC, PAGES, RELEVANT, Trail
+from aahcrawler.seeds.bulk_refusals import ROBOTS, none_followed, remedy
+from aahcrawler.seeds.trail import FORBIDDEN, LINKS, OBJECTS, OFF_TOPIC, PAGES, RELEVANT, Trail
 from aahcrawler.seeds.verdicts import GIVING, Verdict, advice
 
 _DOUBTFUL: Final = frozenset({Verdict.CONSENT, Verdict.LOGIN, Verdict.SCRIPTS, Verdict.EMPTY, Verdict.UNREAD})
@@ -15,7 +16,8 @@ _DOUBTFUL: Final = frozenset({Verdict.CONSENT, Verdict.LOGIN, Verdict.SCRIPTS, V
 class SeedResult:
     """What became of a seed. ``ended_at`` is where its redirects led, empty where it had none.
 
-    ``pages`` and ``objects`` are those of its whole site, a pay-level domain, which several seeds may share.
+    ``pages`` and ``objects`` are those of its whole site, a pay-level domain, which several seeds may share. ``reason``
+    is why no link of its page is followed, where that is the verdict.
     """
 
     url: str
@@ -24,6 +26,7 @@ class SeedResult:
     detail: str = ""
     pages: int = 0
     objects: int = 0
+    reason: str = ""
 
     @property
     def gave_nothing(self) -> bool:
@@ -33,7 +36,7 @@ class SeedResult:
     @property
     def advice(self) -> str:
         """What to do about it, empty where nothing is to be done."""
-        return advice(self.verdict)
+        return remedy(self.reason) if self.verdict is Verdict.LINKS else advice(self.verdict)
 
 
 def seed_results(
@@ -69,8 +72,18 @@ def _result(
         sum(int(counts.get(f"{name}:{site}", 0)) for site in sites) for name in (PAGES, OBJECTS, RELEVANT, OFF_TOPIC)
     )
     detail = "" if verdict is not None or end not in trail.attempts else "it is to be tried again"
-    verdict = _settled(verdict or trail.attempts.get(end, Verdict.PENDING), objects, off_topic > 0 == relevant)
-    return SeedResult(given, verdict, "" if end == url else end, detail, pages, objects)
+    verdict = verdict or trail.attempts.get(end, Verdict.PENDING)
+    reason = (trail.refused.get(end, "") or _forbidden(sites, counts)) if pages <= 1 else ""
+    if verdict in (Verdict.FETCHED, Verdict.LINKS):
+        verdict, detail = (Verdict.LINKS, none_followed(reason)) if reason else (Verdict.FETCHED, "")
+    verdict = _settled(verdict, objects, off_topic > 0 == relevant)
+    return SeedResult(given, verdict, "" if end == url else end, detail, pages, objects, reason)
+
+
+def _forbidden(sites: Iterable[str], counts: Mapping[str, float]) -> str:
+    """Return the reason where robots.txt forbids all that a seed's page leads to; else empty."""
+    led, forbidden = (sum(counts.get(f"{name}:{site}", 0) for site in sites) for name in (LINKS, FORBIDDEN))
+    return ROBOTS if 0 < led <= forbidden else ""
 
 
 def _settled(verdict: Verdict, objects: int, off_topic: bool) -> Verdict:

@@ -5,14 +5,15 @@ note's name is ``seed:``, its kind and the URL; one of a redirect has the target
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from aahcrawler.seeds.verdicts import Verdict, of_reason
 
 SEED: Final = "seed"
 PAGES, OBJECTS, RELEVANT, OFF_TOPIC = "site_pages", "site_objects", "site_relevant", "site_off_topic"
-_REDIRECT, _WITH_COOKIE, _TRIED = "redirect", "redirect_with_cookie", "tried"
+LINKS, FORBIDDEN = "site_links", "site_forbidden"
+_REDIRECT, _WITH_COOKIE, _TRIED, _REFUSED = "redirect", "redirect_with_cookie", "tried", "refused"
 
 
 def of_page(url: str, verdict: Verdict) -> str:
@@ -23,6 +24,11 @@ def of_page(url: str, verdict: Verdict) -> str:
 def of_attempt(url: str, verdict: Verdict) -> str:
     """Return the note that a URL was tried and is to be tried again."""
     return f"{SEED}:{_TRIED}:{verdict.name} {url}"
+
+
+def of_refused_links(url: str, reason: str) -> str:
+    """Return the note that a page was answered, and that none of its links is followed, for a reason."""
+    return f"{SEED}:{_REFUSED}:{reason} {url}"
 
 
 def of_failure(url: str, reason: str, *, blocked: bool) -> str:
@@ -36,14 +42,24 @@ def of_redirect(url: str, target: str, *, sets_cookie: bool) -> str:
     return f"{SEED}:{_WITH_COOKIE if sets_cookie else _REDIRECT}:{url} {target}"
 
 
-def on_site(site: str, objects: int, relevant: bool | None) -> dict[str, float]:
-    """Return what a page of a seed's site adds to the counts; ``relevant`` is None where it says too little to tell."""
+def on_site(site: str, objects: int, relevant: bool | None, links: int = 0) -> dict[str, float]:
+    """Return what a page of a seed's site adds to the counts; ``relevant`` is None where it says too little to tell.
+
+    ``links`` are those to pages that are followed.
+    """
     counts: dict[str, float] = {f"{PAGES}:{site}": 1}
+    if links:
+        counts[f"{LINKS}:{site}"] = links
     if objects:
         counts[f"{OBJECTS}:{site}"] = objects
     if relevant is not None:
         counts[f"{RELEVANT if relevant else OFF_TOPIC}:{site}"] = 1
     return counts
+
+
+def forbidden_on_site(site: str) -> dict[str, float]:
+    """Return what a page of a seed's site that robots.txt forbids adds to the counts."""
+    return {f"{FORBIDDEN}:{site}": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +74,14 @@ class Redirect:
 class Trail:
     """All notes of a crawl, by URL. Of several verdicts on a URL the best one holds.
 
-    ``attempts`` are verdicts on URLs that were to be tried again then.
+    ``attempts`` are verdicts on URLs that were to be tried again then, and ``refused`` tells why no link of a page is
+    followed.
     """
 
     verdicts: Mapping[str, Verdict]
     redirects: Mapping[str, Redirect]
     attempts: Mapping[str, Verdict]
+    refused: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, counts: Mapping[str, float]) -> "Trail":
@@ -71,15 +89,20 @@ class Trail:
         verdicts: dict[str, Verdict] = {}
         redirects: dict[str, Redirect] = {}
         attempts: dict[str, Verdict] = {}
+        refused: dict[str, str] = {}
         for kind, rest in _notes(counts):
             if kind in (_REDIRECT, _WITH_COOKIE):
                 url, _, target = rest.partition(" ")
                 redirects[url] = Redirect(target, kind == _WITH_COOKIE)
+            elif kind == _REFUSED:
+                reason, _, url = rest.rpartition(" ")
+                refused[url] = reason
+                _note(verdicts, Verdict.LINKS.name, url)
             elif kind == _TRIED:
                 _note(attempts, *rest.split(" ", 1))
             else:
                 _note(verdicts, kind, rest)
-        return cls(verdicts, redirects, attempts)
+        return cls(verdicts, redirects, attempts, refused)
 
     def leads_to(self, url: str) -> bool:
         """Return whether a noted redirect leads to a URL."""

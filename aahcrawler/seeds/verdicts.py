@@ -50,6 +50,8 @@ class Verdict(StrEnum):
     """The server sent nothing to be read, as with 204, or with a 304 that nobody asked for."""
     UNREAD = "nothing read"
     """What was sent is archived, and nothing of it was read or followed."""
+    LINKS = "links refused"
+    """Its page is the only one of its site, since none of its links is followed."""
     LANGUAGE = "wrong language"
     NOT_WANTED = "not wanted"
     """It was blocked, by an operator, a rule, a trap, or what kind of file it is."""
@@ -96,6 +98,7 @@ _ADVICE: Final = {
     Verdict.EMPTY: "open it in a browser; there is nothing on it to be read",
     Verdict.NO_CONTENT: "the server answers, and sends nothing: open it in a browser, and give the URL that it shows",
     Verdict.UNREAD: "it is archived, and leads nowhere: look at its Content-Type and at what it holds, and give a page",
+    Verdict.LINKS: "look at scope in the ICD",
     Verdict.LANGUAGE: "add the language to scope.languages in the ICD, or choose another seed",
     Verdict.NOT_WANTED: "look at scope in the ICD, and at `aah frontier counts` for the rules that hold",
     Verdict.FAILED: "look for its URL in crawl.log",

@@ -8,7 +8,7 @@ without which another URL shows the same, such as ``?page=1``.
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 
-from aahcrawler.traps.url_parts import is_id, parts
+from aahcrawler.traps.parts_of_urls import is_id, parts
 
 EVIDENCE = 3
 """The pairs of near duplicates that must differ in one part alone before it is left out."""

@@ -10,12 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from aahcrawler.sessions import without_session
-from aahcrawler.traps.url_parts import is_id, may_hold_id, parts
+from aahcrawler.traps.parts_of_urls import is_id, is_long, may_hold_id, parts
 
 MOST_HOSTS = 10_000
 """Hosts that are remembered."""
 MOST_ASKED = 4
 """How often a host is asked once more for a page."""
+ALL = 50
+"""The pages with ids of a host that are all looked at; of those after them each sixteenth is."""
 MOST_NAMES = 100
 """The most parts of a host's URLs of which it is remembered what they are."""
 MOST_LINKS = 2_000
@@ -42,6 +44,7 @@ class Suspect:
 
 @dataclass(slots=True)
 class _Host:
+    looked: int = 0
     asked: int = 0
     names: dict[str, bool] = field(default_factory=dict)
     """What parts of its URLs were found to be: ids of sessions, or not."""
@@ -52,6 +55,12 @@ class SessionIds:
 
     def __init__(self) -> None:
         self._hosts: OrderedDict[str, _Host] = OrderedDict()
+
+    def is_due(self, own: str) -> bool:
+        """Return whether a page that has something like ids in its links is to be looked at."""
+        host = self._host(_host(own))
+        host.looked += 1
+        return host.looked <= ALL or host.looked % 16 == 0
 
     def suspects(self, own: str, links: Iterable[str]) -> Sequence[Suspect]:
         """Return what may be ids of sessions in the links of a page; empty where nothing is to be found out.
@@ -103,7 +112,7 @@ class SessionIds:
         """
         url = without_session(url)
         known = self._hosts.get(_host(url)) if self._hosts else None
-        if known is None or not any(known.names.values()) or not may_hold_id(url):
+        if known is None or not any(known.names.values()):
             return url
         path, mark, query = url.partition("?")
         if ";" in path and "=" in path:
@@ -137,7 +146,7 @@ class SessionIds:
     def restore(self, state: Mapping[str, tuple[int, Mapping[str, bool]]]) -> None:
         """Restore a result of ``state``. Raise ``ValueError`` or ``TypeError`` where it is not one."""
         for name, (asked, names) in state.items():
-            self._hosts[name] = _Host(int(asked), {str(part): bool(found) for part, found in names.items()})
+            self._hosts[name] = _Host(0, int(asked), {str(part): bool(found) for part, found in names.items()})
 
 
 _Values = dict[str, set[str]]
@@ -183,7 +192,7 @@ def _has_changed(suspect: Suspect, values: _Values, fewest: int) -> bool | None:
 
 def _is_id_of(known: _Host, kind: str, parameter: str) -> bool:
     name, mark, value = parameter.partition("=")
-    return bool(mark) and known.names.get(kind + name, False) and is_id(value)
+    return bool(mark) and known.names.get(kind + name, False) and is_long(value)
 
 
 def _host(url: str) -> str:

@@ -1,5 +1,6 @@
 """Notes what becomes of the seeds, of what they redirect to, and of their sites."""
 
+from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
 from urllib.parse import urlsplit
@@ -15,6 +16,7 @@ from aahcrawler.pipeline.analysis import PageAnalysis
 from aahcrawler.pipeline.links import DiscoveredLinks
 from aahcrawler.scope import Refusal, Spelling
 from aahcrawler.seeds import Verdict
+from aahcrawler.seeds.bulk_refusals import ROBOTS, main_reason
 from aahcrawler.seeds.trail import Trail
 
 NOTHING: Mapping[str, float] = {}
@@ -38,7 +40,7 @@ class SeedTrail:
         counts: dict[str, float] = {}
         is_kept = page.is_content or page.status == 304
         if is_kept and self._context.now.scope.is_of_seeds(lease.queue):
-            counts |= _on_site(lease, page, found)
+            counts |= _on_site(lease, page, found, _followed(discovered))
         if self._is_of_seed(lease):
             counts[self._note(lease, page, found, discovered)] = 1
         return counts
@@ -46,7 +48,8 @@ class SeedTrail:
     def failed(self, lease: Lease, state: State, reason: str) -> Mapping[str, float]:
         """Return the notes on a URL that ended without an answer."""
         if not self._is_of_seed(lease):
-            return NOTHING
+            is_of_site = lease.kind == "page" and self._context.now.scope.is_of_seeds(lease.queue)
+            return seeds.forbidden_on_site(lease.queue) if is_of_site and reason == ROBOTS else NOTHING
         return {seeds.of_failure(lease.url, reason, blocked=state is State.BLOCKED): 1}
 
     def tried(self, lease: Lease, reason: str, page: Page | None) -> Mapping[str, float]:
@@ -72,6 +75,8 @@ class SeedTrail:
             verdict = Verdict.LOGIN_FAILED
         if target is not None and not found.metadata.objects and verdict is not Verdict.CHALLENGE:
             return self._redirect(lease, page, target, discovered)
+        if verdict is Verdict.FETCHED and (reason := _refused(found, discovered)):
+            return seeds.of_refused_links(lease.url, reason)
         return seeds.of_page(lease.url, verdict)
 
     def _redirect(self, lease: Lease, page: Page, target: Link | None, discovered: DiscoveredLinks) -> str:
@@ -92,13 +97,26 @@ class SeedTrail:
         return 0 < hops == len(lease.path) and Trail.of(self._stats.counts).leads_to(lease.url)
 
 
-def _on_site(lease: Lease, page: Page, found: PageAnalysis) -> Mapping[str, float]:
+def _followed(discovered: DiscoveredLinks) -> int:
+    return sum(offer.kind == "page" for offer in discovered.offers)
+
+
+def _refused(found: PageAnalysis, discovered: DiscoveredLinks) -> str:
+    """Return why no link of a page is followed, empty where some are or none is to be."""
+    if _followed(discovered):
+        return ""
+    refused = Counter(str(each.reason) for each in found.refused)
+    refused.update({reason: len(places) for reason, places in discovered.refused.items()})
+    return main_reason(refused, has_objects=bool(found.metadata.objects))
+
+
+def _on_site(lease: Lease, page: Page, found: PageAnalysis, links: int) -> Mapping[str, float]:
     """Return what a page adds to the counts of its site. What a wall shows of an article is no object of the site."""
     said, document = found.metadata, found.document
     if document is None:  # It is remembered.
-        return seeds.on_site(lease.queue, len(said.objects), said.relevant)
+        return seeds.on_site(lease.queue, len(said.objects), said.relevant, links)
     objects = 0 if len(said.objects) == 1 and seeds.wall(page, said) is Verdict.LOGIN else len(said.objects)
-    return seeds.on_site(lease.queue, objects, said.relevant if len(document.text) >= _TELLING else None)
+    return seeds.on_site(lease.queue, objects, said.relevant if len(document.text) >= _TELLING else None, links)
 
 
 @lru_cache(maxsize=8)

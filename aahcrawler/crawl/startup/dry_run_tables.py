@@ -6,7 +6,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from aahcrawler.crawl.startup.tried_seed import TriedSeed, in_words
+from aahcrawler.crawl.startup.tried_seed import TriedSeed
+from aahcrawler.seeds.bulk_refusals import links_in_words
 
 _MOST_REASONS = 4
 
@@ -65,7 +66,7 @@ def _kind(tried: TriedSeed) -> str:
 def _links(tried: TriedSeed) -> str:
     number = sum(tried.avoided.values())
     reasons = ", ".join(
-        f"{in_words(reason)}: {links:,}" for reason, links in list(tried.avoided.items())[:_MOST_REASONS]
+        f"{links_in_words(reason)}: {links:,}" for reason, links in list(tried.avoided.items())[:_MOST_REASONS]
     )
     return f"{tried.followed:,} links followed, {number:,} avoided{f' ({reasons})' if reasons else ''}"
 

@@ -2,36 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final
 
-from aahcrawler.scope import RULE, Refusal, SourceRefusal
 from aahcrawler.seeds import Verdict
-
-_WORDS: Final[Mapping[str, str]] = {
-    Refusal.SCHEME: "no http or https URL",
-    Refusal.TOO_LONG: "too long an address",
-    Refusal.TAKEN_DOWN: "taken down",
-    Refusal.FORM: "a form",
-    Refusal.SPAM: "a spam host",
-    Refusal.DENIED: "denied by scope.deny",
-    Refusal.OTHER_SITE: "on another site than the seeds",
-    Refusal.NOT_ALLOWED: "not in scope.allow",
-    Refusal.TOO_DEEP: "too many links from a seed",
-    Refusal.LANGUAGE: "on a page in another language",
-    SourceRefusal.NOFOLLOW: "marked nofollow",
-    SourceRefusal.SOURCE: "of a source that is off",
-    "register": "a registration",
-    "api": "an interface for programs",
-    "help": "a page of help",
-}
-_REMEDIES: Final[Mapping[str, str]] = {
-    Refusal.OTHER_SITE: "set scope.sites to anywhere, or add seeds on the sites they lead to",
-    Refusal.NOT_ALLOWED: "add patterns to scope.allow that cover them",
-    Refusal.DENIED: "make the patterns of scope.deny narrower",
-    Refusal.TOO_DEEP: "raise scope.depth",
-    SourceRefusal.NOFOLLOW: "set politeness.nofollow to ignore",
-    SourceRefusal.SOURCE: "set sources.feeds to linked",
-}
+from aahcrawler.seeds.bulk_refusals import links_in_words, none_followed, remedy
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +60,7 @@ class TriedSeed:
             yield "the page says little of the subject: look whether its best links do, and at topic in the ICD"
         elif self.advice:
             yield self.advice
-        if not self.gives or self.followed:
+        if not self.gives or self.followed:  # A verdict that it gives nothing has said why.
             return
         if self.level and not self.avoided:
             yield f"the page is a {self.level} of {self.application}, and leads no further: give one that lists others"
@@ -95,8 +68,7 @@ class TriedSeed:
             yield "no link was found on it: look for a page that lists others, a feed or a sitemap"
         else:
             reason = max(self.avoided, key=lambda each: self.avoided[each])
-            remedy = _REMEDIES.get(reason, "look at scope in the ICD")
-            yield f"none of its links is followed, most of them since they are {in_words(reason)}: {remedy}"
+            yield f"{none_followed(reason)}: {remedy(reason)}"
 
     def as_json(self) -> dict[str, object]:
         """Return all of it as JSON has it; ``avoided`` with the words for people beside each reason."""
@@ -118,21 +90,9 @@ class TriedSeed:
             "relevant": self.is_relevant,
             "followed": self.followed,
             "avoided": [
-                {"reason": reason, "words": in_words(reason), "links": number}
+                {"reason": reason, "words": links_in_words(reason), "links": number}
                 for reason, number in self.avoided.items()
             ],
             "best": [{"url": each.url, "anchor": each.anchor, "score": round(each.score, 6)} for each in self.best],
             "hints": list(self.hints),
         }
-
-
-def in_words(reason: str) -> str:
-    """Return why a link is avoided in words that complete "the link is ...".
-
-    >>> in_words("other_site"), in_words("rule:near"), in_words("reply-form")
-    ('on another site than the seeds', 'refused by the rule near', 'a reply form')
-    """
-    if reason.startswith(RULE):
-        return f"refused by the rule {reason.removeprefix(RULE)}"
-    plain = reason.replace("-", " ").replace("_", " ")
-    return _WORDS.get(reason) or f"{'an' if plain[:1] in 'aeiou' else 'a'} {plain}"

@@ -223,8 +223,14 @@ def is_challenge(url: str) -> bool:
 
 def _parameters(address: ParsedUrl) -> list[tuple[str, str]]:
     """Return names and values in lower case, those parted by semicolons as well."""
-    given = (part for name, value in address.parameters.items() for part in _PART.findall(f"{name}={value}"))
-    return [(_name(part), part.partition("=")[2].strip().lower()) for part in given]
+    found: list[tuple[str, str]] = []
+    for name, value in address.parameters.items():
+        if ";" not in name and ";" not in value:
+            found.append((name.strip().lower(), value.strip().lower()))
+            continue
+        for part in _PART.findall(f"{name}={value}"):
+            found.append((_name(part), part.partition("=")[2].strip().lower()))  # noqa: PERF401
+    return found
 
 
 def _name(parameter: str) -> str:

@@ -4,7 +4,9 @@ import re
 from collections.abc import Sequence
 
 _SEPARATOR = re.compile("([/?&;])")
-_SHAPE = re.compile(r"(?:[0-9A-Za-z_.,!~*-]|%[0-9A-Fa-f]{2}){16,256}")
+_RUN = re.compile(r"[0-9A-Za-z_.,!~*%-]{16,}")
+_LONGEST = 256
+_MIXED = re.compile(r"[0-9][A-Za-z]|[A-Za-z][0-9]")
 _MARKS = re.compile(r"[_.,!~*-]|%[0-9A-Fa-f]{2}")
 _HOST = 4
 """The place of the host."""
@@ -35,21 +37,24 @@ def parts(url: str) -> Sequence[tuple[str, str]]:
     return named
 
 
+def is_long(text: str) -> bool:
+    """Return whether a part has the length of an id, and none but its letters."""
+    return _SHORTEST <= len(text) <= _LONGEST and _RUN.fullmatch(text) is not None
+
+
 def is_id(text: str) -> bool:
     """Return whether a part has the length and the alphabet of a session's id, which those of content may have too.
 
     >>> is_id("q1v8m2k0c7d5s9t3b6n4x1z0a2"), is_id("20010320"), is_id("the-storm-of-2001-in-pictures")
     (True, False, False)
     """
-    if not _SHAPE.fullmatch(text):
+    if not is_long(text):
         return False
-    pieces = [piece for piece in _MARKS.split(text) if piece]
-    core = sum(map(len, pieces))
-    if core < _SHORTEST:
-        return False
-    if len(pieces) == 1:
-        return not pieces[0].isalpha() or core >= _LONGEST_WORD
-    return not all(piece.isalpha() or piece.isdigit() for piece in pieces)
+    if _MIXED.search(text) is None:
+        return text.isdigit() or (text.isalpha() and len(text) >= _LONGEST_WORD)
+    pieces = _MARKS.split(text)
+    mixed = sum(len(piece) for piece in pieces if not (piece.isalpha() or piece.isdigit()))
+    return sum(map(len, pieces)) >= _SHORTEST and 2 * mixed >= sum(map(len, pieces))
 
 
 def may_hold_id(text: str) -> bool:
@@ -58,4 +63,4 @@ def may_hold_id(text: str) -> bool:
     >>> may_hold_id("/a?b=1"), may_hold_id("/a?b=0123456789abcdef")
     (False, True)
     """
-    return any(map(is_id, _SHAPE.findall(text)))
+    return _RUN.search(text) is not None and any(map(is_id, _RUN.findall(text)))
