@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from lxml.etree import _Element as Element
+
 from aahcrawler.induction.comment_sections import Section, lone_comment
 from aahcrawler.induction.outline import Outline, numbered
 from aahcrawler.induction.shown_dates import Shown
@@ -107,13 +109,19 @@ def _single(outline: Outline, shown: Sequence[Shown]) -> Iterator[tuple[int, ...
     """Yield elements with a date whose identifier calls them a numbered post or comment, the only one of the page."""
     groups: dict[str, list[int]] = defaultdict(list)
     for place, element in enumerate(outline.elements):
-        parts = numbered(element.get("id"))
-        if parts and outline.tags[place] in _REPEATED and _RECORD_WORD.fullmatch(parts[0].rstrip("-_")):
-            groups[parts[0]].append(place)
+        prefix = called_record(element)
+        if prefix and outline.tags[place] in _REPEATED:
+            groups[prefix].append(place)
     for places in groups.values():
         dated = sum(outline.contains(places[0], each.place) for each in shown)
         if len(places) == 1 and 1 <= dated <= 3:
             yield (places[0],)
+
+
+def called_record(element: Element) -> str:
+    """Return what is before the number in an identifier that calls an element a post or a comment; else ""."""
+    parts = numbered(element.get("id"))
+    return parts[0] if parts and _RECORD_WORD.fullmatch(parts[0].rstrip("-_")) else ""
 
 
 def _shape_clusters(outline: Outline) -> Iterator[list[int]]:

@@ -68,7 +68,7 @@ def main_part(outline: Outline, shown: Sequence[Shown], sets: Sequence[RecordSet
         region(outline, found),
         heading[0] if heading else "",
         Byline(name.text, outline.elements[name.place], name.href) if name else None,
-        Dated(dated.read, outline.elements[dated.place], dated.attribute) if dated else None,
+        Dated(dated.read, outline.elements[dated.place], dated.attribute) if dated and not dated.unread else None,
         sum(taken.running(place) for place in found.elements),
         found.elements[0],
         sum(outline.linked(place) for place in found.elements),

@@ -11,7 +11,7 @@ from itertools import takewhile
 from lxml.etree import _Element as Element
 
 from aahcrawler.induction.asides import SIDE
-from aahcrawler.induction.candidates import Candidate, candidates, own_text
+from aahcrawler.induction.candidates import Candidate, called_record, candidates, own_text
 from aahcrawler.induction.headings import headed_places
 from aahcrawler.induction.main_part import region
 from aahcrawler.induction.outline import Extents, Outline
@@ -39,6 +39,9 @@ MOST_DATES = 2.5
 
 LEAST_BODIED = 0.7
 """The share of records that have a text."""
+
+MOSTLY, AS_DATED = 0.8, 0.6
+"""The share of records without dates that have an author and are called posts, and what that is worth in dates."""
 
 _OUTSIDE = ("nav", "aside", "footer", "header")
 _CUT = re.compile(r"(?:\.\.\.|…|\[…\]|\[\.\.\.\])\W*$")
@@ -256,6 +259,8 @@ class _Reading:
         size = len(parts)
         bodied = _bodied(found)
         dated, named = len(fields.dates) / size, len(fields.names) / size
+        if not dated and named >= MOSTLY and self._called_records() >= MOSTLY:
+            dated = AS_DATED
         if bodied < LEAST_BODIED or max(dated, named) < 0.6:
             return 0.0
         keyed = sum(each.key is not None for each in addresses(outline, parts, "", frozenset())) / size
@@ -274,6 +279,11 @@ class _Reading:
         score *= 1.0 if many <= MOST_DATES else 0.4
         score *= 1.0 if len({each for each in texts if each}) > 0.5 * bodied * size or size == 1 else 0.4
         return round(min(1.0, score), 4)
+
+    def _called_records(self) -> float:
+        """Return the share of records that their identifiers call posts or comments, each by a number of its own."""
+        elements = [self.prepared.outline.elements[place] for place in self.candidate.roots]
+        return len({each.get("id") for each in elements if called_record(each)}) / len(elements)
 
     def _dated_within(self, parts: Sequence[Part]) -> int:
         """Return how many dates records show."""

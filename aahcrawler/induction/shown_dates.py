@@ -1,7 +1,8 @@
 """Find the dates that a page shows: the evidence that most records have."""
 
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -24,7 +25,11 @@ _NEAR_NUMBERS = re.compile(r"(?:[^\W\d_]+\W{1,3}){0,2}\d.*\d(?:\s?[apAP]\.?[mM]\
 _NUMBERS = re.compile(r"\d.*\d(?:\s?[apAP]\.?[mM]\b\.?)?")
 _DAY_AND_YEAR = re.compile(r"\d{4}|\d[./-]\d|\d\s?[:h]\s?\d|[年月日]")
 _SLASHED = re.compile(r"(?<!\d)(\d{1,2})[/-](\d{1,2})[/-]\d{2,4}(?!\d)")
-_SIGNATURE = re.compile(r"^\W{0,3}\(?")
+_LONGEST_UNREAD = 40
+_MOST_WORDS, _FEW_WORDS = 4, 2
+_NUMBER = re.compile(r"\d{1,9}")
+_LONG_WORD = re.compile(r"[^\W\d_]{2,}")
+_TIME = re.compile(r"(?<!\d)[012]?\d:[0-5]\d(?!\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,8 @@ class Shown:
     piece: int = -1
     declared: bool = False
     attribute: str = ""
+    unread: bool = False
+    """Whether it only looks like a date, which nobody can read: its moment means nothing."""
 
     @property
     def moment(self) -> datetime:
@@ -54,7 +61,8 @@ def shown_dates(
     """Return the dates of a page in document order, at most one for each element.
 
     Attributes made for machines are believed before text. Numbers such as 01/02/2022 are read in the ``order`` of the
-    site, else day first if any of the page's can only be read so.
+    site, else day first if any of the page's can only be read so. Where more lines of one shape look like dates than
+    can be read, these lines are among the results, unread: that a date cannot be read costs no record.
     """
     reader = _Reader(now, language, order or _order(outline))
     found: dict[int, Shown] = {}
@@ -63,7 +71,38 @@ def shown_dates(
     for shown in reader.of_text(outline):
         if not any(place in found and found[place].declared for place in (shown.place, outline.parents[shown.place])):
             found.setdefault(shown.place, shown)
+    for group in _unread(outline, now, found):
+        if len(group) > len(found):
+            found |= {shown.place: shown for shown in group}
+            break
     return tuple(found[place] for place in sorted(found))
+
+
+def _unread(outline: Outline, now: datetime, found: Container[int]) -> Sequence[Sequence[Shown]]:
+    """Return groups of lines of one shape that look like dates although they were not read, the largest first."""
+    groups: dict[tuple[object, ...], list[Shown]] = defaultdict(list)
+    for number, piece in enumerate(outline.pieces):
+        if len(piece.text) <= _LONGEST_UNREAD and piece.owner not in found and _looks_like_date(piece.text, now.year):
+            above = outline.parents[piece.owner]
+            shape = (outline.tags[piece.owner], outline.tokens[piece.owner], outline.tags[above], outline.tokens[above])
+            groups[shape].append(Shown(piece.owner, Reading(now, vague=True), piece.text, number, unread=True))
+    return sorted((group for group in groups.values() if len(group) > 1), key=len, reverse=True)
+
+
+def _looks_like_date(text: str, latest: int) -> bool:
+    """Return whether a text has a day, a year or a time of day, and hardly anything else.
+
+    >>> _looks_like_date("20 Qux 2001, 14:05", 2026), _looks_like_date("10 new of 2000 users", 2026)
+    (True, False)
+    """
+    numbers = [int(number) for number in _NUMBER.findall(text)]
+    words = _LONG_WORD.findall(text)
+    if not 2 <= len(numbers) <= 6 or len(words) > _MOST_WORDS or len(numbers) + 1 < len(words):
+        return False
+    has_year = any(EARLIEST <= number <= latest for number in numbers)
+    has_clock = _TIME.search(text) is not None
+    has_day = any(1 <= number <= 31 for number in numbers[: None if has_year else -2])
+    return has_day and (has_clock or (has_year and len(words) <= _FEW_WORDS))
 
 
 def _order(outline: Outline) -> dates.Order | None:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from aahcrawler.page.dates import LACKS_YEAR
 from aahcrawler.webobject import Person, Reference, Value
 from knowledge_base.model import DateFormat, Field, FieldKind, Identity
 from tests.helper.building import application, article, assist, comments, css, level, text_field
@@ -204,3 +205,37 @@ def test_of_several_objects_only_the_first_is_what_the_page_is_about() -> None:
     shown = '<main><div class="comment"><i id="a">1</i></div><div class="comment"><i id="b">2</i></div></main>'
     found = assist(board, declaring(ARTICLE, shown=shown))
     assert [item.first("author") for item in found.objects] == [Person("Ada"), None]
+
+
+WHEN = Field("date", FieldKind.DATETIME, (css(".d"),), date=DateFormat("dmy", "UTC"))
+EXACT = datetime(2001, 3, 20, 14, 5, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<i class=d title='20 March 2001 14:05'>Mar 20</i>",
+        "<i class=d data-timestamp=0985097100>5 days ago</i>",
+        "<i class=d data-time=985097100>2 years ago</i>",
+        "<i class=d datetime='2001-03-20T14:05:00Z'>14:05</i>",
+        "<i class=d><b title='20 March 2001 14:05'>20 March 2001</b></i>",
+        "<u title='20 March 2001 14:05'><i class=d>Mar 20</i></u>",
+        "<i class=d>Mar 20</i><time datetime='2001-03-20T14:05:00Z'></time>",
+        "<i class=d title='Edited 21 March 2001'>20 March 2001, 14:05</i>",
+        "<i class=d data-updated='2001-03-22T10:00:00Z'>20 March 2001, 14:05</i>",
+        "<i class=d title='21 March 2001, 10:00'>20 March 2001, 14:05</i>",
+    ],
+)
+def test_a_full_date_in_an_attribute_comes_before_a_short_one(markup: str) -> None:
+    assert values(f"<main>{markup}</main>", WHEN) == [{"date": (EXACT,)}]
+
+
+def test_a_year_that_is_filled_in_is_marked() -> None:
+    press = application("press", level("page", "main", article(WHEN, item="main")))
+    marked = [assist(press, f"<main><i class=d>{text}</i></main>").objects[0] for text in ("20 March", "20 March 2001")]
+    assert [each.inferred for each in marked] == [{"date": LACKS_YEAR}, {}]
+
+
+def test_a_date_beside_another_of_another_day_is_not_its_own() -> None:
+    (found,) = values("<main><i class=d>Mar 20</i><time datetime='2001-04-02T14:05:00Z'></time></main>", WHEN)
+    assert found["date"] != (datetime(2001, 4, 2, 14, 5, tzinfo=UTC),)

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from aahcrawler.induction import Nature, Record, generic_objects, records
+from aahcrawler.page.dates import LACKS_YEAR
 from aahcrawler.webobject import Person, Reference
 from tests.pace import at_most
 from tests.page.building import page_of
@@ -323,3 +324,39 @@ def test_posts_that_end_with_thousands_of_links_are_read_in_bounded_time() -> No
     with at_most(20.0):
         found = generic_objects.read(page_of(markup, url="http://site.test/ferry")).objects
     assert len(found) == len(TEXTS)
+
+
+WORDED = [name for name, markup in SHAPES.items() if "January 2022" in markup]
+
+
+@pytest.mark.parametrize("shape", WORDED)
+def test_dates_that_nobody_can_read_cost_no_record(shape: str) -> None:
+    readable = [each for found in records(page_of(SHAPES[shape])) for each in found.records]
+    page = page_of(SHAPES[shape].replace("January 2022", "Qerxzumi 2022"))
+    unread = [each for found in records(page) for each in found.records]
+    assert [each.body and each.body.plain() for each in unread] == [
+        each.body and each.body.plain() for each in readable
+    ]
+    assert [each.author and each.author.name for each in unread] == list(NAMES)
+    assert not any(each.date and each.date.told for each in unread)
+
+
+def test_posts_by_their_identifiers_need_no_dates() -> None:
+    posts = thread(
+        "<div id=post{number}><a class=username href='/u/{slug}'>{name}</a><div class=said>{text}</div></div>"
+    )
+    found = generic_objects.read(page_of(posts)).objects
+    assert [each.first("body") for each in found] == list(TEXTS)
+    assert not any("date" in each.properties for each in found)
+
+
+def test_lines_with_numbers_are_no_records() -> None:
+    lists = "".join(f"<div class=row><b>Model {each}</b><p>{each} of 2000 sold</p></div>" for each in range(3, 9))
+    assert not generic_objects.read(page_of(f"<title>Stock</title><body><h1>Stock</h1>{lists}")).objects
+
+
+def test_a_record_without_a_year_is_marked() -> None:
+    yearless = SHAPES["definition list"].replace("January 2022 09:30", "January")
+    assert {str(each.inferred) for each in generic_objects.read(page_of(yearless)).objects} == {
+        str({"date": LACKS_YEAR})
+    }
