@@ -11,8 +11,8 @@ from lxml.etree import XPath
 from lxml.etree import _Element as Element
 
 from aahcrawler.page import Page
+from aahcrawler.page.css_urls import css_urls
 from aahcrawler.page.shown_within import shows_document
-from aahcrawler.query_encoding import in_utf8
 from aahcrawler.urls import resolve
 
 MAX_REQUISITES = 2_000
@@ -61,20 +61,6 @@ _MOST_SIZES: Final = 50
 _FONT_FORMATS: Final = ("woff2", "woff", "ttf", "otf", "eot", "svg")
 """The endings of one font's files, those first that browsers prefer."""
 
-# Tokens of CSS Syntax Level 3; possessive, and none fails once begun, so that a scan is linear.
-_STRING = r""""(?:[^"\\\n]++|\\[\s\S])*+["\\]?+|'(?:[^'\\\n]++|\\[\s\S])*+['\\]?+"""
-_COMMENT = r"/\*(?:[^*]++|\*(?!/))*+(?:\*/)?+"
-_URL = rf"(?<![\w-])url\(\s*+({_STRING}|(?:[^\s\"'()\\]++|\\(?:[0-9a-fA-F]{{1,6}}\s?+|[\s\S]))*+)"
-_SRC = rf"(?<![\w-])src\(\s*+({_STRING})"
-_CSS = re.compile(
-    rf"{_COMMENT}|@namespace\b[^;]*+|(@import)(?:\s++|{_COMMENT})*+(?:{_URL}|{_SRC}|({_STRING}))|{_URL}|{_SRC}"
-    rf"|(?<![\w-])(?:-webkit-)?(image-set\()|{_STRING}",
-    re.IGNORECASE,
-)
-_IN_SET = re.compile(rf"{_COMMENT}|{_URL}\s*+\)?+|{_SRC}\s*+\)?+|({_STRING})|([()])", re.IGNORECASE)
-"""What stands within ``image-set()``, where a string is a URL unless it stands within another function."""
-_ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(\n)|(.)|$)")
-
 
 def of_page(page: Page) -> tuple[str, ...]:
     """Return the absolute canonical http(s) URLs that a browser needs to show the page, each once.
@@ -116,8 +102,7 @@ def played_by(element: Element) -> str | None:
 def of_stylesheet(css_text: str, base: str) -> tuple[str, ...]:
     """Return the absolute canonical URLs that a style sheet imports or shows, each once: imports, fonts, images.
 
-    ``base`` is the URL of the style sheet. URLs in comments and strings do not count, except for the string of
-    an ``@import``. Time is linear; at most ``MAX_STYLESHEET`` characters are read.
+    ``base`` is the URL of the style sheet. At most ``MAX_STYLESHEET`` characters are read (`css_urls`).
     """
     found = sorted(_of_css(css_text), key=lambda each: each[0])
     return _resolved(base, dict.fromkeys(reference for _, reference in found))
@@ -320,49 +305,11 @@ def _format(reference: str) -> tuple[str, int]:
 
 
 def _read_css(css: str) -> Found:
-    """Yield the URLs of a style sheet, whose queries are in UTF-8 in whatever it is written (CSS Values 4)."""
-    css, at = css[:MAX_STYLESHEET], 0
-    while match := _CSS.search(css, at):
-        at = match.end()
-        imports, *imported, url, src, opens_set = match.groups()
-        if imports:
-            yield _Rank.STYLESHEET, _of_token(next(filter(None, imported), ""))
-        elif opens_set:
-            shown, at = _read_set(css, at)
-            yield from ((_Rank.IMAGE, _of_token(each)) for each in shown)
-        elif shown_token := url or src:
-            reference = _of_token(shown_token)
+    for is_imported, reference in css_urls(css[:MAX_STYLESHEET]):
+        if is_imported:
+            yield _Rank.STYLESHEET, reference
+        else:
             yield (_Rank.FONT if _FONT_FILE.search(reference) else _Rank.IMAGE), reference
-
-
-def _read_set(css: str, at: int) -> tuple[list[str], int]:
-    """Return the tokens of all pictures of an ``image-set()``, and where it ends."""
-    found: list[str] = []
-    depth = 1
-    while depth and (match := _IN_SET.search(css, at)):
-        at = match.end()
-        url, src, text, sign = match.groups()
-        depth += {"(": 1, ")": -1}.get(sign, 0)
-        token = url or src or (text if depth == 1 else None)
-        found.extend([token] if token else [])
-    return found, at if not depth else len(css)
-
-
-def _of_token(token: str) -> str:
-    return in_utf8(_unquoted(token))
-
-
-def _unquoted(token: str) -> str:
-    if token[:1] in ('"', "'"):
-        token = token[1:-1] if len(token) > 1 and token[-1] == token[0] else token[1:]
-    return _ESCAPE.sub(_unescaped, token)
-
-
-def _unescaped(match: re.Match[str]) -> str:
-    if match[1]:
-        code = int(match[1], 16)
-        return chr(code) if 0 < code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"
-    return match[3] or ""
 
 
 def _attributes(element: Element, *names: str) -> Found:
