@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Final
 
 from aahcrawler.induction.record_sets import NoObject
+from aahcrawler.page.loose_tokens import Mistakes
 from aahcrawler.webobject import Container, WebObject
 from knowledge_base.model import Match
 from knowledge_base.url_rules import Reason
@@ -86,7 +87,8 @@ class Assistance:
     URLs of images, style sheets, scripts and fonts; they are no links. ``refused`` names each junk link once.
     ``containers`` are what objects are parts of and no objects: a thread, then the forum that it is in. ``learned``
     names the first learned action that found any of the objects. ``sitemaps`` are those that a sitemap names.
-    ``no_object`` tells why a page that was read generically yields no object, None where it yields one.
+    ``no_object`` tells why a page that was read generically yields no object, None where it yields one. ``mistakes``
+    are those of a feed or sitemap, None where there were none.
     """
 
     match: Match | None
@@ -99,3 +101,4 @@ class Assistance:
     learned: str = ""
     sitemaps: tuple[str, ...] = ()
     no_object: NoObject | None = None
+    mistakes: Mistakes | None = None

@@ -37,6 +37,7 @@ _ORPHAN = re.compile(
     "|[\u0e40-\u0e44](?=[^\u0e01-\u0e2e\u0e40-\u0e44])"
 )
 """A sign of Thai that belongs above or below a consonant, or a vowel that belongs before one, elsewhere."""
+_MANY_FAULTS = 4
 _VALID_FOR_A_FAULT = 10
 """Characters of UTF-8 that stand against one sequence of bytes which is none."""
 
@@ -137,8 +138,17 @@ def fails(body: bytes, codec: str) -> bool:
 
 
 def believed(body: bytes, codecs: Iterable[str]) -> str:
-    """Return the first of the declared encodings that the body does not speak against, "" if there is none."""
-    return next((codec for codec in dict.fromkeys(codecs) if codec and not fails(body, codec)), "")
+    """Return the first of the declared encodings that the body does not speak against, "" if there is none.
+
+    If all that it has against the first one is a few bytes, that is returned, as in browsers.
+    """
+    named = [
+        codec for codec in dict.fromkeys(codecs) if codec and not (codec.startswith("utf-16") and fails(body, codec))
+    ]
+    fit = next((codec for codec in named if not fails(body, codec)), "")
+    if fit or not named:
+        return fit
+    return named[0] if _counts(body[:_CHECKED_BYTES], named[0])[0] < _MANY_FAULTS else ""
 
 
 def guessed(body: bytes, top_level_domain: str = "") -> str:
@@ -179,7 +189,7 @@ def _is_thai(sample: bytes) -> bool:
 
 
 def _counts(body: bytes, codec: str) -> tuple[int, int]:
-    """Return how many sequences of bytes mean nothing in an encoding, and how many characters are beyond ASCII."""
+    """Return how many sequences of bytes mean nothing in an encoding, and how many characters are no ASCII."""
     try:
         getincrementaldecoder(codec)().decode(body)
     except UnicodeDecodeError:

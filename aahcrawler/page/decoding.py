@@ -130,7 +130,9 @@ def _deflate(body: bytes) -> Iterator[bytes]:
     try:
         yield from _Data(lambda: _Inflate(15 if has_header else -15), body, 0).chunks()
     except zlib.error as error:
-        raise _ChecksumError from error if _is_of_checksum(error) else error
+        if not _is_of_checksum(error):
+            raise
+        raise _ChecksumError from error
 
 
 def _is_of_checksum(error: zlib.error) -> bool:

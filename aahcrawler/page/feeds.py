@@ -3,13 +3,14 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
 
-from lxml import etree
-
 from aahcrawler.page import Page, dates, markup
+from aahcrawler.page.loose_tokens import Mistakes
+from aahcrawler.page.loose_xml import Element, LooseXml, Vocabulary, exact_url
+from aahcrawler.page.sniffing import is_xml
 from aahcrawler.page.text import excerpt, fold
 from aahcrawler.urls import resolve
 
@@ -26,12 +27,20 @@ MAX_ANNOUNCED = 3
 """The most announced feeds of a page that are returned."""
 
 _FEED_TYPES = frozenset({"application/rss+xml", "application/atom+xml", "application/feed+json"})
-_XML_TYPES = frozenset({"text/xml", "application/xml"})
+_PIECE = 65_536
 _COMMENTS = re.compile(r"/comments?(?:[/.]|$)|[?&](?:feed|type|mode)=\w*comments", re.IGNORECASE)
 _OF_COMMENT = re.compile(r"#[\w.:-]*comment|#c\d+$", re.IGNORECASE)
-_XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
-_DATES = ("pubDate", "published", "date", "issued", "updated", "modified")
+_DATES = ("pubdate", "published", "date", "issued", "updated", "modified")
 _SUMMARIES = ("description", "summary", "encoded", "content")
+_TEXTS = frozenset({*_DATES, *_SUMMARIES, "title", "link", "origlink", "guid", "id", "author", "creator", "category"})
+_VOCABULARY = Vocabulary(
+    containers=frozenset({"rss", "channel", "feed", "rdf"}),
+    entries=frozenset({"item", "entry"}),
+    texts=_TEXTS,
+    fields=_TEXTS | {"enclosure", "source", "comments", "thumbnail", "group"},
+)
+_REFERENCE = re.compile(r"https?:|\S+\Z", re.IGNORECASE)
+"""A URL, which may have spaces in it only if nothing else can be meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +58,11 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """A feed and its entries in their order, each URL once."""
+    """A feed and its entries in their order, each URL once; ``mistakes`` are those of its markup."""
 
     title: str
     entries: tuple[Entry, ...]
+    mistakes: Mistakes = field(default_factory=Mistakes)
 
 
 def announced(page: Page) -> tuple[str, ...]:
@@ -69,19 +79,23 @@ def announced(page: Page) -> tuple[str, ...]:
 def read(page: Page) -> Feed | None:
     """Return the feed in an answer, None if the answer is no feed or a feed of comments.
 
-    XML is read without entities, document types and network; malformed XML is read up to its error.
+    What can be mended of malformed XML is, and an entry that cannot is left out. Nothing that a document type names
+    or declares is loaded or expanded.
     """
     if _COMMENTS.search(page.url):
         return None
+    mistakes = Mistakes()
     found: tuple[str, Iterable[_Raw]] | None = None
     if page.is_json:
         found = _json_feed(page)
-    elif page.media_type in _XML_TYPES or page.media_type.endswith(("rss+xml", "atom+xml", "rdf+xml")):
-        found = _xml_feed(page)
+    elif is_xml(page.media_type):
+        text = page.text[:MAX_BYTES]
+        pieces = (text[at : at + _PIECE] for at in range(0, len(text), _PIECE))
+        xml = LooseXml(pieces, _VOCABULARY, allows_subset=True)
+        found, mistakes = _xml_feed(xml, page), xml.mistakes
     if found is None:
         return None
-    title, raw = found
-    entries = list(raw)
+    title, entries = found[0], tuple(found[1])
     if entries and sum(_OF_COMMENT.search(each.link) is not None for each in entries) > len(entries) / 2:
         return None
     by_url: dict[str, Entry] = {}
@@ -90,7 +104,7 @@ def read(page: Page) -> Feed | None:
         if url is not None:
             published = dates.parse(each.date, now=page.fetched_at)
             by_url.setdefault(url, Entry(url, _plain(each.title), _plain(each.summary), published))
-    return Feed(_plain(title), tuple(by_url.values()))
+    return Feed(_plain(title), tuple(by_url.values()), mistakes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,70 +138,55 @@ def _text(node: Mapping[str, object], *names: str) -> str:
     return next((value for name in names if isinstance(value := node.get(name), str) and value), "")
 
 
-def _xml_feed(page: Page) -> tuple[str, Iterable[_Raw]] | None:
-    root = _parsed(page.text.lstrip().encode("utf-8", "replace")[:MAX_BYTES])
-    if root is None or _name(root) not in ("rss", "feed", "RDF"):
+def _xml_feed(xml: LooseXml, page: Page) -> tuple[str, Iterable[_Raw]] | None:
+    elements = list(islice(xml, MAX_ENTRIES))
+    if xml.root is None:
         return None
-    channel = root if _name(root) == "feed" else next((each for each in root if _name(each) == "channel"), root)
-    title = next((_content(each) for each in channel if _name(each) == "title"), "")
-    return title, _xml_entries(root, resolve(page.url, root.get(_XML_BASE) or "") or page.url)
+    base = resolve(page.url, xml.root.attributes.get("xml:base", "")) or page.url
+    title = next((each.text for each in xml.others if each.name == "title"), "")
+    return title, _xml_entries(elements, base, xml.mistakes)
 
 
-def _parsed(utf_8: bytes) -> etree._Element | None:
-    parser = etree.XMLParser(
-        encoding="utf-8", resolve_entities=False, load_dtd=False, no_network=True, recover=True, huge_tree=False
-    )
-    try:
-        return etree.fromstring(utf_8, parser=parser)
-    except etree.XMLSyntaxError:
-        return None
+def _xml_entries(elements: Iterable[Element], base: str, mistakes: Mistakes) -> Iterator[_Raw]:
+    for element in elements:
+        own = _base_of(element, base)
+        parts = {each.name: each for each in reversed(list(element.children))}
+        links = _links(element, own)
+        found = next((link for link in links if link is not None), None)
+        if found is None:
+            mistakes.dropped += bool(links)
+            continue
+        summary, date = _first(parts, _SUMMARIES), _first(parts, _DATES)
+        yield _Raw(*found, parts["title"].text if "title" in parts else "", summary, date)
 
 
-def _xml_entries(root: etree._Element, base: str) -> Iterator[_Raw]:
-    for element in islice(root.iter("{*}item", "{*}entry"), MAX_ENTRIES):
-        own = resolve(base, element.get(_XML_BASE) or "") or base
-        link = _link(element)
-        if link:
-            parts = {name: each for each in reversed(element) if (name := _name(each))}
-            summary, date = _first(parts, _SUMMARIES), _first(parts, _DATES)
-            yield _Raw(link, own, _content(parts["title"]) if "title" in parts else "", summary, date)
+def _base_of(element: Element, base: str) -> str:
+    return resolve(base, element.attributes.get("xml:base", "")) or base
 
 
-def _first(parts: Mapping[str, etree._Element], names: Iterable[str]) -> str:
-    return next((text for name in names if name in parts and (text := _content(parts[name]))), "")
+def _first(parts: Mapping[str, Element], names: Iterable[str]) -> str:
+    return next((text for name in names if name in parts and (text := parts[name].text)), "")
 
 
-def _link(entry: etree._Element) -> str:
-    """Return the URL of an entry's page: the one before a counter was put into it, its link, or its identifier."""
-    ranked: dict[int, str] = {}
-    for child in entry:
-        match _name(child):
-            case "origLink":
-                ranked.setdefault(0, _content(child))
-            case "link" if child.get("href") is None:
-                ranked.setdefault(1, _content(child))
-            case "link" if child.get("rel", "alternate") == "alternate":
-                ranked.setdefault(1 if "html" in child.get("type", "html") else 2, child.get("href", "").strip())
-            case "guid" if child.get("isPermaLink", "true") == "true" and _content(child).startswith("http"):
-                ranked.setdefault(3, _content(child))
-    return next((link for _, link in sorted(ranked.items()) if link), "")
+def _links(entry: Element, base: str) -> list[tuple[str, str] | None]:
+    """Return the URLs of an entry's page with their bases, the best first; None for one that cannot be told exactly.
 
-
-def _name(element: etree._Element) -> str:
-    tag = element.tag
-    return tag.rpartition("}")[2] if isinstance(tag, str) else ""
-
-
-def _content(element: etree._Element) -> str:
-    """Return the beginning of an element's text; XHTML within it is text as well."""
-    found: list[str] = []
-    length = 0
-    for text in element.itertext(tag=etree.Element):
-        found.append(text)
-        length += len(text)
-        if length > 8 * MAX_SUMMARY:
-            break
-    return "".join(found)[: 8 * MAX_SUMMARY].strip()
+    Best is that before a counter was put into it, then its link, then its identifier.
+    """
+    ranked: list[tuple[int, str, str]] = []
+    for child in entry.children:
+        said, own = child.attributes, _base_of(child, base)
+        match child.name:
+            case "origlink":
+                ranked.append((0, child.url, own))
+            case "link" if "href" not in said and child.text:
+                ranked.append((1, child.url, own))
+            case "link" if said.get("rel", "alternate").strip().lower() in ("", "alternate"):
+                ranked.append((1 if "html" in said.get("type", "html") else 2, exact_url(said["href"]), own))
+            case "guid" if said.get("ispermalink", "true") == "true" and child.text.startswith("http"):
+                ranked.append((3, child.url, own))
+    ranked.sort(key=lambda each: each[0])
+    return [(url, own) if _REFERENCE.match(url) else None for _, url, own in ranked]
 
 
 def _plain(text: str) -> str:

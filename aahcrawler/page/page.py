@@ -16,7 +16,7 @@ from aahcrawler.page import charset, jsontree, markup, onward, xhtml
 from aahcrawler.page.dates import Order
 from aahcrawler.page.failed_stages import FailedStages
 from aahcrawler.page.record_shape import RecordShape
-from aahcrawler.page.sniffing import HTML, XHTML, read_as, sniff
+from aahcrawler.page.sniffing import HTML, XHTML, is_xml, read_as, sniff
 from aahcrawler.page.transcript import Transcript
 from aahcrawler.urls import DocumentBase, resolve
 from knowledge_base.element_index import Elements
@@ -115,7 +115,7 @@ class Page:
 
     def _declared_encodings(self) -> Iterator[str]:
         yield from map(charset.of_field, self.headers.all("content-type"))
-        yield charset.declared(self.body, self.media_type)
+        yield charset.declared(self.body, self.media_type) or ("utf-8" if is_xml(self.media_type) else "")
 
     @property
     def is_content(self) -> bool:

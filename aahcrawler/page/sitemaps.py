@@ -1,17 +1,18 @@
 """Sitemaps (sitemaps.org): XML, indexes of others, gzip, lists in plain text; read piece by piece."""
 
 import re
-import zlib
+from codecs import getincrementaldecoder
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import islice
+from itertools import chain, islice
 
-from lxml import etree
-
-from aahcrawler.page import Page, dates, feeds
+from aahcrawler.page import Page, charset, dates, feeds
+from aahcrawler.page.decoding import ungzipped
+from aahcrawler.page.loose_tokens import UNKNOWN, Mistakes
+from aahcrawler.page.loose_xml import Element, LooseXml, Vocabulary
 from aahcrawler.page.text import fold
-from aahcrawler.urls import canonicalize
+from aahcrawler.urls import canonicalize, resolve
 
 MAX_BYTES = 52_428_800
 """The most bytes of a sitemap that are read, after decompression: it may have no more."""
@@ -23,12 +24,22 @@ MAX_TITLE = 1_000
 """The length of a title, in characters."""
 
 _PIECE = 65_536
-_MOST_ELEMENTS = 10_000
-"""No entry has so many."""
 _LONGEST_LINE = 16_384
-_DOCTYPE = re.compile(rb"<!DOCTYPE", re.IGNORECASE)
-_FEED = re.compile(rb"<(?:rss|feed|(?:\w+:)?RDF)[\s>]")
+_GZIP_MAGIC = b"\x1f\x8b"
+_ROOT = re.compile(r"<(?:[\w.-]+:)?(urlset|sitemapindex|rss|feed|rdf)[\s>]", re.IGNORECASE)
+_HTML = re.compile(r"<(?:html|head|body)[\s>]", re.IGNORECASE)
+_LISTED_LINE = re.compile(r"https?://", re.IGNORECASE)
+_RESOLVED = re.compile(r"[a-z][a-z0-9+.-]*:|/", re.IGNORECASE)
+_LINE_END = re.compile(r"\r\n?|\n")
+_MOST_OTHER_LINES = 1_000
+"""The most lines of a text that are looked at before the first one that is a URL."""
 _TITLES = ("title", "caption")
+_VOCABULARY = Vocabulary(
+    containers=frozenset({"urlset", "sitemapindex"}),
+    entries=frozenset({"url", "sitemap"}),
+    texts=frozenset({"loc", "lastmod", "changefreq", "priority"}),
+    fields=frozenset({"loc", "lastmod", "changefreq", "priority", "news", "image", "video", "link", "mobile"}),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,131 +58,135 @@ class SitemapEntry:
     is_sitemap: bool = False
 
 
-def read(page: Page) -> Iterator[SitemapEntry]:
-    """Yield the entries of an answer to a request for a sitemap, in order; none if it is not a sitemap.
+class Sitemap:
+    """A sitemap, or a feed that serves as one, that is read once by iterating over its entries.
 
-    Memory is bounded by one entry. Malformed content raises nothing: it is read up to its error. A feed that serves as
-    a sitemap yields its entries. A sitemap has no document type, and so no entities: an answer with one is not read.
+    ``mistakes`` are counted meanwhile.
     """
-    return islice(_entries(page), MAX_ENTRIES)
+
+    def __init__(self, page: Page) -> None:
+        self.mistakes = Mistakes()
+        self._page = page
+
+    def __iter__(self) -> Iterator[SitemapEntry]:
+        """Yield the entries in order; none if the answer is no sitemap.
+
+        Memory is bounded by one entry. Malformed content raises nothing: what can be mended is, and an entry that
+        cannot is left out. A document type with declarations of its own, such as entities, ends what is read.
+        """
+        return islice(self._entries(), MAX_ENTRIES)
+
+    def _entries(self) -> Iterator[SitemapEntry]:
+        if self._page.is_json:
+            yield from self._of_feed()
+            return
+        texts = _texts(self._page)
+        first = next(texts, "")
+        root = _ROOT.search(first)
+        if root is None:
+            if not first.lstrip().startswith("<"):
+                yield from self._lines(chain((first,), texts))
+        elif _HTML.search(first, 0, root.start()) is None:
+            if root[1].lower() in ("urlset", "sitemapindex"):
+                yield from self._of_xml(LooseXml(chain((first,), texts), _VOCABULARY))
+            else:
+                yield from self._of_feed()
+
+    def _of_feed(self) -> Iterator[SitemapEntry]:
+        page = self._page
+        if page.body.startswith(_GZIP_MAGIC):
+            page = replace(page, body=b"".join(_bounded(_plain(page.body), feeds.MAX_BYTES)))
+        feed = feeds.read(page)
+        if feed is not None:
+            self.mistakes = feed.mistakes
+            for entry in feed.entries:
+                yield SitemapEntry(entry.url, entry.title, entry.summary, entry.published)
+
+    def _of_xml(self, xml: LooseXml) -> Iterator[SitemapEntry]:
+        self.mistakes = xml.mistakes
+        for element in islice(xml, MAX_ENTRIES):
+            if (listed := _listed(element, self._page)) is not None:
+                yield listed
+            else:
+                self.mistakes.dropped += 1
+
+    def _lines(self, texts: Iterable[str]) -> Iterator[SitemapEntry]:
+        """Yield the URLs of a list in plain text; a line that is none is passed over, as are comments."""
+        others, is_list = 0, False
+        for line in _lines(texts):
+            url = canonicalize(line) if _LISTED_LINE.match(line) and UNKNOWN not in line else None
+            if url is not None:
+                if not is_list:
+                    is_list, self.mistakes.dropped = True, others
+                yield SitemapEntry(url)
+            elif line and not line.startswith("#"):
+                others += 1
+                self.mistakes.dropped += is_list
+            if not is_list and others > _MOST_OTHER_LINES:
+                return
 
 
-def _entries(page: Page) -> Iterator[SitemapEntry]:
-    if page.is_json:
-        yield from _of_feed(feeds.read(page))
-        return
-    pieces = _plain(page.body)
+def _texts(page: Page) -> Iterator[str]:
+    """Yield the text of an answer in pieces, decompressed if it is gzip, up to ``MAX_BYTES``.
+
+    Its encoding is that of its byte order mark, its header, its declaration, else that of its first piece. The first
+    piece is long enough for the root.
+    """
+    pieces = _bounded(_plain(page.body))
     first = next(pieces, b"")
-    if not first.lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n\0").startswith(b"<"):
-        yield from _lines(_chained(first, pieces))
-    elif not _DOCTYPE.search(first):
-        if _FEED.search(first[:2000]):
-            yield from _of_feed(feeds.read(page))
-        else:
-            yield from _elements(_chained(first, pieces), page.fetched_at)
-
-
-def _of_feed(feed: feeds.Feed | None) -> Iterator[SitemapEntry]:
-    for entry in feed.entries if feed is not None else ():
-        yield SitemapEntry(entry.url, entry.title, entry.summary, entry.published)
-
-
-def _chained(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
-    yield first
-    yield from rest
+    while len(first) < _PIECE and (more := next(pieces, b"")):
+        first += more
+    fields = () if page.body.startswith(_GZIP_MAGIC) else map(charset.of_field, page.headers.all("content-type"))
+    named = (*fields, charset.declared(first, "text/xml") or "utf-8")
+    codec = charset.of_bom(first) or charset.believed(first, named) or charset.guessed(first)
+    decode = getincrementaldecoder(codec)("replace").decode
+    yield decode(first).removeprefix("\ufeff")
+    yield from map(decode, pieces)
 
 
 def _plain(body: bytes) -> Iterator[bytes]:
-    """Yield a body in pieces, decompressed if it is gzip, up to ``MAX_BYTES``."""
-    if body[:2] != b"\x1f\x8b":
-        yield from (body[at : at + _PIECE] for at in range(0, min(len(body), MAX_BYTES), _PIECE))
+    """Yield a body in pieces. Gzip is undone twice: servers compress files that are compressed already."""
+    if not body.startswith(_GZIP_MAGIC):
+        yield from (body[at : at + _PIECE] for at in range(0, len(body), _PIECE))
         return
-    decoder = zlib.decompressobj(wbits=31)
-    left, pending = MAX_BYTES, body
-    while pending and left > 0 and not decoder.eof:
-        try:
-            piece = decoder.decompress(pending, min(_PIECE, left))
-        except zlib.error:
-            return
-        if not piece:
-            return
-        yield piece
-        left -= len(piece)
-        pending = decoder.unconsumed_tail
+    pieces = ungzipped(body)
+    first = next(filter(None, pieces), b"")
+    if first.startswith(_GZIP_MAGIC):
+        yield from ungzipped(b"".join(_bounded(chain((first,), pieces))))
+    else:
+        yield from chain((first,), pieces)
 
 
-def _lines(pieces: Iterable[bytes]) -> Iterator[SitemapEntry]:
-    """Yield the URLs of a list in plain text; a line that is no URL ends it."""
-    rest = b""
+def _bounded(pieces: Iterable[bytes], most: int = MAX_BYTES) -> Iterator[bytes]:
+    left = most
     for piece in pieces:
-        *lines, rest = (rest + piece).removeprefix(b"\xef\xbb\xbf").split(b"\n")
-        for line in lines:
-            if line.strip():
-                listed = _line(line)
-                if listed is None:
-                    return
-                yield listed
+        yield piece[:left]
+        left -= len(piece)
+        if left <= 0:
+            return
+
+
+def _lines(texts: Iterable[str]) -> Iterator[str]:
+    """Yield lines without the white space around them, up to one that is too long."""
+    rest = ""
+    for text in texts:
+        *lines, rest = _LINE_END.split(rest + text)
+        yield from map(str.strip, lines)
         if len(rest) > _LONGEST_LINE:
             return
-    if (listed := _line(rest)) is not None:
-        yield listed
+    yield rest.strip()
 
 
-def _line(line: bytes) -> SitemapEntry | None:
-    url = canonicalize(line.decode("utf-8", "replace").strip())
-    return None if url is None else SitemapEntry(url)
-
-
-def _elements(pieces: Iterable[bytes], now: datetime) -> Iterator[SitemapEntry]:
-    """Yield the entries of XML; each is forgotten before the next one is read."""
-    parser = etree.XMLPullParser(
-        events=("end",), resolve_entities=False, load_dtd=False, no_network=True, recover=True, huge_tree=False
-    )
-    root: etree._Element | None = None
-    elements = 0
-    try:
-        for piece in pieces:
-            parser.feed(piece)
-            for _, element in parser.read_events():
-                elements += 1
-                if root is None:
-                    root = element.getroottree().getroot()
-                    if _name(root) not in ("urlset", "sitemapindex"):
-                        return
-                parent = element.getparent()
-                if parent is not None and parent is root:
-                    elements = 0
-                    if (listed := _listed(element, now)) is not None:
-                        yield listed
-                    _forget(parent, element)
-            if elements > _MOST_ELEMENTS:
-                return
-    except etree.XMLSyntaxError:
-        return
-
-
-def _listed(element: etree._Element, now: datetime) -> SitemapEntry | None:
-    if _name(element) not in ("url", "sitemap"):
+def _listed(element: Element, page: Page) -> SitemapEntry | None:
+    """Return what an entry lists; None if its URL is missing, or if what was written cannot be told."""
+    url = next((each.url for each in element.children if (each.name, each.prefix) == ("loc", element.prefix)), "")
+    resolved = resolve(page.url, url) if _RESOLVED.match(url) else None
+    if resolved is None:
         return None
-    fields: dict[str, str] = {}
-    for child in element.iter(etree.Element):
-        if child.text and len(fields) < 16:
-            fields.setdefault(_name(child), child.text)
-    url = canonicalize(fields.get("loc", "").strip())
-    if url is None:
-        return None
-    written = (fields.get("publication_date") or fields.get("lastmod") or "").strip()
-    changed = dates.parse(written, now=now) if written[:1].isdigit() else None
-    title = next((fields[name] for name in _TITLES if name in fields), "")[:MAX_TITLE]
-    return SitemapEntry(url, fold(title), "", changed, _name(element) == "sitemap")
-
-
-def _forget(parent: etree._Element, element: etree._Element) -> None:
-    element.clear()
-    while element.getprevious() is not None:
-        del parent[0]
-
-
-def _name(element: etree._Element) -> str:
-    tag = element.tag
-    return tag.rpartition("}")[2] if isinstance(tag, str) else ""
+    texts: dict[str, str] = {}
+    for each in element.within():
+        texts.setdefault(each.name, each.text)
+    written = texts.get("publication_date") or texts.get("lastmod") or ""
+    changed = dates.parse(written, now=page.fetched_at) if written[:1].isdigit() else None
+    title = next((texts[name] for name in _TITLES if texts.get(name)), "")[:MAX_TITLE]
+    return SitemapEntry(resolved, fold(title), "", changed, element.name == "sitemap")

@@ -128,7 +128,7 @@ _FEED_ROOTS = {b"rss": "application/rss+xml", b"feed": "application/atom+xml"}
 _RSS_NAMESPACES = (b"purl.org/rss/1.0/", b"netscape.com/rdf/simple/0.9/")
 _XHTML_NAMESPACE = re.compile(rb"""<html\s[^<>]*?\bxmlns\s*=\s*["']http://www\.w3\.org/1999/xhtml["']""")
 _JSON_FEED = re.compile(rb"""[\s\xef\xbb\xbf]*\{.*?"version"\s*:\s*"https?:(?://|\\/\\/)jsonfeed\.org""", re.DOTALL)
-_FEED_NAMES = frozenset({HTML, TEXT, JSON, OCTETS, "text/json", "text/x-json", "application/x-javascript"})
+_FEED_NAMES = frozenset({HTML, TEXT, JSON, OCTETS, "text/json", "application/gzip", "application/x-gzip"})
 """Types under which servers send feeds that they know nothing of; XML of any type may be a feed."""
 _AMBIGUOUS_TEXT = re.compile(r"text/plain(?:; charset=(?:ISO-8859-1|iso-8859-1|UTF-8))?")
 """What old servers say of files that they know nothing of."""

@@ -10,6 +10,7 @@ from aahcrawler.helper.assistance import FailedAction, Failure, Refused
 from aahcrawler.metadata import Link, LinkType, Metadata
 from aahcrawler.objects.versions import Changes, compare
 from aahcrawler.page import Page, generic, requisites
+from aahcrawler.page.loose_tokens import Mistakes
 from aahcrawler.page.media_file import media_file
 from aahcrawler.page.onward import location
 from aahcrawler.pipeline.score import ScoredPage
@@ -34,7 +35,8 @@ class PageAnalysis:
     could be understood. ``scores`` are what analysers said of a page that was looked at now, ``lesson`` what the
     ranker learned from it, and ``contribution`` what it brings into the batch that its links are scored with, None
     where they have their scores already. ``document`` is a page's text and links, where it was looked at now, and
-    ``verdict`` what it was found to be beside the pages before it.
+    ``verdict`` what it was found to be beside the pages before it. ``mistakes`` are those of a feed's markup, None
+    where there were none.
     """
 
     metadata: Metadata
@@ -48,6 +50,7 @@ class PageAnalysis:
     document: Document | None = None
     contribution: Contribution | None = None
     verdict: Verdict | None = None
+    mistakes: Mistakes | None = None
 
 
 def of_page(lease: Lease, page: Page, processed: ScoredPage, relevant_at: float) -> Metadata:

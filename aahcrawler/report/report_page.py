@@ -91,6 +91,8 @@ class Summary(BaseModel):
     avoided: dict[str, int] = {}
     unverified: dict[str, int] = {}
     stream: dict[str, int] = {}
+    coding: dict[str, int] = {}
+    malformed: dict[str, int] = {}
     http: dict[str, int] = {}
     data: dict[str, int] = {}
     browser: dict[str, int] = {}
@@ -230,6 +232,8 @@ def report(summary: Summary, kept: Kept) -> str:
             if summary.stream
             else ()
         ),
+        *((("Answers whose content coding is broken", bars(summary.coding, "")),) if summary.coding else ()),
+        *((("Feeds and sitemaps with mistakes", bars(summary.malformed, "")),) if summary.malformed else ()),
         ("URLs not fetched, by reason", bars(reason_words.in_words(summary.blocked), "None was blocked.")),
         ("URLs that failed", failed_table(kept.failed)),
         ("URLs without an answer, by reason", bars(_in_words(summary.error), "Every URL was answered.")),

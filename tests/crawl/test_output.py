@@ -49,7 +49,7 @@ DERIVED = [
 ]
 GROUPS = ["application", "level", "object", "status", "type", "refused", "blocked", "error"]
 ADAPTED = ["failure", "failed", "mended", "spared", "learned", "trap", "listing", "no_object", "avoided", "unverified"]
-BUDGETS = ["stream", "domain_pages", "domain_bytes"]
+BUDGETS = ["stream", "coding", "malformed", "domain_pages", "domain_bytes"]
 LOOKS = ["http", "data", "browser", "browser_missing", "browser_isolation", "browser_version", "browser_refused"]
 FOLDERS = ["archive", "indexes", "objects", "scores", "frontier", "traps", "refused"]
 REQUISITES = ["/style.css", "/more.css", "/back.png", "/photo.jpg", "/app.js"]

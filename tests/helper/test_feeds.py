@@ -60,6 +60,12 @@ def read(page: Page) -> Assistance:
         (ATOM, "application/atom+xml"),
         (JSON, "application/feed+json"),
         (JSON, "application/json"),
+        (RSS, "text/html; charset=utf-8"),
+        (RSS, "text/plain"),
+        (RDF, "application/octet-stream"),
+        (ATOM, "application/json"),
+        (JSON, "text/plain"),
+        (RSS, ""),
     ],
 )
 def test_entries_are_links_with_their_titles_and_summaries(body: str, media_type: str) -> None:
@@ -92,7 +98,8 @@ def test_junk_that_a_feed_names_is_refused() -> None:
         answer("", "application/rss+xml"),
         answer("[1]", "application/json"),
         answer('{"version": 2}', "application/json"),
-        answer(RSS, "text/plain"),
+        answer(RSS, "image/png"),
+        answer(RSS.replace("<rss", "&lt;rss"), "text/plain"),
     ],
 )
 def test_other_answers_lead_nowhere(page: Page) -> None:
@@ -128,3 +135,84 @@ def test_hostile_feeds_are_read_safely(body: str) -> None:
         assert "root:" not in entry.title + entry.summary
         assert "boom" not in entry.title
         assert len(entry.summary) <= feeds.MAX_SUMMARY
+
+
+def entries(*inner: str, head: str = "") -> list[str]:
+    feed = feeds.read(answer(f"{head}<rss><channel><title>A & B</title>{''.join(inner)}</channel></rss>"))
+    assert feed is not None
+    assert feed.title == "A & B"
+    return [entry.url for entry in feed.entries]
+
+
+FIRST, LAST = "<item><link>/first</link></item>", "<item><link>/last</link></item>"
+
+
+@pytest.mark.parametrize(
+    ("item", "expected"),
+    [
+        ("<item><link>/commit?id=7&h=main</link></item>", "/commit?id=7&h=main"),
+        ("<item><title>A & B < C</title><link>/b?x=1&copy=2</link></item>", "/b?x=1&copy=2"),
+        ("<item><title>e&nbsp;x</title><link>/caf&eacute;</link></item>", "/caf%C3%A9"),
+        ("<item><link><![CDATA[ http://news.example/b?a=1&b=2\n]]></link></item>", "/b?a=1&b=2"),
+        ("<item><title>One<link>/b</link></item>", "/b"),
+        ("<item><title>One</titel><link>/b</lnk><pubDate>x</pubDate></item>", "/b"),
+        ("<item><description>text <b>of<p>ours<link>/x</b></description><link>/b</link></item>", "/b"),
+        ("<item rdf:about=/x><a:link rel=alternate href=/b?c=1&d=2/></item>", "/b?c=1&d=2"),
+        ("<item><title>c\x0b\x00</title><link>/b</link>", "/b"),
+        ("<item><guid isPermaLink=true>http://news.example/b</guid></item>", "/b"),
+        ("<item><link>/caf\ufffd</link><guid>http://news.example/b</guid></item>", "/b"),
+    ],
+)
+def test_mistakes_in_an_entry_are_mended(item: str, expected: str) -> None:
+    here = "http://news.example"
+    assert entries(FIRST, item, LAST) == [f"{here}/first", f"{here}{expected}", f"{here}/last"]
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        "<item><link>/caf\ufffd</link></item>",
+        "<item><link>/a\x01b</link></item>",
+        "<item><link>see our page</link></item>",
+        "<item><link>/b<b>c</b></link></item>",
+        "<item><title>an episode without a page</title></item>",
+    ],
+)
+def test_an_entry_that_cannot_be_mended_is_left_out_alone(item: str) -> None:
+    assert entries(FIRST, item, LAST) == ["http://news.example/first", "http://news.example/last"]
+
+
+def test_a_feed_that_is_cut_has_no_half_addresses() -> None:
+    feed = feeds.read(answer(f"<rss><channel>{FIRST}<item><title>x</title><link>/2022/i"))
+    assert feed is not None
+    assert [entry.url for entry in feed.entries] == ["http://news.example/first"]
+    assert feed.mistakes.dropped == 1
+
+
+def test_what_a_document_type_declares_is_in_no_address() -> None:
+    subset = "<!DOCTYPE rss [<!ENTITY own 'http://evil.test'><!ENTITY nbsp '&#160;'>]>"
+    assert entries("<item><title>&nbsp;</title><link>&own;/x</link></item>", LAST, head=subset) == [
+        "http://news.example/last"
+    ]
+    external = (
+        '<?xml version="1.0"?><!DOCTYPE rss PUBLIC "-//Netscape//DTD RSS 0.91//EN" "http://my.netscape.com/x.dtd">'
+    )
+    assert entries(FIRST, head=external) == ["http://news.example/first"]
+
+
+def test_a_feed_is_read_in_its_encoding() -> None:
+    body = RSS.replace('"1.0"?', '"1.0" encoding="windows-1251"?').replace("Snow", "Снег").encode("windows-1251")
+    for field in ("application/rss+xml", "text/html", "text/plain"):
+        feed = feeds.read(Page(HERE, 200, Headers((("Content-Type", field),)), body, NOW))
+        assert feed is not None
+        assert feed.entries[1].title == "Снег"
+
+
+def test_each_element_has_its_own_base() -> None:
+    atom = ATOM.replace('<link href="snow"/>', '<link xml:base="old/" href="snow"/>')
+    feed = feeds.read(answer(atom))
+    assert feed is not None
+    assert [entry.url for entry in feed.entries] == [
+        "http://news.example/2022/ice",
+        "http://news.example/2022/old/snow",
+    ]

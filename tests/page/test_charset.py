@@ -80,6 +80,7 @@ def test_a_header_that_is_wrong_gives_way_to_what_the_page_declares(text: str, e
 def test_bytes_are_guessed_where_no_declaration_fits_them() -> None:
     assert page_of(f"<p>{RUSSIAN}".encode("koi8-r"), "text/html; charset=utf-8").text == f"<p>{RUSSIAN}"
     assert page_of(f"<p>{FRENCH}".encode("cp1252"), "text/html; charset=utf-8").text == f"<p>{FRENCH}"
+    assert page_of(b"<p>caf\xe9", "text/html; charset=utf-8").text == "<p>caf\ufffd"
     assert page_of(b"<p>plain", "text/html; charset=utf-16le").text == "<p>plain"
 
 

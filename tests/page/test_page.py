@@ -149,8 +149,8 @@ def test_what_is_no_html_has_an_empty_tree() -> None:
 
 
 def test_nul_bytes_and_broken_characters_are_replaced() -> None:
-    page = page_of(b"<p>a\0b</p><p>caf\xe9 \xc3</p><p>" + GREEK.encode(), "text/html; charset=utf-8")
-    assert [element.text for element in page.tree.iter("p")] == ["a\ufffdb", "caf\ufffd \ufffd", GREEK]
+    page = page_of(b"<p>a\0b</p><p>caf\xe9 \xc3", "text/html; charset=utf-8")
+    assert [element.text for element in page.tree.iter("p")] == ["a\ufffdb", "caf\ufffd \ufffd"]
 
 
 def test_the_tree_is_parsed_once() -> None:

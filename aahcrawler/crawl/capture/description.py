@@ -1,5 +1,6 @@
 """Describe a capture for the object store, and count it in the statistics of its crawl."""
 
+import logging
 from collections import Counter
 from collections.abc import Mapping
 
@@ -10,8 +11,11 @@ from aahcrawler.frontier.hops import Hop
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.metadata import LinkType, Metadata
 from aahcrawler.objects.writer import CaptureDescription
+from aahcrawler.page.loose_tokens import Mistakes
 from aahcrawler.pipeline.analysis import PageAnalysis
 from aahcrawler.traps import Trap
+
+logger = logging.getLogger(__name__)
 
 
 def description(
@@ -80,6 +84,15 @@ def count(comparison: RecrawlComparison, reading: PageAnalysis, stats: Stats) ->
             stats.add(f"spared:{failed.place}: {failed.failure}")
     if reading.learned:
         stats.add(f"learned:{reading.learned}")
+    stats.merge(malformed(comparison.page.url, "feeds", reading.mistakes))
+
+
+def malformed(url: str, kind: str, mistakes: Mistakes | None) -> Mapping[str, int]:
+    """Log what was wrong with the markup of a list; return the counts of it, and of entries that were left out."""
+    if mistakes is None:
+        return {}
+    logger.warning("%s: malformed: %s", url, mistakes)
+    return {f"malformed:{kind}": 1, "malformed:entries": mistakes.dropped}
 
 
 def page_counts(said: Metadata) -> Mapping[str, int]:

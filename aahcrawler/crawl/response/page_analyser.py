@@ -182,7 +182,7 @@ class PageAnalyser:
         failed, learned = assistance.failed_actions, assistance.learned
         found = PageAnalysis(metadata, assistance.refused, assistance.containers, failed, learned, scores=scored.scores)
         contributed = self._contribution(page, scored)
-        found = replace(found, contribution=contributed, document=assistance.document)
+        found = replace(found, contribution=contributed, document=assistance.document, mistakes=assistance.mistakes)
         found = self._with_stream(page, self._with_feeds(page, with_embedded(page, found)))
         return self._signed(self._told(page, found, failures_of(page, assistance)))
 

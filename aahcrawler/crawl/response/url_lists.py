@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Literal
 from urllib.parse import urlsplit
 
+from aahcrawler.crawl.capture.description import malformed
 from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.response.autodiscovery import MOST_HOSTS
@@ -58,6 +59,7 @@ class UrlLists:
         contents = Contents()
         context, frontier = self._context.now, self._writer.stores.frontier
         for assistance in understand_list(page, context.helper, context.scope.spelling, context.link_rules):
+            stats.merge(malformed(lease.url, list_kind(lease) or "feeds", assistance.mistakes))
             piece, admitted = score(assistance, context.analysers, context.icd.scoring.weights), Admitted()
             stats.add("listed", len(piece.links))
             stats.merge(Counter(f"refused:{refused.reason}" for refused in assistance.refused))

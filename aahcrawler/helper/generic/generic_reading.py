@@ -142,7 +142,8 @@ def _read_feed(page: Page, links: Links, feed: feeds.Feed) -> Assistance:
     parts = (DocumentPart("navigation", text),) if outlinks else ()
     language = generic.language(text[:LANGUAGE_SAMPLE]) if text else None
     document = Document(page.url, language, feed.title[:MOST_TITLE], parts, tuple(outlinks.values()), source="feed")
-    return Assistance(None, document, refused=(*links.refused, *listing.refused.values()))
+    mistakes = feed.mistakes if feed.mistakes.any else None
+    return Assistance(None, document, refused=(*links.refused, *listing.refused.values()), mistakes=mistakes)
 
 
 def language_of(

@@ -6,8 +6,8 @@ from itertools import islice
 from aahcrawler.helper.assistance import Assistance
 from aahcrawler.helper.links.link_collection import LinkCollector
 from aahcrawler.helper.site_memory.sites import Sites
-from aahcrawler.page import Page, sitemaps
-from aahcrawler.page.sitemaps import SitemapEntry
+from aahcrawler.page import Page
+from aahcrawler.page.sitemaps import Sitemap, SitemapEntry
 from online_analysis.document import Document, Outlink
 
 AT_ONCE = 1_000
@@ -17,11 +17,15 @@ AT_ONCE = 1_000
 def read(page: Page, sites: Sites) -> Iterator[Assistance]:
     """Yield the links of a sitemap, some of its entries at a time: links to pages, and other sitemaps.
 
-    URLs are in the canonical form of the application of their site, if known; junk is refused.
+    URLs are in the canonical form of the application of their site, if known; junk is refused. What was wrong with the
+    sitemap comes last.
     """
-    entries = sitemaps.read(page)
+    sitemap = Sitemap(page)
+    entries = iter(sitemap)
     while piece := tuple(islice(entries, AT_ONCE)):
         yield _piece(page, piece, sites)
+    if sitemap.mistakes.any:
+        yield Assistance(None, Document(page.url, None, "", (), ()), mistakes=sitemap.mistakes)
 
 
 def _piece(page: Page, entries: Iterable[SitemapEntry], sites: Sites) -> Assistance:

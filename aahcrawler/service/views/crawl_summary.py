@@ -11,7 +11,10 @@ from aahcrawler.report.seed_section import Seed
 
 _KEPT = 64
 _GROUPS = ("refused", "blocked", "error", "failed", "failure", "mended", "spared", "learned", "trap", "avoided")
-_MORE_GROUPS = ("application", "level", "object", "status", "type", "no_object", "listing", "unverified", "stream")
+_MORE_GROUPS = (
+    *("application", "level", "object", "status", "type", "no_object", "listing", "unverified", "stream"),
+    *("coding", "malformed"),
+)
 _NUMBERS = ("pages", "relevant", "objects", "bytes", "requests", "requisites", "requisite_bytes", "seconds", "retries")
 
 
