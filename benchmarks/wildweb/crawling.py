@@ -21,15 +21,15 @@ from benchmarks.process_memory import run
 from benchmarks.wildweb.case import KEYWORD, Case
 from benchmarks.wildweb.judging import Seen, SeenPage
 
-_LONGEST: Final = 240.0
+_LONGEST: Final = 660.0
 """Seconds after which a crawl that its own limit did not end is killed."""
 _ICD: Final = {
     "id": "wildweb",
     "contact": "benchmark@example.org",
     "topic": {"keywords": [KEYWORD]},
     "browser": {"use": "never"},
-    "politeness": {"delay": 0, "retries": 1, "timeout": "10 s"},
-    "limits": {"pages": 3000, "time": "3 min"},
+    "politeness": {"delay": 0, "delay_factor": 0, "max_delay": 0, "retries": 1, "timeout": "20 s"},
+    "limits": {"pages": 3000, "time": "10 min"},
 }
 
 

@@ -37,7 +37,7 @@ def table_board(title: str, lang: str, written: Sequence[Post]) -> str:
 def block_board(title: str, lang: str, written: Sequence[Post]) -> str:
     """Return a thread of blocks with a line of author and date above each text."""
     blocks = "".join(
-        f'<div class="message" id="m{number}"><div class="head"><span class="name">{post.author}</span> '
+        f'<div class="message" id="m{number}"><div class="head"><span class="author">{post.author}</span> '
         f'<span class="posted">{post.shown}</span></div><div class="words"><p>{post.text}</p></div></div>'
         for number, post in enumerate(written, 1)
     )

@@ -6,9 +6,15 @@ from benchmarks.wildweb.kinds import (
     date_declared,
     date_languages,
     date_nobody,
+    documents,
+    feeds,
     junk_words,
+    markup,
     refreshes,
+    requisites,
     sessions,
+    sitemaps,
+    verdicts,
 )
 
 CASES = (
@@ -20,5 +26,11 @@ CASES = (
     *date_nobody.CASES,
     *addresses.CASES,
     *refreshes.CASES,
+    *requisites.CASES,
+    *sitemaps.CASES,
+    *feeds.CASES,
+    *documents.CASES,
+    *verdicts.CASES,
+    *markup.CASES,
 )
 """All cases, those aside among them."""
