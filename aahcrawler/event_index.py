@@ -5,6 +5,7 @@ is opened, and may be removed at any time. So a crawl pays nothing for it, and a
 The paper stores its events in a full-text index too (ARCOMEM, section 4.3: events of all nodes).
 """
 
+import os
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,6 +19,7 @@ from typing import BinaryIO, Final, Self
 
 from aahcrawler.crawls import number
 from aahcrawler.layout import EVENTS, FORMER, INDEXES, LOG
+from aahcrawler.segments import private
 
 _LINE = re.compile(r"(\d{4}-\d\d-\d\dT[\d:.]+Z) ([A-Z]+) (\S+) (.*)", re.DOTALL)
 _TERM = re.compile(r'"[^"]*"?|\S+')
@@ -233,6 +235,9 @@ def _opened(path: Path) -> sqlite3.Connection:
     for place in (str(path), str(path), ":memory:"):
         base = None
         try:
+            if place != ":memory:":  # What was logged may hold secrets.
+                with suppress(OSError):
+                    os.close(private(place, os.O_RDWR | os.O_CREAT))
             base = sqlite3.connect(place, timeout=10)
             base.executescript(_SCHEMA)
             base.execute("SELECT count(*) FROM covered").fetchone()

@@ -12,7 +12,7 @@ from typing import Final
 
 from filelock import BaseFileLock, Timeout
 
-from aahcrawler.segments import no_link
+from aahcrawler.segments import private
 
 OWNERSHIP: Final = "server.json"
 """The file beside a frontier's server that says whose it is."""
@@ -40,7 +40,7 @@ def taken_back(frontier: Path, attempt: Callable[[], bool]) -> bool:
         return True
     deadline = time.monotonic() + _SECONDS
     while is_lent(frontier) and time.monotonic() < deadline:
-        with open(frontier / _NOTE, "w", encoding="utf-8", opener=no_link) as note:
+        with open(frontier / _NOTE, "w", encoding="utf-8", opener=private) as note:
             note.write("\n")
         time.sleep(_PAUSE)
         if attempt():

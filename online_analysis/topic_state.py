@@ -34,7 +34,7 @@ class TopicState:
             learned = content_fields.pop(LEARNED, None)
             texts = _TEXTS.validate_python(content_fields)
             return cls(texts, NOTHING if learned is None else Learned.model_validate(learned))
-        except (AttributeError, TypeError, ValidationError) as error:
+        except (AttributeError, TypeError, ValidationError, RecursionError) as error:
             raise ValueError(f"it is no topic: {error}") from error
 
     @classmethod

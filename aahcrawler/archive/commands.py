@@ -47,13 +47,16 @@ def deliver_archive(
     target: Annotated[
         str, typer.Option(metavar="TARGET", help="Where to: a URL or a folder; without it, archive.target.")
     ] = "",
+    digests: Annotated[
+        bool, typer.Option("--digests", help="Read all that is at the target, and compare it byte for byte.")
+    ] = False,
 ) -> None:
     """Copy the files that are not yet at a crawl's target, and compare the sizes of the others."""
     from aahcrawler.archive.delivery import DeliveryError, deliver
     from aahcrawler.archive.folders import ArchiveError
 
     with told(ArchiveError, DeliveryError, OSError):
-        for line in deliver(path, target):
+        for line in deliver(path, target, compare_digests=digests):
             typer.echo(line)
 
 

@@ -4,6 +4,7 @@ A file is ready when it has lost the suffix ``.open``. The index, and the small 
 when it has ended. Nothing is deleted on either side. Delivering twice changes nothing.
 """
 
+import hashlib
 import json
 import logging
 import random
@@ -50,6 +51,9 @@ class Receiver(Protocol):
 
     def put(self, source: BinaryIO, name: str) -> None:
         """Copy a file to this name, whole or not at all."""
+
+    def digest(self, name: str) -> bytes | None:
+        """Return the SHA-256 of a file, which is read for it, None where it does not exist."""
 
 
 Connect = Callable[[str], Receiver]
@@ -192,7 +196,7 @@ class Delivery:
     def _note_progress(self) -> None:
         """Note the numbers of copied and waiting files in ``crawl.json``, before that is delivered itself."""
         path = self._folder / SUMMARY
-        with suppress(OSError, ValueError, AttributeError):
+        with suppress(OSError, ValueError, AttributeError, RecursionError):
             summary = json.loads(path.read_text("utf-8"))
             noted = summary | {"delivery": asdict(self._progress(_LAST))}
             replace_lines(path, [(json.dumps(noted, indent=2, ensure_ascii=False) + "\n").encode("utf-8")])
@@ -206,14 +210,16 @@ class _Courier:
         self._connect = connect
         self._receiver: Receiver | None = None
 
-    def bring(self, ready: Ready, *, knows_best: bool = False) -> bool:
+    def bring(self, ready: Ready, *, knows_best: bool = False, compare_digests: bool = False) -> bool:
         """Copy a file unless its copy is there; return whether it was copied. One that has vanished is left out.
 
-        With ``knows_best`` a noted copy counts only if the target confirms it.
+        With ``knows_best`` a noted copy counts only if the target confirms it, with ``compare_digests`` by its bytes.
         """
         receiver = self._receiver = self._receiver or self._connect(self._delivered.target)
         name = f"{self._delivered.crawl}/{ready.name}"
-        if (ready.grows_no_more or (knows_best and self._delivered.has(ready))) and receiver.size(name) == ready.size:
+        may_be_there = ready.grows_no_more or (knows_best and self._delivered.has(ready))
+        is_there = may_be_there and receiver.size(name) == ready.size
+        if is_there and not (compare_digests and _differs(ready.path, receiver, name)):
             if not self._delivered.has(ready):
                 self._delivered.add(ready)
             return False
@@ -229,6 +235,11 @@ class _Courier:
     def reconnect(self) -> None:
         """Have the next file brought over another connection."""
         self._receiver = None
+
+
+def _differs(path: Path, receiver: Receiver, name: str) -> bool:
+    with path.open("rb") as file:
+        return receiver.digest(name) != hashlib.file_digest(file, "sha256").digest()
 
 
 def closed_files(folder: Path, last: Iterable[str] = ()) -> Iterator[Ready]:
@@ -260,10 +271,13 @@ def progress_of(delivered: Delivered, files: Iterable[Ready]) -> Progress:
     return Progress(delivered.target, *counts[True], *counts[False])
 
 
-def deliver(path: Path, address: str = "", connect: Connect = Target) -> Iterator[str]:
+def deliver(
+    path: Path, address: str = "", connect: Connect = Target, *, compare_digests: bool = False
+) -> Iterator[str]:
     """Copy missing files to the target, and compare the sizes of the others; yield a line for each copy, then a sum.
 
-    ``address`` empty is the target that the crawl used last. Raise ``ArchiveError`` for a folder that is of no crawl
+    ``address`` empty is the target that the crawl used last. With ``compare_digests`` all that is at the target is read
+    again, and what differs is copied anew. Raise ``ArchiveError`` for a folder that is of no crawl
     or in which one is running, and ``DeliveryError`` where files could not be delivered.
     """
     try:
@@ -282,17 +296,17 @@ def deliver(path: Path, address: str = "", connect: Connect = Target) -> Iterato
         ready = list(closed_files(archive.crawl, (*_LAST, *_RECORDS)))
         copied = 0
         for file in ready:
-            if _brought(courier, file, delivered.target):
+            if _brought(courier, file, delivered.target, compare_digests=compare_digests):
                 copied += 1
                 yield f"{file.name}: {file.size:,} bytes"
     yield f"{copied} files copied to {delivered.target}, {len(ready) - copied} were there"
 
 
-def _brought(courier: _Courier, ready: Ready, target: str) -> bool:
+def _brought(courier: _Courier, ready: Ready, target: str, *, compare_digests: bool) -> bool:
     rhythm = Rhythm()
     for failures in range(1, _TRIES + 1):
         try:
-            return courier.bring(ready, knows_best=True)
+            return courier.bring(ready, knows_best=True, compare_digests=compare_digests)
         except TargetError as error:
             raise DeliveryError(f"the target {error}") from error
         except Exception as error:  # File systems raise what they like.

@@ -125,6 +125,16 @@ class Target:
         size = self._info(self._path(name)).get("size")
         return None if size is None else int(size)
 
+    def digest(self, name: str) -> bytes | None:
+        """Return the SHA-256 of a file, which is read for it, None where it does not exist."""
+        if self.size(name) is None:
+            return None
+        digest = hashlib.sha256()
+        with self._files.open(self._path(name), "rb", block_size=_BLOCK) as file:
+            while piece := file.read(_PIECE):
+                digest.update(piece)
+        return digest.digest()
+
     def put(self, source: BinaryIO, name: str) -> None:
         """Copy a file to this name, replacing one that is there already.
 

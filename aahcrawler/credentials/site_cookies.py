@@ -31,6 +31,12 @@ HTTP_ONLY: Final = "HttpOnly"
 SAME_SITE: Final = "SameSite"
 _ATTRIBUTE: Final = re.compile(r"(?<=;)(\s*)(httponly|samesite)(?=\s*(?:[=;]|$))", re.IGNORECASE)
 
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+"""Characters of which a field with one is no cookie (RFC 6265bis, section 5.6)."""
+_MAX_AGE: Final = re.compile(r";\s*max-age\s*=\s*([^;]*)", re.IGNORECASE)
+_LONGEST_AGE: Final = 400 * 86_400
+"""Seconds for which a cookie is kept at most by its Max-Age (RFC 6265bis, section 5.5)."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
@@ -108,20 +114,21 @@ class SiteCookies:
 
     def take(self, url: str, fields: Sequence[str]) -> bool:
         """Take the Set-Cookie fields of an answer; return whether that changed anything but an expiry."""
-        message = Message()
+        before, request = self._values(), Request(url)  # noqa: S310 - nothing is opened
         for field in fields[:MOST_TAKEN]:
-            if "\x00" not in field:
-                message["Set-Cookie"] = _ATTRIBUTE.sub(_as_registered, field)
-        before = self._values()
-        answer = cast("HTTPResponse", _Answer(message))
-        self._jar.extract_cookies(answer, Request(url))  # noqa: S310 - nothing is opened
+            if not _CONTROL.search(field):
+                # One by one, so that a later one takes the place of an earlier one, or ends it.
+                message = Message()
+                message["Set-Cookie"] = _MAX_AGE.sub(_bounded, _ATTRIBUTE.sub(_as_registered, field))
+                self._jar.extract_cookies(cast("HTTPResponse", _Answer(message)), request)
         self._text = _written(self._jar)
         return self._values() != before
 
     def add(self, cookies: Iterable[Cookie]) -> None:
         """Add cookies from elsewhere, in place of those of the same name."""
         for cookie in cookies:
-            self._jar.set_cookie(cookie)
+            if not _CONTROL.search(f"{cookie.name}{cookie.value or ''}"):
+                self._jar.set_cookie(cookie)
         self._text = _written(self._jar)
 
     def all(self) -> tuple[Cookie, ...]:
@@ -228,6 +235,16 @@ def _as_registered(attribute: re.Match[str]) -> str:
     return attribute[1] + (HTTP_ONLY if attribute[2].lower() == "httponly" else SAME_SITE)
 
 
+def _bounded(attribute: re.Match[str]) -> str:
+    """Return the attribute Max-Age with a number that can be kept; one that is no number counts for nothing."""
+    value = attribute[1].strip()
+    digits = value.removeprefix("-").lstrip("0") or value[-1:]
+    if not (digits.isascii() and digits.isdigit()):
+        return ""
+    shown = 0 if value.startswith("-") else min(int(digits[:12]), _LONGEST_AGE)
+    return f"; Max-Age={shown}"
+
+
 def _is_as_prefixed(cookie: Cookie, request: Request) -> bool:
     """Return whether a cookie keeps what its name promises (RFC 6265bis, section 4.1.3)."""
     is_safe = cookie.secure and request.type == "https"
@@ -242,7 +259,7 @@ def _read(text: str) -> Iterator[Cookie]:
         kept = _ALL.validate_json(text) if text else []
     except ValidationError:
         kept = []
-    return (each.cookie() for each in kept)
+    return (each.cookie() for each in kept if not _CONTROL.search(f"{each.name}{each.value or ''}"))
 
 
 def _written(jar: CookieJar) -> str:

@@ -1,6 +1,5 @@
 """The report, from ``crawl.json`` and the stored pages of the crawl."""
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -178,7 +177,7 @@ def read_seeds(crawl: Path) -> Sequence[Seed]:
 
 
 def _read(path: Path) -> Summary:
-    return Summary.model_validate(json.loads(path.read_text("utf-8")))
+    return Summary.model_validate_json(path.read_bytes())
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from aahcrawler.segments.members import Members, identity
 from aahcrawler.segments.output import SegmentedOutput
 from aahcrawler.segments.reader import is_open, lines, open_segment, segments
 from aahcrawler.segments.recovery import Recovered, recover
-from aahcrawler.segments.series import OPEN, DamageError, DiskFullError, SegmentError, Series, no_link
+from aahcrawler.segments.series import OPEN, DamageError, DiskFullError, SegmentError, Series, no_link, private
 from aahcrawler.segments.whole_lines import append_line
 from aahcrawler.segments.writer import Clock, SegmentWriter, Span
 
@@ -36,6 +36,7 @@ __all__ = [
     "lines",
     "no_link",
     "open_segment",
+    "private",
     "recover",
     "segments",
 ]

@@ -3,6 +3,7 @@
 import errno
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -70,6 +71,14 @@ def no_link(path: str, flags: int) -> int:
     Whoever may write to a folder must not have us write elsewhere by a link.
     """
     return os.open(path, flags | os.O_NOFOLLOW, 0o644)
+
+
+def private(path: str, flags: int) -> int:
+    """Open a file as ``no_link`` does, so that its owner alone may read it: it may hold secrets."""
+    descriptor = os.open(path, flags | os.O_NOFOLLOW, 0o600)
+    with suppress(OSError):  # Another one's file, which was let be read.
+        os.fchmod(descriptor, 0o600)
+    return descriptor
 
 
 def beside(path: Path, suffix: str) -> Path:

@@ -225,7 +225,7 @@ def _judge_again(crawl: Path) -> None:
         pending = set(json.loads(path.read_bytes()))
     except FileNotFoundError:
         pending = set()
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         return  # A damaged file stands for everything.
     replace_durably(path, json.dumps(sorted(pending | {"scope"})).encode() + b"\n")
 

@@ -32,7 +32,7 @@ class Limits:
     """
 
     head_bytes: int = 256 * 1024
-    head_lines: int = 1000
+    head_lines: int = 10_000
     body_bytes: int = 2 * 1024 * MEBIBYTE
     payload_bytes: int = 10 * MEBIBYTE
     memory_bytes: int = MEBIBYTE

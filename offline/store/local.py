@@ -62,9 +62,12 @@ class LocalStore:
             raise StoreError(_refused(self._folder / _DATABASE, error)) from error
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
             self.rdf.flush()
+        except (OSError, RuntimeError) as error:
+            if kind is None:  # What went wrong before says more.
+                raise StoreError(_not_written(self._folder, error)) from error
         finally:
             del self.rdf
             with suppress(OSError):
@@ -104,9 +107,7 @@ class LocalStore:
             yield
             self._remember(ox.NamedNode(SEGMENT + segment), members.end)
         except (OSError, RuntimeError) as error:
-            raise LoadError(
-                f"{self._folder}: cannot be written ({error}). Make room, check its permissions."
-            ) from error
+            raise LoadError(_not_written(self._folder, error)) from error
 
     def _remember(self, segment: ox.NamedNode, end: int) -> None:
         earlier = list(self.rdf.quads_for_pattern(segment, _LOADED_BYTES, None, ox.DefaultGraph()))
@@ -143,6 +144,10 @@ def reading(folder: Path, patience: float = 2.0) -> Iterator[ox.Store]:
             raise StoreError(_refused(folder / _DATABASE, error)) from error
         yield store
         del store
+
+
+def _not_written(folder: Path, error: Exception) -> str:
+    return f"{folder}: cannot be written ({error}). Make room, check its permissions."
 
 
 def _refused(database: Path, error: Exception) -> str:

@@ -1,5 +1,6 @@
 """Copies of closed files: what goes where, outages, kills, and a crawl that knows nothing of all that."""
 
+import hashlib
 import json
 import logging
 import signal
@@ -81,6 +82,9 @@ class Shelf:
             raise self.trouble or PermissionError("not this one")
         self.puts.append(name)
         self.files[name] = source.read()
+
+    def digest(self, name: str) -> bytes | None:
+        return hashlib.sha256(self.files[name]).digest() if name in self.files else None
 
 
 def delivering(crawl: Path, shelf: Shelf, rhythm: Rhythm = QUICK) -> Delivery:
@@ -438,3 +442,19 @@ def test_a_target_of_no_use_is_told_before_the_crawl(tmp_path: Path) -> None:
         assert ended.code == 2
         assert "archive.target: is of the kind s3, which needs a package" in ended.err
         assert "pip install s3fs" in ended.err
+
+
+@pytest.mark.parametrize("address", ["{folder}", "memory://compared"])
+def test_digests_find_what_sizes_do_not(crawl: Path, tmp_path: Path, address: str) -> None:
+    target = address.format(folder=tmp_path / "target")
+    list(deliver(crawl, target))
+    changed = filesystem("memory") if "memory" in target else filesystem("file")
+    place = f"{target.removeprefix('memory:/')}/harbour/{FIRST}"
+    changed.pipe_file(place, b"x" + changed.cat_file(place)[1:])
+    assert list(deliver(crawl))[-1].startswith("0 files copied")
+    assert list(deliver(crawl, compare_digests=True)) == [
+        f"{FIRST}: 3,000,000 bytes",
+        f"1 files copied to {target}, 6 were there",
+    ]
+    assert changed.cat_file(place) == (crawl / FIRST).read_bytes()
+    assert list(deliver(crawl, compare_digests=True))[-1].startswith("0 files copied")

@@ -1,6 +1,9 @@
 """Who is signed in to the cockpit."""
 
+import logging
 import re
+
+import pytest
 
 from aahcrawler.service.cockpit.sign_in import SESSION_SECONDS, SIGNS, SignIn
 from aahcrawler.service.web.roles import LOCAL, Caller, Role
@@ -83,3 +86,19 @@ def test_a_form_is_taken_of_its_own_session_alone() -> None:
     assert one.accepts(one.form_secret)
     assert not one.accepts(other.form_secret)
     assert not one.accepts("")
+
+
+def test_who_signed_in_and_who_was_refused_is_logged_without_a_secret(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    anna = Caller("anna", frozenset({Role.READ, Role.OPERATE}))
+    sign_in = SignIn({"annas-token-0123456789": anna}.get)
+    sign_in.enter("not-her-token")
+    cookie = sign_in.enter("annas-token-0123456789")
+    assert cookie is not None
+    sign_in.leave(cookie)
+    said = [record.getMessage() for record in caplog.records]
+    assert said == [
+        "sign-in refused: a wrong code or token, 1 within a minute",
+        "anna signed in (operate, read)",
+        "anna signed out",
+    ]

@@ -19,6 +19,14 @@ def headed(size: int, body: bytes) -> Reply:
     return Reply(raw=lambda: [head, body])
 
 
+def test_many_short_fields_lose_no_page(tmp_path: Path) -> None:
+    body = html("Many").body
+    cookies = b"".join(b"Set-Cookie: c%d=1\r\n" % number for number in range(1200))
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n%sContent-Length: %d\r\n\r\n" % (cookies, len(body))
+    with serving(Site({"/": Reply(raw=lambda: [head, body])})) as site:
+        assert crawl(tmp_path, [site.url]).statuses() == {site.url: 200}
+
+
 def test_heads_up_to_a_quarter_of_a_mebibyte_are_read_and_archived(tmp_path: Path) -> None:
     pages = {
         "/robots.txt": Reply(b"", 404),

@@ -117,3 +117,26 @@ def test_a_file_has_cookies_for_all_ports_of_a_host_on_loopback() -> None:
     session = SiteCookies("127.0.0.1:8000")
     session.add(given.cookies_of("127.0.0.1:8000"))
     assert session.header("http://127.0.0.1:8000/a") == "id=one"
+
+
+@pytest.mark.parametrize("age", ["9" * 400, "9" * 5000, "0" * 400 + "60", "abc", "", "1e3", "+5", "\u0661"])
+def test_an_age_beyond_measure_costs_no_cookie(age: str) -> None:
+    kept = taken("a=1; Path=/", f"b=2; Max-Age={age}; Path=/", "c=3; Path=/")
+    assert kept.header("https://www.example.co.uk/") == "a=1; b=2; c=3"
+    assert SiteCookies(SITE, kept.text).header("https://www.example.co.uk/") == "a=1; b=2; c=3"
+
+
+@pytest.mark.parametrize("age", ["-1", "0", "-" + "9" * 400, "0" * 400])
+def test_an_age_of_nothing_ends_a_cookie(age: str) -> None:
+    assert taken("a=1; Path=/", f"a=1; Max-Age={age}; Path=/").header("https://www.example.co.uk/") == ""
+
+
+@pytest.mark.parametrize("character", [chr(code) for code in (*range(9), *range(10, 32), 127)])
+def test_no_control_character_is_sent(character: str) -> None:
+    kept = taken("a=1; Path=/", f"b=2{character}3; Path=/", f"c{character}d=2; Path=/", "e=5; Path=/")
+    assert kept.header("https://www.example.co.uk/") == "a=1; e=5"
+    file = f"example.co.uk\tFALSE\t/\tTRUE\t0\tf\t6{character}7"
+    if len(file.splitlines()) == 1:
+        kept.add(cookies_of_file(file)["example.co.uk"])
+    old = kept.text.replace('"1"', f'"1\\u{ord(character):04x}"')
+    assert SiteCookies(SITE, old).header("https://www.example.co.uk/") == "e=5"

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import cast
 
 import pyoxigraph as ox
 import pytest
@@ -251,3 +252,17 @@ def test_a_large_segment_is_loaded_in_bulk(tmp_path: Path, monkeypatch: pytest.M
         assert load(tmp_path, store).segments == 1
         assert in_store(store.rdf) == in_segments(tmp_path)
         assert list(store.loaded().values()) == [segments_of(tmp_path)[0].stat().st_size]
+
+
+class _Full:
+    """A store whose disk is full when it is closed."""
+
+    def flush(self) -> None:
+        raise OSError(28, "No space left on device")
+
+
+def test_a_disk_that_is_full_at_the_end_is_told(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="Make room"), LocalStore(tmp_path) as store:
+        store.rdf = cast("ox.Store", _Full())
+    with LocalStore(tmp_path):
+        pass

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from aahcrawler.crawls import number
 from aahcrawler.objects.reader import ObjectChanges, ObjectRow, PageRow
 from aahcrawler.refusals import Failed
 from aahcrawler.report.archive_section import MOST_FILES, ArchiveFile, archive_files, read_files
@@ -157,3 +158,10 @@ def test_of_many_files_the_last_are_listed() -> None:
 def test_a_folder_without_a_crawl_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ReportError, match=r"no crawl\.json"):
         read_failed(tmp_path)
+
+
+def test_a_summary_without_a_bottom_is_told(tmp_path: Path) -> None:
+    (tmp_path / "crawl.json").write_text('{"crawl": 1, "x": ' + "[" * 100_000 + "]" * 100_000 + "}")
+    with pytest.raises(ReportError, match="cannot be read"):
+        write_report(tmp_path)
+    assert number(tmp_path) == 1

@@ -158,6 +158,8 @@ def test_what_is_asked_is_logged_in_one_line_of_bounded_length(
         b"GET /health HTTP/1.1\r\nHost: localhost\r\nX : y\r\n\r\n",
         b"GET /health HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
         b"GET /health HTTP/1.1\r\nHost: localhost\r\nContent-Length: +5\r\n\r\n",
+        b"GET /health HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"POST /v1/crawls HTTP/1.1\r\nHost: x\r\ntransfer-encoding: chunked\r\ncontent-length: 0\r\n\r\n0\r\n\r\n",
     ],
 )
 def test_heads_that_can_be_read_in_two_ways_are_refused(settings: ServiceSettings, head: bytes) -> None:

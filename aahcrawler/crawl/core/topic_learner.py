@@ -156,7 +156,7 @@ def _notes(path: Path, of: str) -> Iterator[PageNote]:
     try:
         if json.loads(lines[0])["of"] != of:
             return
-    except (ValueError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError, RecursionError):
         return
     for line in lines[1:]:
         try:

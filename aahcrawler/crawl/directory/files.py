@@ -1,7 +1,7 @@
 """Files that are replaced whole, and files that are watched for changes."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from aahcrawler.segments import no_link
@@ -13,14 +13,14 @@ Stamps = Mapping[Path, tuple[int, int]]
 """When each file was changed last (nanoseconds), and its size."""
 
 
-def write_whole(path: Path, content: str | bytes) -> None:
+def write_whole(path: Path, content: str | bytes, opener: Callable[[str, int], int] = no_link) -> None:
     """Replace a file so that a reader, or a restart after a crash, sees the old content or the new, never half.
 
-    Text is written in UTF-8.
+    Text is written in UTF-8. With ``private`` as ``opener`` nobody else may read it.
     """
     part = path.with_name(path.name + ".part")
     try:
-        with open(part, "wb", opener=no_link) as file:
+        with open(part, "wb", opener=opener) as file:
             file.write(content.encode() if isinstance(content, str) else content)
             file.flush()
             os.fsync(file.fileno())

@@ -35,9 +35,11 @@ from aahcrawler.layout import (
     TOPIC,
 )
 from aahcrawler.lending import taken_back
+from aahcrawler.segments import private
 from online_analysis.icd import Icd, changes
 
 logger = logging.getLogger(__name__)
+_PRIVATE = 0o700
 
 
 class CrawlRefusedError(Exception):
@@ -68,7 +70,7 @@ class CrawlFolder:
         Raise ``CrawlRefusedError`` when another crawl is using it, when it belongs to another definition (unless
         ``accept_changes``, or unless it finished without a page), or when it cannot be written.
         """
-        folder = cls._entered(icd.output, FRONTIER)
+        folder = cls._entered(icd, FRONTIER)
         if not (folder.is_first and folder.lock.keeps):
             folder.close()
             raise FolderBusyError(_busy(icd.output))
@@ -84,7 +86,7 @@ class CrawlFolder:
         Crawls before ``number`` are put away. The first one inside is alone until it calls ``share``. Raise
         ``CrawlRefusedError`` when a process alone uses it, when it holds a later crawl, or when it cannot be written.
         """
-        folder = cls._entered(icd.output)
+        folder = cls._entered(icd)
         with _left_on_error(folder):
             run = crawl_runs.joined_run(folder.root, number, may_change=folder.is_first)
             if run is None:
@@ -95,11 +97,16 @@ class CrawlFolder:
             return replace(folder, run=replace(run, begun_at=begun_at))
 
     @classmethod
-    def _entered(cls, root: Path, *names: str) -> "CrawlFolder":
+    def _entered(cls, icd: Icd, *names: str) -> "CrawlFolder":
+        root = icd.output
         lock = FolderLock(root)
         try:
+            root.parent.mkdir(parents=True, exist_ok=True)
+            root.mkdir(_PRIVATE, exist_ok=True)
             for name in (ARCHIVE, OBJECTS, *names):
-                (root / name).mkdir(parents=True, exist_ok=True)
+                (root / name).mkdir(exist_ok=True)
+            if not icd.archive.redact:
+                (root / ARCHIVE).chmod(_PRIVATE)
             is_first = taken_back(root / FRONTIER, lock.take_exclusive)
             if not is_first and not lock.take_shared():
                 raise FolderBusyError(_busy(root))
@@ -117,7 +124,7 @@ class CrawlFolder:
 
     def keep_definition(self, icd: Icd) -> None:
         """Note which definition the crawl goes by; an opening that failed before this may be tried with another."""
-        write_whole(self.definition, json.dumps(icd.meaning(), indent=1, ensure_ascii=False))
+        write_whole(self.definition, json.dumps(icd.meaning(), indent=1, ensure_ascii=False), private)
 
     def note_start(self, file: Path, workers: int = 1) -> None:
         """Note which file the crawl is started from, and by which process. Where it cannot, that is logged."""

@@ -199,7 +199,7 @@ def _may_pass(status: int) -> bool:
 def _parsed(body: bytes) -> Mapping[str, Any]:
     try:
         content = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return content if isinstance(content, dict) else {}
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import cast
 
 from aahcrawler.credentials.masking import Masks
-from aahcrawler.segments import no_link
+from aahcrawler.segments import private
 
 FORMAT = "%(asctime)s.%(msecs)03dZ %(levelname)s %(subsystem)s %(message)s"
 
@@ -44,7 +44,7 @@ class EventFile(logging.FileHandler):
     def _open(self) -> TextIOWrapper:
         return cast(
             "TextIOWrapper",
-            open(self.baseFilename, self.mode, encoding=self.encoding, errors=self.errors, opener=no_link),
+            open(self.baseFilename, self.mode, encoding=self.encoding, errors=self.errors, opener=private),
         )
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name is logging's

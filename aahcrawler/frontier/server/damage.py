@@ -17,7 +17,7 @@ from aahcrawler.frontier.server.file_list import MANIFEST, ManifestError, Part, 
 from aahcrawler.frontier.server.file_sums import intact
 from aahcrawler.frontier.server.file_sums import keep as keep_sums
 from aahcrawler.frontier.server.server_version import PARTS
-from aahcrawler.segments import append_line
+from aahcrawler.segments import append_line, private
 
 _KEPT: Final = "damaged"
 """The folder beside the append-only file that keeps what was cut off."""
@@ -137,7 +137,7 @@ def _set_aside(folder: Path, path: Path, offset: int, missing: int = 0) -> Damag
     kept.parent.mkdir(exist_ok=True)
     size, at = path.stat().st_size, now.isoformat(timespec="seconds")
     damage = Damage(at, path.name, offset, size - offset, missing, str(kept.relative_to(folder)))
-    with path.open("r+b") as file, kept.open("xb") as copy:
+    with path.open("r+b") as file, open(kept, "xb", opener=private) as copy:
         file.seek(offset)
         shutil.copyfileobj(file, copy)
         copy.flush()

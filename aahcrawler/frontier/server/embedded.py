@@ -26,7 +26,7 @@ from aahcrawler.frontier.server.damage import mend_commands, mend_manifest
 from aahcrawler.frontier.server.file_sync import FileSync
 from aahcrawler.frontier.server.server_process import Ownership, claim, disclaim, end_orphan
 from aahcrawler.frontier.server.server_version import APPEND_ONLY, remember
-from aahcrawler.segments import no_link
+from aahcrawler.segments import private
 
 _LOG = "frontier.log"
 _SOCKET_BYTES = 100
@@ -102,7 +102,7 @@ class EmbeddedServer:
     def __enter__(self) -> Self:
         program = server_program(self._folder)
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            _make_private(self._folder)
             end_orphan(self._folder)
             self._socket = _runtime_folder() / "s"
         except OSError as error:
@@ -235,13 +235,14 @@ class EmbeddedServer:
         }
         arguments = [part for name, value in options.items() for part in (f"--{name}", value)]
         launcher = [sys.executable, "-I", "-S", launch.__file__, str(os.getpid())]
-        with open(self._folder / _LOG, "ab", opener=no_link) as log:
+        with open(self._folder / _LOG, "ab", opener=private) as log:
             return subprocess.Popen(
                 [*launcher, str(binary), *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
+                umask=0o077,
             )
 
     def _is_ready_in_time(self) -> bool:
@@ -280,6 +281,15 @@ class EmbeddedServer:
             log.seek(self._log_start)
             for line in log:
                 yield line.decode(errors="replace").rstrip()
+
+
+def _make_private(folder: Path) -> None:
+    """Make a folder whose files nobody else may read: cookies are in them. Those that are there are closed, too."""
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    for path in folder.rglob("*"):
+        if not path.is_symlink():
+            path.chmod(0o700 if path.is_dir() else 0o600)
 
 
 def _runtime_folder() -> Path:

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from aahcrawler.frontier.protocol import FrontierUnavailableError
 from aahcrawler.lending import OWNERSHIP
-from aahcrawler.segments import no_link
+from aahcrawler.segments import private
 
 _GRACE_SECONDS = 30.0
 _logger = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ class Ownership:
 
 def claim(folder: Path, ownership: Ownership) -> None:
     """Write down who works in a folder."""
-    with open(folder / OWNERSHIP, "w", encoding="utf-8", opener=no_link) as file:
+    with open(folder / OWNERSHIP, "w", encoding="utf-8", opener=private) as file:
         file.write(json.dumps(asdict(ownership)) + "\n")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from aahcrawler.layout import POSTED
+from aahcrawler.segments import private
 
 _ENCODE = json.JSONEncoder(ensure_ascii=False).encode
 _logger = logging.getLogger(__name__)
@@ -30,7 +31,7 @@ class Journal:
             _logger.info("posted: %s", lines.rstrip().replace("\n", " "))
             return
         try:
-            with self._lock, (folder / POSTED).open("a", encoding="utf-8") as file:
+            with self._lock, open(folder / POSTED, "a", encoding="utf-8", opener=private) as file:
                 file.write(lines)
         except OSError as error:
             _logger.error("%s cannot be written: %s; the posts were applied", folder / POSTED, error.strerror)

@@ -59,7 +59,7 @@ class Crawl:
         try:
             told = json.loads((self.folder / SUMMARY).read_text("utf-8"))
             state, reason = str(told["state"]), str(told["reason"])
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return ""
         return reason if state == "finished" or (state == "stopped" and reason.startswith("limits.")) else ""
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
+from aahcrawler.service.web.access_log import access_log
 from aahcrawler.service.web.roles import Caller
 
 SIGNS: Final = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
@@ -81,7 +82,9 @@ class SignIn:
             caller = self._caller(given.strip())
             if caller is None:
                 self._wrong.append(self.clock())
+                access_log.warning("sign-in refused: a wrong code or token, %d within a minute", len(self._wrong))
                 return None
+            access_log.info("%s signed in (%s)", caller.name, ", ".join(sorted(caller.roles)))
             cookie = secrets.token_urlsafe(32)
             self._sessions[_kept(cookie)] = Session(caller, secrets.token_urlsafe(32), self.clock())
             while len(self._sessions) > _MOST_SESSIONS:
@@ -100,7 +103,9 @@ class SignIn:
     def leave(self, cookie: str) -> None:
         """End a session."""
         with self._lock:
-            self._sessions.pop(_kept(cookie), None)
+            left = self._sessions.pop(_kept(cookie), None)
+        if left is not None:
+            access_log.info("%s signed out", left.caller.name)
 
     def is_closed(self) -> bool:
         """Return whether nobody is signed in for now, since too many guesses were wrong."""

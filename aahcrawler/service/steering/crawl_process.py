@@ -15,7 +15,7 @@ from typing import Final
 
 from aahcrawler.crawls import Started, started
 from aahcrawler.layout import KEEPER, LOCK, START_LOG
-from aahcrawler.segments import no_link
+from aahcrawler.segments import private
 from aahcrawler.service.catalog.knowledge_folders import KnowledgeFolders
 from aahcrawler.service.web.problems import CONFLICT, NOT_STARTED, ProblemError
 
@@ -129,7 +129,7 @@ class Processes:
         environment |= self._knowledge().environment
         path = folder / START_LOG
         try:
-            with open(path, "ab", opener=no_link) as log:
+            with open(path, "ab", opener=private) as log:
                 said_before = log.seek(0, os.SEEK_END)
                 process = subprocess.Popen(
                     [sys.executable, "-m", "aahcrawler.cli", *arguments],

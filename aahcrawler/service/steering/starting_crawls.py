@@ -11,6 +11,7 @@ from aahcrawler.crawls import Started
 from aahcrawler.definition_bundle import unpacked
 from aahcrawler.frontier.registry import CrawlState, Definition
 from aahcrawler.layout import CREATED
+from aahcrawler.segments import private
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.steering.crawl_process import Launched, Processes, failure, running_process
@@ -171,13 +172,13 @@ def _folder_for(reach: Reach, icd: Icd) -> Path:
 def _write_new(folder: Path, text: str) -> None:
     """Write the definition of a new crawl into a folder of its own, which must not be there."""
     try:
-        folder.mkdir()
+        folder.mkdir(mode=0o700)
     except FileExistsError:
         raise ProblemError(CONFLICT, f"there is a folder {folder.name} already; write another id") from None
     except OSError as error:
         raise ProblemError(CONFLICT, f"no folder can be made for the crawl: {error.strerror}") from error
     try:
-        with (folder / CREATED).open("x", encoding="utf-8") as file:
+        with open(folder / CREATED, "x", encoding="utf-8", opener=private) as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())

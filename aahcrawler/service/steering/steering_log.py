@@ -10,7 +10,7 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from aahcrawler.layout import STEERING
-from aahcrawler.segments import no_link
+from aahcrawler.segments import private
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 
 MOST_ACTS: Final = 1000
@@ -62,7 +62,7 @@ def note(
     path = crawl.folder / STEERING
     try:
         # One write, at the end of the file: two services that note something at once do not mix their lines.
-        with open(path, "ab", buffering=0, opener=no_link) as file:
+        with open(path, "ab", buffering=0, opener=private) as file:
             file.write(line.encode())
     except OSError as error:
         _logger.error("%s cannot be written (%s); done all the same: %s", path, error.strerror, line.rstrip())

@@ -3,6 +3,7 @@
 import resource
 import socket
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,12 +53,33 @@ class UnfinishedHeads:
         connection.transport.abort()
 
 
+_Event = h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]
+
+
+def _framed_once(next_event: Callable[[], _Event]) -> Callable[[], _Event]:
+    """Return what refuses requests whose body ends by two measures: a proxy before us may go by the other one.
+
+    RFC 9112, section 6.1, lets a server refuse them.
+    """
+
+    def checked() -> _Event:
+        event = next_event()
+        if isinstance(event, h11.Request):
+            names = {name.lower() for name, _ in event.headers}
+            if {b"content-length", b"transfer-encoding"} <= names:
+                raise h11.RemoteProtocolError("A request has Content-Length or Transfer-Encoding, not both.")
+        return event
+
+    return checked
+
+
 class HttpProtocol(H11Protocol):
     """A connection of the service that counts among the ``heads`` while its request's head is not whole."""
 
     def __init__(self, heads: UnfinishedHeads, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._heads = heads
+        self.conn.next_event = _framed_once(self.conn.next_event)  # type: ignore[method-assign]
 
     def connection_made(self, transport: Any) -> None:
         """Expect a head from now on, and send what is written at once.
