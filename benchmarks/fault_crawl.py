@@ -11,13 +11,14 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from fastwarc.warc import ArchiveIterator
 from redis import Redis
 
+from aahcrawler.browser.process.process_tree import descendants, of_kind
 from aahcrawler.crawls import frontier_name, frontier_settings
 from aahcrawler.frontier.protocol import State
 from aahcrawler.frontier.redis.frontier import RedisFrontier
@@ -73,6 +74,12 @@ class Worker:
     def code(self) -> int | None:
         """The exit code; None while it runs."""
         return self._process.poll() if self._process is not None else -1
+
+    def browsers(self, *, of_pages: bool) -> list[int]:
+        """Return the processes of its browser: those of pages, or its own."""
+        started = descendants(self._process.pid) if self._process is not None and self.code is None else []
+        pages, others = of_kind(started, "renderer"), of_kind(started, "")
+        return pages if of_pages else [each for each in started if each not in others and _is_chromium(each)]
 
     def start(self) -> None:
         """Start the worker's process, anew or once more."""
@@ -230,6 +237,7 @@ class FaultCrawl:
             "network": self.site.network(),
             "archive": {"reserve": 0},
             "traps": {"pages": 0, "duplicates": "follow", "soft_404": "ignore"},
+            "browser": {"use": "always" if self.site.is_scripted else "never", "screenshots": False},
         }
         lines = (f"{name}: {json.dumps(value)}\n" for name, value in definition.items())
         self._definition.write_text("".join(lines), "utf-8")
@@ -250,6 +258,12 @@ class LoneCrawl(FaultCrawl):
     def _server_url(self) -> Iterator[str]:
         with server_of(self._folder / "alone" / CRAWL) as url:
             yield url
+
+
+def _is_chromium(process: int) -> bool:
+    with suppress(OSError):
+        return b"--remote-debugging-pipe" in Path(f"/proc/{process}/cmdline").read_bytes()
+    return False
 
 
 @contextmanager

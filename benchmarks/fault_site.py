@@ -1,6 +1,7 @@
 """A made-up site of several domains that notes when each request came and when its answer was over."""
 
 import asyncio
+import json
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -10,6 +11,17 @@ from time import monotonic
 ANSWER_SECONDS = 0.03
 CLOCK_SLACK = 0.02
 """Seconds by which two machines' clocks and schedulers may differ over a delay."""
+
+_DATA = "/data/"
+SCRIPTED = b"""<!doctype html><html lang=en><title>Storm</title><body><div id=app></div><script>
+fetch("/data/" + (location.pathname.slice(1) || "0")).then(answer => answer.json()).then(found => {
+  const add = (kind, text, more) =>
+    app.append(Object.assign(document.createElement(kind), { textContent: text }, more));
+  add("h1", "Storm " + found.page);
+  add("p", "The storm surge of year " + found.page + " broke the dike of harbour " + found.domain + ".");
+  for (const url of found.links) add("a", url, { href: url });
+});
+</script></body></html>"""
 
 
 class Cut(StrEnum):
@@ -43,7 +55,8 @@ class Request:
 class FaultSite:
     """``domains`` of ``pages`` pages, each on its own IP address; a page leads to two more, and to another domain.
 
-    Domains are known as ``d0.test`` and so on; ``network`` is the section of a definition that leads there.
+    Domains are known as ``d0.test`` and so on; ``network`` is the section of a definition that leads there. Where
+    ``is_scripted``, pages are made by a script from data that it asks for: without a browser no page leads anywhere.
     """
 
     domains: int
@@ -53,6 +66,7 @@ class FaultSite:
     answer_seconds: float = ANSWER_SECONDS
     cuts: list[Cut] = field(default_factory=list)
     """Where the answers to the next requests break off."""
+    is_scripted: bool = False
 
     def urls(self) -> set[str]:
         """Return the URLs of all pages."""
@@ -68,14 +82,21 @@ class FaultSite:
         return {"allow_private": ["127.0.0.0/8"], "resolve": resolve}
 
     def too_early(self, delay: float) -> int:
-        """Count requests to a domain, robots.txt too, sooner than ``delay`` after the end of the one before."""
+        """Count requests to a domain, robots.txt too, sooner than ``delay`` after the end of the one before.
+
+        What the script of a page asks for belongs to the visit of the page; the delay is between visits.
+        """
         found = 0
         for domain in range(self.domains):
             prefix = f"http://d{domain}.test/"
             to_domain = sorted(
                 (each for each in self.requests if each.url.startswith(prefix)), key=lambda each: each.begin
             )
-            found += sum(later.begin - earlier.end < delay - CLOCK_SLACK for earlier, later in pairwise(to_domain))
+            found += sum(
+                later.begin - earlier.end < delay - CLOCK_SLACK
+                for earlier, later in pairwise(to_domain)
+                if _DATA not in later.url
+            )
         return found
 
     async def serve(self) -> None:
@@ -118,13 +139,19 @@ class FaultSite:
 
     def _message(self, host: str, path: str) -> tuple[bytes, bytes]:
         """Return head and body of an answer; of every other page the body is chunked."""
-        name = path.strip("/").removesuffix(".html") or "0"
+        is_data = path.startswith(_DATA)
+        name = path.removeprefix(_DATA)
+        name = name.strip("/").removesuffix(".html") or "0"
         if not name.isdecimal() or int(name) >= self.pages:
             return b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", b""
         domain, page = int(host[1:].partition(".")[0]), int(name)
         led = [self._url(domain, to) for to in (2 * page + 1, 2 * page + 2) if to < self.pages]
         led.append(self._url((domain + 1) % self.domains, page))
         links = "".join(f'<li><a href="{url}">{url}</a></li>' for url in led)
+        if is_data:
+            return _answer("application/json", json.dumps({"page": page, "domain": domain, "links": led}).encode())
+        if self.is_scripted:
+            return _answer("text/html", SCRIPTED)
         text = f"<h1>Storm {page}</h1><p>The storm surge of year {page} broke the dike of harbour {domain}.</p>"
         body = f"<!doctype html><html lang=en><title>Storm {page}</title><body>{text}<ul>{links}</ul></html>".encode()
         head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
@@ -134,6 +161,10 @@ class FaultSite:
 
     def _url(self, domain: int, page: int) -> str:
         return f"http://d{domain}.test/{f'{page}.html' if page else ''}"
+
+
+def _answer(media_type: str, body: bytes) -> tuple[bytes, bytes]:
+    return f"HTTP/1.1 200 OK\r\nContent-Type: {media_type}\r\nContent-Length: {len(body)}\r\n\r\n".encode(), body
 
 
 def address(domain: int) -> str:

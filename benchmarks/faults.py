@@ -1,6 +1,6 @@
 """Injects faults at random points of a real crawl, and checks at its end that nothing was lost.
 
-    python -m benchmarks.faults [--rounds N] [--faults NAME...] [--seed N] [--json FILE]
+    python -m benchmarks.faults [--rounds N] [--faults NAME...] [--browser] [--seed N] [--json FILE]
 
 For each kind of fault, two workers (``aah worker``) with folders of their own crawl a made-up site of eight domains on
 loopback, one request at a time to each and a delay in between. They share a Redis-protocol server that they reach
@@ -22,6 +22,13 @@ through a socket which can be cut. One round is one fault, at a random moment of
   the crawl; they try again later;
 - ``scripts flushed``: the server forgets its scripts (SCRIPT FLUSH).
 
+With ``--browser`` the pages are made by scripts from data that they ask for, every page is looked at in a browser,
+links are found in no other way, and the faults are kills:
+
+- ``worker killed``, ``killed in flight`` and ``crawl killed`` as above;
+- ``browser killed``: the browser of a worker is killed, with what it shows;
+- ``page killed``: a process of its pages is.
+
 Clocks and disks are those of the process under test alone: ``interposer.c`` is compiled and loaded into it. Without a C
 compiler these three are left out.
 
@@ -35,14 +42,16 @@ worker stopped the crawl, as it does where the server is out of memory, and for 
 """
 
 import argparse
+import os
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from random import Random
-from signal import SIGCONT, SIGSTOP
+from signal import SIGCONT, SIGKILL, SIGSTOP
 
 from benchmarks.fault_crawl import FaultCrawl, LoneCrawl, Machine, interposer
 from benchmarks.fault_site import ANSWER_SECONDS, Cut, FaultSite, Request
@@ -111,6 +120,24 @@ def killed_in_flight(crawl: FaultCrawl, chance: Random) -> None:
     crawl.site.answer_seconds = ANSWER_SECONDS
 
 
+def browser_killed(crawl: FaultCrawl, chance: Random) -> None:
+    """Kill the browser of a worker, once there is one."""
+    _kill_browsing(crawl, chance, of_pages=False)
+
+
+def page_killed(crawl: FaultCrawl, chance: Random) -> None:
+    """Kill a process of pages of a worker's browser, once there is one."""
+    _kill_browsing(crawl, chance, of_pages=True)
+
+
+def _kill_browsing(crawl: FaultCrawl, chance: Random, *, of_pages: bool) -> None:
+    victim = chance.choice(crawl.workers)
+    crawl.until(lambda: crawl.is_over or bool(victim.browsers(of_pages=of_pages)), 40)
+    for process in victim.browsers(of_pages=of_pages)[:1]:
+        with suppress(ProcessLookupError):
+            os.kill(process, SIGKILL)
+
+
 def connections_dropped(crawl: FaultCrawl, chance: Random) -> None:
     """Close connections in place of an answer, or within it."""
     crawl.site.cuts = chance.choices(list(Cut), k=chance.randint(1, 3))
@@ -170,6 +197,15 @@ FAULTS: dict[str, Fault] = {
     "out of memory": out_of_memory,
     "scripts flushed": scripts_flushed,
 }
+BROWSER_FAULTS: dict[str, Fault] = {
+    "worker killed": worker_killed,
+    "killed in flight": killed_in_flight,
+    "crawl killed": killed_in_flight,
+    "browser killed": browser_killed,
+    "page killed": page_killed,
+}
+LOOKING = 60.0
+"""Seconds after its answer within which a page may still be looked at in a browser."""
 DELAYS = {"killed in flight": 4.0, "crawl killed": 4.0, "connections dropped": 1.5}
 """Seconds of delay that are longer than a start takes, or than the pause before a retry; of other faults ``DELAY``."""
 ALONE = "crawl killed"
@@ -189,14 +225,18 @@ def strike(crawl: FaultCrawl, fault: Fault, rounds: int, chance: Random) -> list
     return struck
 
 
-def run(name: str, rounds: int, seed: int, folder: Path, library: Path | None) -> Row:
+def run(name: str, rounds: int, seed: int, folder: Path, library: Path | None, *, browser: bool = False) -> Row:
     """Crawl with a kind of fault and return the outcome."""
-    pages = rounds * (PAGES_A_LONG_ROUND if name in DELAYS else PAGES_A_ROUND)
-    site = FaultSite(DOMAINS, max(LEAST_PAGES, pages) // DOMAINS)
+    if browser:
+        site = FaultSite(DOMAINS, max(1, PAGES_A_LONG_ROUND * rounds // DOMAINS), is_scripted=True)
+    else:
+        pages = rounds * (PAGES_A_LONG_ROUND if name in DELAYS else PAGES_A_ROUND)
+        site = FaultSite(DOMAINS, max(LEAST_PAGES, pages) // DOMAINS)
+    fault = (BROWSER_FAULTS if browser else FAULTS)[name]
     made, workers = (LoneCrawl, 1) if name == ALONE else (FaultCrawl, WORKERS)
     with made(folder, site, library, DELAYS.get(name, DELAY)).running(workers) as crawl:
         crawl.until(lambda: bool(site.requests), 60)
-        struck = strike(crawl, FAULTS[name], rounds, Random(f"{seed} {name}"))
+        struck = strike(crawl, fault, rounds, Random(f"{seed} {name}"))
         await_end(crawl)
         stopped = sum(worker.stops() for worker in crawl.workers)
         stuck, states, retries = crawl.stuck(), crawl.states(), crawl.retries()
@@ -207,7 +247,9 @@ def run(name: str, rounds: int, seed: int, folder: Path, library: Path | None) -
         "rounds": len(struck),
         "pages": len(site.urls()),
         "lost": sum(states[url] != "done" or not archived[url] for url in site.urls()),
-        "duplicates_beyond_in_flight": beyond_in_flight(site.requests, site.urls(), struck),
+        "duplicates_beyond_in_flight": beyond_in_flight(
+            site.requests, site.urls(), struck, LOOKING if browser else SETTLING
+        ),
         "stuck_queues": stuck,
         "politeness_violations": site.too_early(crawl.delay),
         "retries_uncounted": abs(broken - retries) if broken else 0,
@@ -227,14 +269,19 @@ def _goes_on(crawl: FaultCrawl, asked: int) -> bool:
     return crawl.is_over or len(crawl.site.requests) > asked
 
 
-def beyond_in_flight(requests: Sequence[Request], pages: set[str], struck: Sequence[Struck]) -> int:
-    """Count requests for pages that were asked for before and were not under way when a fault struck."""
+def beyond_in_flight(
+    requests: Sequence[Request], pages: set[str], struck: Sequence[Struck], settling: float = SETTLING
+) -> int:
+    """Count requests for pages that were asked for before and were not under way when a fault struck.
+
+    A page is under way until ``settling`` seconds after its answer at most.
+    """
     before: dict[str, Request] = {}
     found = 0
     for request in sorted(requests, key=lambda each: each.begin):
         former = before.get(request.url)
         if former is not None and request.url in pages:
-            found += not any(former.begin <= each.end and each.begin <= former.end + SETTLING for each in struck)
+            found += not any(former.begin <= each.end and each.begin <= former.end + settling for each in struck)
         before[request.url] = request
     return found
 
@@ -243,23 +290,27 @@ def main() -> None:
     """Let every fault happen, and report."""
     parser = argparse.ArgumentParser(description="Let things go wrong in a crawl, and see that nothing does.")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--faults", nargs="+", choices=list(FAULTS), default=list(FAULTS))
+    parser.add_argument("--faults", nargs="+", choices=sorted({*FAULTS, *BROWSER_FAULTS}))
+    parser.add_argument("--browser", action="store_true", help="have pages made by scripts, and kill in looks at them")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", type=Path, help="keep the crawls' folders here")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
+    known = BROWSER_FAULTS if arguments.browser else FAULTS
+    if unknown := {*(arguments.faults or ())} - known.keys():
+        parser.error(f"not {'with' if arguments.browser else 'without'} --browser: {', '.join(sorted(unknown))}")
     rows = []
     with tempfile.TemporaryDirectory(prefix="faults-") as temporary:
         folder = arguments.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         library = interposer(folder)
-        for number, name in enumerate(arguments.faults):
+        for number, name in enumerate(arguments.faults or known):
             if library is None and name in INTERPOSED:
                 print(f"{name}: left out, for there is no C compiler")
                 continue
             at = folder / str(number)
             at.mkdir()
-            rows.append(run(name, arguments.rounds, arguments.seed, at, library))
+            rows.append(run(name, arguments.rounds, arguments.seed, at, library, browser=arguments.browser))
             print(rows[-1], flush=True)
     report(rows, arguments.json)
 

@@ -42,8 +42,9 @@ class Browser:
         """Visit a page, whose requests ``upstream`` answers, in a profile of its own of which nothing is left.
 
         Raises ``BrowserUnavailableError`` where no browser can be started; ``VisitFailedError`` where the page gave
-        nothing; ``BrowserCrashedError`` where the browser, or the page's process, has ended meanwhile: the next visit
-        has a new one. A visit that is cancelled ends at once.
+        nothing; ``BrowserCrashedError`` where the browser has ended meanwhile: the next visit has a new one; and
+        ``PageCrashedError`` where only the page's process has, and other visits go on. A visit that is
+        cancelled ends at once.
         """
         async with self._used(), self._slots:
             return await (await self._started()).visit(order, upstream)

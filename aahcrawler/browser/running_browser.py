@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from aahcrawler.browser.devtools.devtools_connection import DevTools
-from aahcrawler.browser.devtools.devtools_errors import BrowserCrashedError, DevToolsError
+from aahcrawler.browser.devtools.devtools_errors import BrowserCrashedError, DevToolsError, PageCrashedError
 from aahcrawler.browser.network.proxy_key import ProxyKey
 from aahcrawler.browser.network.recording_proxy import RecordingProxy
 from aahcrawler.browser.network.upstream import Upstream
@@ -24,6 +24,7 @@ from aahcrawler.browser.visits.visit_order import VisitOrder
 _DISPOSING = 5.0
 """Seconds that a context may take to go, before the browser is ended."""
 _ENDING = 5.0
+_ENDING_AFTER_PAGES = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +133,11 @@ class RunningBrowser:
             self._devtools.post("Target.closeTarget", {"targetId": target.get("targetId", "")})
 
     async def _explained(self, error: BrowserCrashedError) -> BrowserCrashedError:
-        """Return the error with the reason why the browser has ended, where it has."""
-        if not self.gone:
+        """Return the error with the reason why the browser has ended, where it has; pages may end a moment before."""
+        if not self.gone and not isinstance(error, PageCrashedError):
             return error
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_ENDING):
+            async with asyncio.timeout(_ENDING if self.gone else _ENDING_AFTER_PAGES):
                 return BrowserCrashedError((await self._process.ended()).text)
         return error
 

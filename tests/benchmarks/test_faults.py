@@ -1,3 +1,4 @@
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -28,6 +29,20 @@ def test_requests_to_one_domain_that_come_too_early_are_counted() -> None:
         site.requests.append(Request("http://d0.test/", begin, end))
     site.requests.append(Request("http://d1.test/", 1.1, 1.2))
     assert site.too_early(0.2) == 2
+
+
+def test_what_a_script_asks_for_belongs_to_the_visit_of_its_page_and_a_page_does_not() -> None:
+    site = FaultSite(1, 3, is_scripted=True)
+    for path, begin, end in (("", 1.0, 1.1), ("data/0", 1.15, 1.3), ("1.html", 1.4, 1.5), ("2.html", 1.75, 1.8)):
+        site.requests.append(Request(f"http://d0.test/{path}", begin, end))
+    assert site.too_early(0.2) == 1
+
+
+def test_pages_made_by_scripts_lead_nowhere_but_by_their_data() -> None:
+    site = FaultSite(2, 3, is_scripted=True)
+    assert b"d0.test" not in site._message("d0.test", "/1.html")[1]
+    links = json.loads(site._message("d0.test", "/data/0")[1])["links"]
+    assert links == ["http://d0.test/1.html", "http://d0.test/2.html", "http://d1.test/"]
 
 
 def test_a_clock_and_a_disk_lie_to_one_process(tmp_path: Path) -> None:

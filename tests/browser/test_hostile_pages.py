@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.browser.devtools.devtools_errors import BrowserCrashedError
+from aahcrawler.browser.devtools.devtools_errors import BrowserCrashedError, PageCrashedError
 from aahcrawler.browser.process.process_tree import descendants
 from aahcrawler.browser.visits.captured_page import DOM_BYTES
 from aahcrawler.browser.visits.visit_errors import VisitFailedError
@@ -71,6 +71,23 @@ _WASTING = """<!doctype html><p>wasting<script>
 </script>"""
 _CHATTING = """<!doctype html><p>chatting<script>
 for (let n = 0; n < 20000; n += 1) { console.log("line " + n); }
+</script>"""
+
+
+_EATING = """<!doctype html><p>eating<script>
+const eaten = [];
+setInterval(() => { const more = new Uint8Array(64 << 20); more.fill(7); eaten.push(more); }, 150);
+</script>"""
+_LATE = """<!doctype html><p id=late>not yet<script>
+fetch("/late").then(() => { late.outerHTML = "<p>it came"; });
+</script>"""
+_NESTED = """<!doctype html><p>nested<script>
+let at = document.body;
+for (let n = 0; n < 3000; n += 1) {
+  const host = document.createElement("div");
+  at.append(host);
+  at = host.attachShadow({ mode: "open" });
+}
 </script>"""
 
 
@@ -197,6 +214,41 @@ def test_the_console_is_kept_as_far_as_it_is_bounded(visited: dict[str, Visited]
     assert [line.text for line in console] == [f"line {n}" for n in range(200)]
 
 
+def test_a_page_that_eats_memory_ends_itself_and_no_other_page(tmp_path: Path) -> None:
+    visitor = Visitor(tmp_path, memory_bytes=900 << 20)
+    others = [f"http://site{number}.test/" for number in range(3)]
+
+    async def visit() -> tuple[Visited, list[Visited]]:
+        eating = asyncio.ensure_future(visitor.visiting({HOME: _EATING}))
+        seen = []
+        while not eating.done():
+            late = Given("x", seconds=0.5)
+            seen += await asyncio.gather(*(visitor.visiting({url: _LATE, f"{url}late": late}) for url in others))
+        return await eating, seen
+
+    try:
+        eaten, seen = visitor.run(visit())
+    finally:
+        visitor.close()
+    assert isinstance(eaten.error, PageCrashedError)
+    assert len(seen) >= 3
+    assert all("<p>it came" in each.dom for each in seen)
+
+
+def test_a_page_that_ends_its_process_ends_no_other_page(visitor: Visitor) -> None:
+    seen = visitor.visit_all(
+        {
+            "nested": ({HOME: _NESTED}, ordered(seconds=30)),
+            "other": ({"http://other.test/": _LATE, "http://other.test/late": Given("x", seconds=3)}, None),
+        }
+    )
+    assert seen["nested"].page is None
+    assert not isinstance(seen["nested"].error, BrowserCrashedError) or isinstance(
+        seen["nested"].error, PageCrashedError
+    )
+    assert "<p>it came" in seen["other"].dom
+
+
 @pytest.mark.parametrize("kind", ["renderer", "browser"])
 def test_after_a_crash_the_next_visit_has_a_browser(visitor: Visitor, kind: str) -> None:
     pages: dict[str, Answer] = {HOME: "<p>here<script>fetch('/never')</script>", f"{HOME}never": Given("x", seconds=60)}
@@ -208,8 +260,9 @@ def test_after_a_crash_the_next_visit_has_a_browser(visitor: Visitor, kind: str)
             await asyncio.sleep(0.05)
         for process in _processes(kind):
             os.kill(process, signal.SIGKILL)
-        with pytest.raises(BrowserCrashedError):
+        with pytest.raises(BrowserCrashedError) as crashed:
             await visiting
+        assert isinstance(crashed.value, PageCrashedError) == (kind == "renderer")
 
     visitor.visit({HOME: "x"})
     visitor.run(crash())

@@ -82,9 +82,9 @@ class Visited:
 class Visitor:
     """Visits with one browser, on a loop of its own."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, memory_bytes: int = BrowserSettings().memory_bytes) -> None:
         self._runner = asyncio.Runner()
-        settings = BrowserSettings(executable=str(sandboxed_chromium()), profile_folder=folder)
+        settings = BrowserSettings(str(sandboxed_chromium()), folder, memory_bytes=memory_bytes)
         self.browser = self._runner.run(_made(settings))
 
     def run(self, doing: Coroutine[Any, Any, T]) -> T:

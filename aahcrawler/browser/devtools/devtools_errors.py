@@ -7,3 +7,7 @@ class DevToolsError(Exception):
 
 class BrowserCrashedError(DevToolsError):
     """The browser, or the process of a page, has ended while it was needed."""
+
+
+class PageCrashedError(BrowserCrashedError):
+    """The process of a page has ended; the browser runs on, and so do other pages."""

@@ -124,7 +124,7 @@ class BrowserProcess:
         except OSError:
             message = b""
         if message:
-            self._said = json.loads(message)
+            self._take(json.loads(message))
             return
         self._loop.remove_reader(self._launched.control)
         self._launched.control.close()
@@ -135,6 +135,13 @@ class BrowserProcess:
             _logger.warning("A browser has ended, but this could not be removed: %s", left)
         if not self._ending.done():
             self._ending.set_result(_ending(self._said))
+
+    def _take(self, message: dict[str, Any]) -> None:
+        if "page" in message:
+            text = "A page's process had %d MiB of memory, with which the browser had more than it may, and was ended."
+            _logger.warning(text, message["page"] >> 20)
+        else:
+            self._said = message
 
 
 async def start_browser(settings: BrowserSettings, trusted_key: str) -> BrowserProcess:

@@ -19,9 +19,10 @@ class BrowserSettings:
 
     ``executable`` is a path or a name on ``PATH``; without one Chromium is looked for. ``profile_folder`` is where each
     browser gets a folder of its own, which is removed when it ends; where the account that the browser runs under could
-    not enter it, the system's folder for temporary files is taken instead. ``slots`` is how many listening sockets it
-    can connect to. ``memory_bytes`` bounds all of its processes together. ``isolation`` is ``namespace`` or ``rules``,
-    and nothing else will do; or ``auto``: a namespace where one may be made, else rules.
+    not enter it, the system's folder for temporary files is taken instead, and for sockets where its path is long.
+    ``slots`` is how many listening sockets it can connect to. ``memory_bytes`` bounds all of its processes together:
+    the largest process of a page is ended first, and the browser where there is none. ``isolation`` is ``namespace`` or
+    ``rules``, and nothing else will do; or ``auto``: a namespace where one may be made, else rules.
     """
 
     executable: str = ""

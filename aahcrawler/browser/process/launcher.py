@@ -2,7 +2,7 @@
 
 It lives as long as its control socket is open at the other end: whatever becomes of the crawler, its browser ends.
 It is started by ``browser_process.py`` and speaks JSON, one message a packet: an order in; then ``failed``, or
-``started`` with the listening sockets; at last ``ended``.
+``started`` with the listening sockets; ``page`` where a page's process was ended; at last ``ended``.
 """
 
 import errno
@@ -18,7 +18,13 @@ import time
 from typing import Any, NoReturn
 
 from aahcrawler.browser.process import kernel_calls, process_tree
-from aahcrawler.browser.process.private_folder import PrivateFolder, fitting_parent, remove_left_behind
+from aahcrawler.browser.process.private_folder import (
+    PrivateFolder,
+    fits_sockets,
+    fitting_parent,
+    remove_left_behind,
+    short_folder,
+)
 from aahcrawler.browser.process.spare_account import spare_account
 
 PACKET = 65_536
@@ -73,12 +79,13 @@ class _Launch:
         parent = fitting_parent(self._order["folder"], self._account)
         remove_left_behind(parent)
         folder = PrivateFolder(parent, self._account)
+        folders = [folder] if fits_sockets(folder.path) else [folder, short_folder(self._account)]
         try:
-            message = self._start(folder.path, note, woken)
+            message = self._start(folder.path, folders[-1].path, note, woken)
         finally:
             whole = process_tree.end_descendants(_PATIENCE)
-            removed = folder.remove()
-        message["left"] = ([] if whole else ["processes"]) + ([] if removed else [folder.path])
+            left = [each.path for each in folders if not each.remove()]
+        message["left"] = ([] if whole else ["processes"]) + left
         _tell(self._control, message)
 
     def _isolate(self) -> str:
@@ -96,7 +103,7 @@ class _Launch:
             return "" if online else "its network namespace has no second interface: pages are told they are offline"
         return ""
 
-    def _start(self, folder: str, note: str, woken: int) -> dict[str, Any]:
+    def _start(self, folder: str, sockets: str, note: str, woken: int) -> dict[str, Any]:
         listeners = tuple(_listener() for _ in range(self._order["slots"]))
         # A port that is taken, and where nobody listens.
         nobody = socket.socket()
@@ -106,7 +113,7 @@ class _Launch:
             f"--user-data-dir={folder}/profile",
             f"--proxy-server=http://{_LOOPBACK}:{nobody.getsockname()[1]}",
         ]
-        process, errors = self._begin(command, folder)
+        process, errors = self._begin(command, (folder, sockets))
         started = {
             "started": process,
             "namespace": self._namespace,
@@ -118,14 +125,14 @@ class _Launch:
             listener.close()
         return self._watch(process, errors, woken)
 
-    def _begin(self, command: list[str], folder: str) -> tuple[int, int]:
+    def _begin(self, command: list[str], folders: tuple[str, str]) -> tuple[int, int]:
         """Start the browser; return its process, and where to read what it complains of."""
         errors, written = os.pipe()
         failure, failed = os.pipe()
         parent = os.getpid()
         process = os.fork()
         if process == 0:
-            _become(command, folder, self._account, (*self._pipe, written, failed), parent)
+            _become(command, folders, self._account, (*self._pipe, written, failed), parent)
         for ours in (*self._pipe, written, failed):
             os.close(ours)
         number = os.read(failure, 16)
@@ -156,7 +163,7 @@ class _Launch:
                 return {"ended": "stopped"}
             if time.monotonic() >= look:
                 look = time.monotonic() + _LOOK_EVERY
-                if (size := self._too_large()) is not None:
+                if (size := self._too_large()) is not None and not self._end_largest_page():
                     return {"ended": "memory", "bytes": size}
 
     def _hear(self, errors: int) -> bool:
@@ -164,6 +171,17 @@ class _Launch:
         read = os.read(errors, PACKET) if select.select([errors], [], [], 0)[0] else b""
         self._errors = (self._errors + read)[-_KEPT_OF_ERRORS:]
         return bool(read)
+
+    def _end_largest_page(self) -> bool:
+        """Kill the process of pages that has most in memory, and tell of it; return False where there is none."""
+        pages = process_tree.of_kind(process_tree.descendants(os.getpid()), "renderer")
+        sizes = {process: process_tree.tree_memory([process]) for process in pages}
+        largest = max(sizes, key=sizes.__getitem__, default=None)
+        if largest is None:
+            return False
+        process_tree.end(largest)
+        _tell(self._control, {"page": sizes[largest]})
+        return True
 
     def _too_large(self) -> int | None:
         """Return the memory of all processes where it is beyond the bound, else None."""
@@ -201,7 +219,7 @@ def _listener() -> socket.socket:
 
 
 def _become(
-    command: list[str], folder: str, account: int | None, files: tuple[int, int, int, int], parent: int
+    command: list[str], folders: tuple[str, str], account: int | None, files: tuple[int, int, int, int], parent: int
 ) -> NoReturn:
     """Make a browser of this process, which has just been forked; write the error's number where that fails."""
     failed = files[3]
@@ -217,11 +235,11 @@ def _become(
             os.setresgid(account, account, account)
             os.setresuid(account, account, account)
         os.umask(0o077)
-        os.chdir(folder)
+        os.chdir(folders[0])
         kernel_calls.die_with_parent(signal.SIGKILL)
         if os.getppid() == parent:
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-            os.execve(command[0], command, _environment(folder))  # noqa: S606
+            os.execve(command[0], command, _environment(*folders))  # noqa: S606
     except OSError as error:
         os.write(failed, str(error.errno or errno.EIO).encode())
     finally:
@@ -240,7 +258,7 @@ def _bound() -> None:
         resource.setrlimit(kind, (bound, bound))
 
 
-def _environment(folder: str) -> dict[str, str]:
+def _environment(folder: str, sockets: str) -> dict[str, str]:
     """Return all that the browser knows of its surroundings: nothing of the crawl's. Its zone is UTC everywhere."""
     return {
         "DBUS_SESSION_BUS_ADDRESS": "disabled:",
@@ -251,12 +269,12 @@ def _environment(folder: str) -> dict[str, str]:
         "HOME": folder,
         "LANG": "C.UTF-8",
         "PATH": "/usr/bin:/bin",
-        "TMPDIR": folder,
+        "TMPDIR": sockets,
         "TZ": "UTC",
         "XDG_CACHE_HOME": f"{folder}/cache",
         "XDG_CONFIG_HOME": f"{folder}/config",
         "XDG_DATA_HOME": f"{folder}/data",
-        "XDG_RUNTIME_DIR": folder,
+        "XDG_RUNTIME_DIR": sockets,
     }
 
 

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from aahcrawler.browser.process import spare_account
 
 _PREFIX = "aahcrawler-browser-"
+_SOCKETS_AT = 60
+"""Bytes of a folder's path: a socket's has 107 at most (unix(7)), 103 elsewhere, and Chromium's begins 43 deeper."""
 
 
 class PrivateFolder:
@@ -37,6 +39,18 @@ def fitting_parent(wanted: str, account: int | None) -> str:
     """Return the folder to make others in: the wanted one where the account may enter it, else the system's."""
     os.makedirs(wanted, exist_ok=True)  # noqa: PTH103
     return wanted if account is None or _open_to_all(os.path.realpath(wanted)) else tempfile.gettempdir()
+
+
+def fits_sockets(folder: str) -> bool:
+    """Say whether sockets of a browser may lie in a folder."""
+    return len(os.fsencode(folder)) <= _SOCKETS_AT
+
+
+def short_folder(account: int | None) -> PrivateFolder:
+    """Make a folder for sockets where those of another one would have too long a path; raise ``OSError``."""
+    parent = tempfile.gettempdir()
+    remove_left_behind(parent)
+    return PrivateFolder(parent, account)
 
 
 def remove_left_behind(parent: str) -> None:

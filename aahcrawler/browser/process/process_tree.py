@@ -21,6 +21,12 @@ def descendants(ancestor: int) -> list[int]:
     return found[1:]
 
 
+def of_kind(processes: Iterable[int], kind: str) -> list[int]:
+    """Return those of a browser's processes that are of a kind, as ``renderer``."""
+    wanted = f"--type={kind}".encode()
+    return [process for process in processes if wanted in _read(f"/proc/{process}/cmdline")]
+
+
 def tree_memory(processes: Iterable[int]) -> int:
     """Return the bytes that processes have in memory, what they share counted once.
 
@@ -50,7 +56,7 @@ def end_descendants(patience: float) -> bool:
     limit = time.monotonic() + patience
     while left := descendants(os.getpid()):
         for process in left:
-            _kill(process)
+            end(process)
         reap()
         if time.monotonic() > limit:
             return False
@@ -71,7 +77,8 @@ def reap() -> dict[int, int]:
         ended[process] = status
 
 
-def _kill(process: int) -> None:
+def end(process: int) -> None:
+    """Kill a process, where it is there and may be killed."""
     try:
         os.kill(process, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from aahcrawler.browser.devtools.devtools_connection import DevTools
-from aahcrawler.browser.devtools.devtools_errors import BrowserCrashedError
+from aahcrawler.browser.devtools.devtools_errors import PageCrashedError
 from aahcrawler.browser.visits.visit_tally import VisitTally
 
 RELOADS = 3
@@ -119,7 +119,7 @@ class PageNavigation:
 
     def _crash(self, _: dict[str, Any]) -> None:
         if not self.crashed.done():
-            self.crashed.set_exception(BrowserCrashedError("The page's process has ended"))
+            self.crashed.set_exception(PageCrashedError("The page's process has ended"))
 
 
 def _without_fragment(url: str) -> str:

@@ -20,9 +20,11 @@ from aahcrawler.browser.visits.rendered_page import RenderedPage
 from aahcrawler.browser.visits.visit_errors import VisitFailedError
 from aahcrawler.browser.visits.visit_order import VisitBounds, VisitOrder
 from aahcrawler.browser_look import BrowserLook
+from aahcrawler.crawl.browsing.browser_deaths import BrowserDeaths, OwnPage, ends_browser
 from aahcrawler.crawl.browsing.crawl_visits import Visits
 from aahcrawler.crawl.browsing.data_pages import DataPages
 from aahcrawler.crawl.browsing.look_notes import digest_of, in_a_line, note_of, pictures_of
+from aahcrawler.crawl.browsing.look_places import LookPlaces, Place
 from aahcrawler.crawl.browsing.routes import Reason, Routes, Shown, is_demanded, may_look
 from aahcrawler.crawl.browsing.visit_requests import VisitRequests
 from aahcrawler.crawl.capture.recrawl import Recrawl, RecrawlComparison, UnreadableCaptureError
@@ -38,13 +40,11 @@ from aahcrawler.wire.replay import replayed
 
 logger = logging.getLogger(__name__)
 
-CRASHES: Final = 5
-"""Visits in a row with which the browser ended after which it counts as one that cannot be had."""
 BESIDE: Final = 30.0
 """Seconds that a look may take beyond the time of its page: a browser has to begin, and to say what it shows."""
 _CUT_OFF: Final = frozenset({"given up", "stopped", "ended", "time"})
 """Reasons for which requests have no answer when a crawl ends."""
-UNAVAILABLE, LIMIT, FAILED = "unavailable", "limit", "failed"
+UNAVAILABLE, LIMIT, FAILED, LOST, BARRED = "unavailable", "limit", "failed", "lost to another page", "barred"
 
 
 class Browser(Protocol):
@@ -104,7 +104,8 @@ class PageRendering:
     """Decides for each page, and has it shown. ``opened`` makes the browser when one is needed for the first time.
 
     At most ``browser.at_once`` pages are shown at a time by this worker, as the definition was when the crawl began;
-    their leases stay out meanwhile. When the crawl ends, those under way have ``GRACE``.
+    their leases stay out meanwhile. When the crawl ends, those under way have ``GRACE``. A look during which the
+    browser ended is repeated alone where another page may have ended it (``browser_deaths``).
     """
 
     def __init__(
@@ -122,11 +123,11 @@ class PageRendering:
         self._opened = opened
         self._routes = Routes()
         self._data_pages = DataPages(context)
-        self._slots = asyncio.Semaphore(context.now.icd.browser.at_once)
+        self._places = LookPlaces(context.now.icd.browser.at_once)
+        self._deaths = BrowserDeaths()
         self._browser: Browser | None = None
         self._missing = ""
         self._under_way = 0
-        self._crashes = 0
 
     async def of(self, lease: Lease, response: CapturedResponse, comparison: RecrawlComparison) -> Look:
         """Return what a browser makes of a page that was answered, or of the former one that the answer stands for.
@@ -168,16 +169,25 @@ class PageRendering:
             made = await self._made(lease, page, exchange)
             if made.page is not None:
                 return replace(made, counts=came)
-        async with self._slots:
-            hindrance = self._hindrance()
-            if hindrance:
-                return Look(note=BrowserLook(failed=hindrance), counts=came | self._missed(reason, hindrance))
-            self._under_way += 1
-            try:
-                look = await self._shown(lease, page, exchange)
-            finally:
-                self._under_way -= 1
-        return replace(look, counts=came | self._lost(reason, look))
+        async with self._places.beside_others() as place:
+            look = await self._looked(lease, page, exchange, place, reason)
+        if look is None:
+            await self._fetching.wait_for_slot(lease.url)
+            async with self._places.alone() as place:
+                look = await self._looked(lease, page, exchange, place, reason) or NO_LOOK
+        return replace(look, counts={**came, **look.counts})
+
+    async def _looked(self, lease: Lease, page: Page, exchange: Exchange, place: Place, reason: Reason) -> Look | None:
+        """Return what came of a look, as far as one may be; None where it is lost and to be repeated alone."""
+        hindrance = self._hindrance(lease.queue)
+        if hindrance:
+            return Look(note=BrowserLook(failed=hindrance), counts=self._missed(reason, hindrance))
+        self._under_way += 1
+        try:
+            look = await self._shown(lease, page, exchange, place)
+        finally:
+            self._under_way -= 1
+        return replace(look, counts=self._lost(reason, look)) if look is not None else None
 
     async def _made(self, lease: Lease, page: Page, exchange: Exchange) -> Look:
         """Return a page made of its data, as looks at others like it have shown; an empty look where that fails."""
@@ -209,12 +219,14 @@ class PageRendering:
 
     # Whether it may be
 
-    def _hindrance(self) -> str:
-        """Return why no page can be shown by now, empty where one can. Raise ``StoppedError`` at the crawl's end."""
+    def _hindrance(self, site: str) -> str:
+        """Return why no page of a site can be shown, empty where one can. Raise ``StoppedError`` at the crawl's end."""
         if self._fetching.ending.is_set():
             raise StoppedError
         if self._missing:
             return UNAVAILABLE
+        if self._deaths.is_barred(site):
+            return BARRED
         limits, stats = self._context.now.icd.limits, self._fetching.stores.stats
         if limits.browser_pages and stats["browser:pages"] + self._under_way >= limits.browser_pages:
             return LIMIT
@@ -240,7 +252,7 @@ class PageRendering:
 
     # One look
 
-    async def _shown(self, lease: Lease, page: Page, exchange: Exchange) -> Look:
+    async def _shown(self, lease: Lease, page: Page, exchange: Exchange, place: Place) -> Look | None:
         order = await self._order(lease, page)
         allows = frozenset(method for each in order.behaviours for method in each.allows)
         requests = self._visits.requests_of(lease, exchange, frozenset() if order.reading_only else allows)
@@ -248,19 +260,25 @@ class PageRendering:
         rendered: RenderedPage | None = None
         try:
             rendered = await self._until_ending(self._visit(order, requests), order.bounds.seconds + BESIDE)
-            self._crashes = 0
+            self._deaths.lived(lease.queue)
         except BrowserUnavailableError as error:
             self._is_missing(str(error))
             failed = UNAVAILABLE
         except (VisitFailedError, DevToolsError, TimeoutError) as error:
-            failed = self._failed(lease, error)
+            failed = _words_for(lease, error)
+            if place.is_shared and ends_browser(error):
+                failed = LOST
+            elif isinstance(error, DevToolsError):
+                await self._died(lease.queue, error)
         finally:
             await requests.close()
         seconds = asyncio.get_running_loop().time() - began
         if self._fetching.ending.is_set() and _is_cut(rendered, requests):
             raise StoppedError
         if failed != UNAVAILABLE:
-            await self._count(requests, seconds, rendered)
+            await self._count(requests, seconds, rendered, failed)
+        if failed == LOST:
+            return None
         if rendered is None:
             note = BrowserLook(failed=failed, seconds=round(seconds, 3), requests=requests.requests)
             return Look(note=note, rest=requests.rest_asked)
@@ -304,16 +322,20 @@ class PageRendering:
             if not showing.cancelled():
                 showing.exception()  # What it ended with after that is nobody's concern.
 
-    def _failed(self, lease: Lease, error: Exception) -> str:
-        """Note that a page could not be shown; return the reason, in words."""
-        logger.warning("%s: not shown in the browser: %s", lease.url, error or type(error).__name__)
-        if isinstance(error, DevToolsError):
-            self._crashes += 1
-            if self._crashes >= CRASHES:
-                self._is_missing(f"it ended {CRASHES} times in a row, at last with: {error}")
-        return in_a_line(f"{type(error).__name__}: {error}")
+    async def _died(self, site: str, error: DevToolsError) -> None:
+        """Count a death against the site; where the browser may be to blame, have it show a page of our own."""
+        self._deaths.died(site, error)
+        if not self._deaths.is_doubtful(site) or self._browser is None:
+            return
+        order = VisitOrder(OwnPage.URL, self._context.now.icd.user_agent(), pictures=False)
+        try:
+            await self._until_ending(self._browser.visit(order, OwnPage()), order.bounds.seconds + BESIDE)
+        except (BrowserUnavailableError, VisitFailedError, DevToolsError, TimeoutError):
+            self._is_missing(f"it ends again and again, with a page of the crawler's own as well: {error}")
+        else:
+            self._deaths.forgive()
 
-    async def _count(self, requests: VisitRequests, seconds: float, rendered: RenderedPage | None) -> None:
+    async def _count(self, requests: VisitRequests, seconds: float, rendered: RenderedPage | None, failed: str) -> None:
         """Count a visit at once: other workers go by the limits as well."""
         counts = {
             "browser:pages": 1.0,
@@ -322,7 +344,7 @@ class PageRendering:
             "browser:bytes": float(requests.bytes),
         }
         if rendered is None:
-            counts[f"browser:{FAILED}"] = 1.0
+            counts[f"browser:{LOST if failed == LOST else FAILED}"] = 1.0
         else:
             for reason, number in rendered.refused.items():
                 if (more := number - requests.refused.get(reason, 0)) > 0:
@@ -370,3 +392,9 @@ class PageRendering:
 def _is_cut(rendered: RenderedPage | None, requests: VisitRequests) -> bool:
     """Return whether a page lacks what the end of the crawl left it no time for."""
     return rendered is None or not _CUT_OFF.isdisjoint({*rendered.refused, *requests.refused})
+
+
+def _words_for(lease: Lease, error: Exception) -> str:
+    """Log that a page could not be shown; return the reason, in words."""
+    logger.warning("%s: not shown in the browser: %s", lease.url, error or type(error).__name__)
+    return in_a_line(f"{type(error).__name__}: {error}")
