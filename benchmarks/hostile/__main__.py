@@ -48,7 +48,9 @@ def main(
         cells = {"kind": each.kind, "seconds": round(taken.seconds, 2), "MiB": round(taken.peak_mib)}
         found.append({**cells, "failed": "; ".join(taken.failed)[:200], "kept": str(kept(each, to, seed))})
         print(found[-1], file=sys.stderr, flush=True)
-    report([*found, {"kind": "mutants read", "seconds": None, "MiB": None, "failed": str(number), "kept": ""}], json_file)
+    report(
+        [*found, {"kind": "mutants read", "seconds": None, "MiB": None, "failed": str(number), "kept": ""}], json_file
+    )
     if found:
         raise typer.Exit(1)
 
