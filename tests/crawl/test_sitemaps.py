@@ -90,3 +90,33 @@ def test_indexes_that_lead_on_for_ever_end_and_long_sitemaps_are_read_to_their_e
     assert (ended.summary["sitemaps"], ended.summary["listed"]) == (10, 2_500)
     assert ended.summary["refused"] == {"too_many_sitemaps": 2}
     assert ended.summary["frontier"]["pages_queued"] == 2_500
+
+
+def test_what_is_wrong_with_a_list_or_with_the_coding_of_a_page_is_counted_and_logged_once(tmp_path: Path) -> None:
+    entries = ("/a?x=1&y=2", f"{HOST}/caf&eacute;s", f"{HOST}/b\x01c", "no address", "//site.test/d")
+    coded = gzip.compress(english("Front", links("/linked")).body)
+    front = Reply(
+        coded[:-8] + bytes(4) + coded[-4:],
+        headers={"Content-Type": "text/html; charset=utf-8", "Content-Encoding": "gzip"},
+    )
+    feed = "<rss><channel><item><title>A & B</title><link>/listed?a=1&b=2</link></item></channel></rss>"
+    pages: dict[str, Answer] = {
+        "/": front,
+        "/linked": english("Linked", links("/all.xml")),
+        "/all.xml": Reply(feed.encode(), headers={"Content-Type": "text/html"}),
+        "/robots.txt": robots("/map.xml"),
+        "/map.xml": urlset(*entries),
+    }
+    with serving(Site(pages, other=article(1))) as site:
+        ended = crawled(tmp_path, site, "robots")
+        asked = set(site.paths())
+    assert asked == {
+        *("/", "/map.xml", "/linked", "/all.xml"),
+        *("/a?x=1&y=2", "/caf%C3%A9s", "/d", "/listed?a=1&b=2"),
+    }
+    assert ended.summary["malformed"] == {"entries": 2, "feeds": 1, "sitemaps": 1}
+    assert ended.summary["coding"] == {"checksum": 1}
+    log = (ended.folder / "crawl.log").read_text("utf-8")
+    assert log.count("malformed:") == 2
+    assert log.count("its content coding is broken (checksum)") == 1
+    assert_whole(ended.folder)
