@@ -12,7 +12,7 @@ ANSWER_SECONDS = 0.03
 CLOCK_SLACK = 0.02
 """Seconds by which two machines' clocks and schedulers may differ over a delay."""
 
-_DATA = "/data/"
+_DATA, _ICON = "/data/", "/favicon.ico"
 SCRIPTED = b"""<!doctype html><html lang=en><title>Storm</title><body><div id=app></div><script>
 fetch("/data/" + (location.pathname.slice(1) || "0")).then(answer => answer.json()).then(found => {
   const add = (kind, text, more) =>
@@ -84,7 +84,7 @@ class FaultSite:
     def too_early(self, delay: float) -> int:
         """Count requests to a domain, robots.txt too, sooner than ``delay`` after the end of the one before.
 
-        What the script of a page asks for belongs to the visit of the page; the delay is between visits.
+        What a browser asks for belongs to the visit of its page; the delay is between visits.
         """
         found = 0
         for domain in range(self.domains):
@@ -95,7 +95,7 @@ class FaultSite:
             found += sum(
                 later.begin - earlier.end < delay - CLOCK_SLACK
                 for earlier, later in pairwise(to_domain)
-                if _DATA not in later.url
+                if _DATA not in later.url and _ICON not in later.url
             )
         return found
 

@@ -33,7 +33,13 @@ def test_requests_to_one_domain_that_come_too_early_are_counted() -> None:
 
 def test_what_a_script_asks_for_belongs_to_the_visit_of_its_page_and_a_page_does_not() -> None:
     site = FaultSite(1, 3, is_scripted=True)
-    for path, begin, end in (("", 1.0, 1.1), ("data/0", 1.15, 1.3), ("1.html", 1.4, 1.5), ("2.html", 1.75, 1.8)):
+    for path, begin, end in (
+        ("", 1.0, 1.1),
+        ("data/0", 1.15, 1.3),
+        ("favicon.ico", 1.3, 1.3),
+        ("1.html", 1.4, 1.5),
+        ("2.html", 1.75, 1.8),
+    ):
         site.requests.append(Request(f"http://d0.test/{path}", begin, end))
     assert site.too_early(0.2) == 1
 

@@ -357,3 +357,25 @@ def test_a_server_with_another_password_ends_a_crawl(tmp_path: Path) -> None:
     assert (ended.code, summary(tmp_path / "crawl")["state"]) == (1, "stopped")
     assert "stopped: the frontier's server accepts no user name and password" in ended.err
     assert_whole(tmp_path / "crawl")
+
+
+def test_a_crawl_whose_frontier_was_damaged_goes_on_and_says_what_it_lost(tmp_path: Path) -> None:
+    crawl, gate = tmp_path / "crawl", Gate(free=8)
+    with serving(article_site(PAGES, gate=gate)) as site:
+        icd = write_icd(tmp_path, site.url)
+        with running("crawl", icd) as crawler:
+            crawler.until(lambda: gate.held > 0)
+            crawler.process.kill()
+        gate.open()
+        (commands,) = (crawl / "frontier" / "appendonlydir").glob("*.incr.aof")
+        data = bytearray(commands.read_bytes())
+        data[len(data) * 2 // 3] ^= 1
+        commands.write_bytes(data)
+        again = aah("crawl", icd)
+        assert again.code == 0, again.err
+        assert set(site.paths()) == set(site.pages)
+    (damage,) = summary(crawl)["frontier_damage"]
+    said = f"{commands.name} was damaged from byte {damage['offset']} on: {damage['bytes']} bytes were cut off and are"
+    assert said in again.err
+    assert said in (crawl / "crawl.log").read_text("utf-8")
+    assert (crawl / "frontier" / damage["kept"]).stat().st_size == damage["bytes"]

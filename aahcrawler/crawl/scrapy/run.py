@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from datetime import UTC, datetime
 from pathlib import Path
 from time import sleep
 
@@ -54,7 +55,7 @@ def run(icd: Path, settings: Settings, *, accept_changes: bool = False, spider: 
     Ctrl-C ends it in good order: what is being fetched is handled, what is leased goes back. Whatever went wrong is
     said on standard error, one line for each mistake.
     """
-    console = Console(stderr=True)
+    console, began = Console(stderr=True), datetime.now(UTC).isoformat(timespec="seconds")
     share_one_arena()
     turn_log_on(settings)
     process = AsyncCrawlerProcess(settings)  # Sets up logging, so it comes before the crawl's own log.
@@ -71,7 +72,8 @@ def run(icd: Path, settings: Settings, *, accept_changes: bool = False, spider: 
         say(console, f"{icd}: interrupted before the crawl began")
         return DONE
     say(console, f"{job.writer.stores.folder.root}: {job.lifecycle.started_as}")
-    for line in (*browser_notes(job.lifecycle.icd), *without_effect(settings)):
+    lost = (str(each) for each in job.lifecycle.frontier_damage if each.at >= began and each.is_of_commands)
+    for line in (*lost, *browser_notes(job.lifecycle.icd), *without_effect(settings)):
         say(console, line)
     with job.writer.stores.closing, seldom_collected():
         _crawl(process, spider, job, nullcontext() if _logs_to_terminal(settings) else display(console))

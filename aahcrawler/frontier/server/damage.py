@@ -42,6 +42,18 @@ class Damage:
     missing: int
     kept: str
 
+    @property
+    def is_of_commands(self) -> bool:
+        """Whether something of the crawl was lost with it."""
+        return self.file.endswith(".aof")
+
+    def __str__(self) -> str:
+        return (
+            f"the frontier's {self.file} was damaged from byte {self.offset} on: {self.bytes} bytes were cut off and "
+            f"are kept in {self.kept}, {self.missing} are missing; what they said is forgotten, so pages that were "
+            "finished there are fetched again"
+        )
+
 
 def damages(folder: Path) -> list[Damage]:
     """Return what was found damaged in a frontier's folder, in its order; lines that are damaged are passed over."""
@@ -122,12 +134,7 @@ def _set_empty_base_aside(folder: Path, parts: Sequence[Part]) -> bool:
 
 
 def _cut(folder: Path, path: Path, offset: int, missing: int = 0) -> None:
-    damage = _set_aside(folder, path, offset, missing)
-    _logger.warning(
-        "the frontier's %s was damaged from byte %d on: %d bytes were cut off and are kept in %s, %d are missing; what "
-        "they said is forgotten, so pages that were finished there are fetched again",
-        *(damage.file, damage.offset, damage.bytes, damage.kept, damage.missing),
-    )
+    _logger.warning("%s", _set_aside(folder, path, offset, missing))
 
 
 def _set_aside(folder: Path, path: Path, offset: int, missing: int = 0) -> Damage:
