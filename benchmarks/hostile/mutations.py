@@ -1,4 +1,4 @@
-"""Mutations of answers: of their markup, their bytes, their heads and their codings; a seed makes the same ones again."""
+"""Mutations of answers: of their markup, bytes, heads and codings; a seed makes the same ones again."""
 
 import gzip
 import random
@@ -12,17 +12,58 @@ Fields = tuple[tuple[str, str], ...]
 _TAG = re.compile(rb"</?[a-zA-Z][^<>]{0,2000}>")
 _NAME = re.compile(rb"(?<=<)/?[a-zA-Z][\w:-]*")
 _VALUE = re.compile(rb"=\s*(?:\"[^\"]{0,500}\"|'[^']{0,500}')")
-_NAMES = b"p div span a b td tr table li ul h1 h2 article time form input o:p v:shape fb:like a:b:c script style".split()
+_NAMES = (
+    b"p div span a b td tr table li ul h1 h2 article time form input o:p v:shape fb:like a:b:c script style".split()
+)
 _NAMES += [b"template", b"svg", b"math", b"option", b"select", b"button", b"frameset", b"noscript", b"title", b"head"]
 _NAMES += [b'a"b', b"1x", b"x::", b"p\x01q", b"textarea", b"plaintext", b"body", b"html", b"ruby", b"details", b"base"]
 _ENTITIES = (b"&amp;", b"&#0;", b"&#xd800;", b"&#1114112;", b"&#1;", b"&nbsp", b"&eacute;", b"&notanentity;", b"&#x80;")
 _BYTES = (b"\x00", b"\x01", b"\x1b$B", b"\xff\xfe", b"\xed\xa0\x80", b"\xef\xbf\xbf", b"\xc3", b"\xe2\x80\xae", b"\x0c")
-_VALUES = (b"", b"javascript:0", b"http://[", b"//", b"?", b"#", b"http://a.test:99999/", b"\x01", b"2021-99-99", b"0")
+_VALUES: tuple[bytes, ...] = (
+    b"",
+    b"javascript:0",
+    b"http://[",
+    b"//",
+    b"?",
+    b"#",
+    b"http://a.test:99999/",
+    b"\x01",
+    b"2021-99-99",
+    b"0",
+)
 _VALUES += (b"data:text/html,<p>", b"x" * 5_000, b"../" * 500, b"1e999", b"%zz", b"http://\xc3\xa9.test/", b"00:00:61")
 _LONG = 20_000
-_CHARSETS = ("utf-8", "utf-16", "utf-16le", "shift_jis", "iso-2022-jp", "gb18030", "utf-7", "x-user-defined", "koi8-r")
-_CHARSETS += ("utf-8; charset=latin1", "", "\x01", "replacement", "hz-gb-2312", "cp037", "unicode_escape", "idna", "rot13")
-_TYPES = ("text/html", "application/xhtml+xml", "text/plain", "application/json", "application/xml", "text/css", "")
+_CHARSETS: tuple[str, ...] = (
+    "utf-8",
+    "utf-16",
+    "utf-16le",
+    "shift_jis",
+    "iso-2022-jp",
+    "gb18030",
+    "utf-7",
+    "x-user-defined",
+    "koi8-r",
+)
+_CHARSETS += (
+    "utf-8; charset=latin1",
+    "",
+    "\x01",
+    "replacement",
+    "hz-gb-2312",
+    "cp037",
+    "unicode_escape",
+    "idna",
+    "rot13",
+)
+_TYPES: tuple[str, ...] = (
+    "text/html",
+    "application/xhtml+xml",
+    "text/plain",
+    "application/json",
+    "application/xml",
+    "text/css",
+    "",
+)
 _TYPES += ("application/rss+xml", "application/pdf", "text/html, application/json", "*/*", "text/xml", "image/png", "x")
 _STATUSES = (200, 200, 200, 200, 201, 204, 301, 404, 500)
 
@@ -108,7 +149,9 @@ def _valued(body: bytes, chance: random.Random, _: Sequence[bytes]) -> bytes:
 
 
 def _attributed(body: bytes, chance: random.Random, _: Sequence[bytes]) -> bytes:
-    name = chance.choice((b"o:href", b'a"', b"class", b"id", b"itemprop", b"itemscope itemtype=x", b"style", b"\x02", b"<"))
+    name = chance.choice(
+        (b"o:href", b'a"', b"class", b"id", b"itemprop", b"itemscope itemtype=x", b"style", b"\x02", b"<")
+    )
     name += b"='" + chance.choice(_VALUES) + b"'"
     return _of_tags(body, chance, _NAME, lambda found: found if found.startswith(b"/") else found + b" " + name)
 
@@ -142,14 +185,16 @@ def _moved(body: bytes, chance: random.Random, _: Sequence[bytes]) -> bytes:
 
 def _flipped(body: bytes, chance: random.Random, _: Sequence[bytes]) -> bytes:
     changed = bytearray(body)
-    for _ in range(min(len(changed), chance.choice((1, 10, 200)))):
+    for _number in range(min(len(changed), chance.choice((1, 10, 200)))):
         changed[chance.randrange(len(changed))] = chance.randrange(256)
     return bytes(changed)
 
 
 def _sprinkled(body: bytes, chance: random.Random, _: Sequence[bytes]) -> bytes:
-    part = chance.choice((*_ENTITIES, *_BYTES, b"<", b">", b"'", b'"', b"<!--", b"-->", b"<![CDATA[", b"<?xml", b"</body>"))
-    for _ in range(chance.choice((1, 10, 100))):
+    part = chance.choice(
+        (*_ENTITIES, *_BYTES, b"<", b">", b"'", b'"', b"<!--", b"-->", b"<![CDATA[", b"<?xml", b"</body>")
+    )
+    for _number in range(chance.choice((1, 10, 100))):
         body = _inserted(body, _place(body, chance), part)
     return body
 
@@ -161,14 +206,22 @@ def _flooded(body: bytes, chance: random.Random, _: Sequence[bytes]) -> bytes:
 
 
 def _declared(body: bytes, chance: random.Random, _: Sequence[bytes]) -> bytes:
-    parts = (b'{"@type":"Article","author":[[[{"name":{"@value":[]}}]]],"datePublished":{}}', b'{"@graph":[null,1,[],{}]}')
-    parts += (b'{"@type":["Comment",null],"@id":"a","text":["<b>",{"@id":"a"}]}', b'{"@type":"Article","articleBody":1e999}')
+    parts: tuple[bytes, ...] = (
+        b'{"@type":"Article","author":[[[{"name":{"@value":[]}}]]],"datePublished":{}}',
+        b'{"@graph":[null,1,[],{}]}',
+    )
+    parts += (
+        b'{"@type":["Comment",null],"@id":"a","text":["<b>",{"@id":"a"}]}',
+        b'{"@type":"Article","articleBody":1e999}',
+    )
     script = b'<script type="application/ld+json">' + chance.choice(parts) + b"</script>"
     return _inserted(body, _place(body, chance), script)
 
 
 def _recoded(body: bytes, chance: random.Random, _: Sequence[bytes]) -> bytes:
-    return body.decode("utf-8", "replace").encode(chance.choice(("utf-16", "utf-16le", "shift_jis", "cp1251")), "replace")
+    return body.decode("utf-8", "replace").encode(
+        chance.choice(("utf-16", "utf-16le", "shift_jis", "cp1251")), "replace"
+    )
 
 
 MUTATIONS: Mapping[str, Callable[[bytes, random.Random, Sequence[bytes]], bytes]] = {

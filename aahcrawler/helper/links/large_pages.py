@@ -60,5 +60,7 @@ def _links(links: Links, application: Application | None) -> Iterator[tuple[str,
 
 
 def _said(beginning: Page, page: Page, application: Application | None) -> FailedAction:
-    what = f"texts and objects of the first {len(beginning.body):,} of {len(page.body):,} bytes were read, and all links"
+    what = (
+        f"texts and objects of the first {len(beginning.body):,} of {len(page.body):,} bytes were read, and all links"
+    )
     return FailedAction(application.name if application is not None else "", "", READ, Failure.TOO_MUCH, what)
