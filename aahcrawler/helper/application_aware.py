@@ -18,7 +18,7 @@ from aahcrawler.helper.links.ignored_links import Ignored
 from aahcrawler.helper.links.junk_urls import junk_reason
 from aahcrawler.helper.links.large_pages import links_alone, with_rest
 from aahcrawler.helper.links.navigation import Links, gives_aliases
-from aahcrawler.helper.links.reading_budget import read_bytes
+from aahcrawler.helper.links.reading_budget import beginning_of
 from aahcrawler.helper.links.requests import Values, no_values
 from aahcrawler.helper.raised_failures import failures_of
 from aahcrawler.helper.site_memory.link_judge import LinkJudge
@@ -151,7 +151,7 @@ class ApplicationAwareHelper:
         return page.attempt("links", lambda: links_alone(nothing, page, Links(page, self._sites)), lambda: nothing)
 
     def _whole(self, page: Page, former: Metadata | None) -> Assistance:
-        beginning = page.beginning(read_bytes(page.body)) if page.is_html and page.is_content else page
+        beginning = beginning_of(page) if page.is_html and page.is_content else page
         found = self._read(beginning, former)
         return found if beginning is page else with_rest(found, beginning, page, Links(page, self._sites, self._values))
 

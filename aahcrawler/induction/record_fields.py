@@ -389,7 +389,16 @@ def _is_named(outline: Outline, place: int, text: str) -> bool:
     """Return whether a text has a letter, or the page says in so many words that it is a person's name."""
     if _LETTER.search(text) or not text:
         return bool(text)
-    return _is_called_name(outline, place) or (_leads_to_user(outline, place) and outline.once(place, _names_user))
+    if _is_called_name(outline, place):
+        return True
+    is_marked = _leads_to_user(outline, place) and outline.once(place, _names_user)
+    return is_marked and (not any(map(str.isdigit, text)) or outline.once(place, _is_by_author))
+
+
+def _is_by_author(outline: Outline, place: int) -> bool:
+    """Return whether an element is called an author itself, and not what counts something of one."""
+    element = outline.elements[place]
+    return "author" in (element.get("class") or "").split() or "author" in (element.get("rel") or "").split()
 
 
 def _is_called_name(outline: Outline, place: int) -> bool:

@@ -13,7 +13,7 @@ from resiliparse.parse.lang import detect_fast
 from aahcrawler.page import Page, claims, dates
 from aahcrawler.page.schemaorg import items
 from aahcrawler.page.teasers import teaser
-from aahcrawler.page.text import BLOCKS, excerpt, fold, headline, plain_text
+from aahcrawler.page.text import BLOCKS, OtherLinks, excerpt, fold, headline, plain_text
 from aahcrawler.urls import resolve
 from online_analysis.language_model import identifier
 
@@ -87,7 +87,7 @@ def links(page: Page) -> tuple[PageLink, ...]:
             known = found[url] = replace(known, nofollow=False)
         if url in with_text:
             continue
-        shown = excerpt(element, MAX_CONTEXT)
+        shown = excerpt(element, MAX_CONTEXT, OtherLinks(element))
         if shown or known is None:
             anchor = shown or _label(element)
             nofollow = nofollow and (known is None or known.nofollow)
@@ -132,7 +132,7 @@ def main_content(page: Page) -> str:
 def _extracted(page: Page) -> str:
     markup = tostring(page.tree, encoding="unicode", method="html", with_tail=False)
     text = ""
-    if len(markup) <= _EXTRACTED_MARKUP and _steps(page.tree) <= _EXTRACTED_STEPS:
+    if len(markup) <= _EXTRACTED_MARKUP and depths(page.tree) <= _EXTRACTED_STEPS:
         text = extract_plain_text(markup, main_content=True, alt_texts=False, list_bullets=False)
     return "\n".join(line for line in map(fold, text.split("\n")) if line)
 
@@ -237,7 +237,7 @@ def _neighbourhood(element: Element) -> str:
     return fold(f"{text_before} {excerpt(element, _NEAR // 2)} {fold(' '.join(after))[:_NEAR]}")
 
 
-def _steps(tree: Element) -> int:
+def depths(tree: Element) -> int:
     """Return the sum of the elements' depths; if there are few elements, an upper bound."""
     if tree.xpath("count(//*)") <= _FEW_ELEMENTS:
         return 0

@@ -85,13 +85,13 @@ def headline(element: Element, limit: int) -> str:
 def excerpt(element: Element, limit: int, without: Container[Element] = ()) -> str:
     """Return the beginning of an element's plain text in one line, at most ``limit`` characters, without some parts.
 
-    The work is bounded by ``limit`` too, however large the element is.
+    The work is bounded by ``limit`` too, however large the element is and however little text its elements have.
     """
     if not len(element):
         return "" if element.tag in UNREAD else fold((element.text or "")[: 8 * limit])[:limit].rstrip()
     found: list[str] = []
     length = 0
-    for piece in islice(_pieces(element, without), 8 * limit):
+    for piece in _pieces(element, without, 4 * limit):
         found.append(piece)
         length += len(piece.strip()) + 1 if piece else 0
         if length > 2 * limit:
@@ -115,11 +115,24 @@ def inner_html(element: Element, without: Collection[Element] = ()) -> str:
     return escape(element.text or "", quote=False) + "".join(inner)
 
 
-def _pieces(element: Element, without: Container[Element]) -> Iterator[str]:
-    """Yield text in document order, a line feed at each edge of a block and none elsewhere."""
+class OtherLinks:
+    """The links within a link: the text of each is its own, however the parser nested them."""
+
+    def __init__(self, link: Element) -> None:
+        self._link = link
+
+    def __contains__(self, node: object) -> bool:
+        return getattr(node, "tag", "") == "a" and node is not self._link
+
+
+def _pieces(element: Element, without: Container[Element], most: int | None = None) -> Iterator[str]:
+    """Yield text in document order, a line feed at each edge of a block and none elsewhere.
+
+    At most ``most`` beginnings and ends of elements are looked at.
+    """
     walk = iterwalk(element, events=("start", "end", "comment", "pi"))
     preformatted = 0
-    for event, node in walk:
+    for event, node in walk if most is None else islice(walk, most):
         tag = node.tag
         if event == "start":
             preformatted += tag in _PREFORMATTED

@@ -45,7 +45,7 @@ def main(
 
     for each in findings(sources(), read, seed, minutes=minutes, most=mutants, told=told):
         taken = each.taken
-        cells = {"kind": each.kind, "seconds": round(taken.seconds, 2), "MiB": round(taken.peak_mib)}
+        cells: Row = {"kind": each.kind, "seconds": round(taken.seconds, 2), "MiB": round(taken.peak_mib)}
         found.append({**cells, "failed": "; ".join(taken.failed)[:200], "kept": str(kept(each, to, seed))})
         print(found[-1], file=sys.stderr, flush=True)
     report(

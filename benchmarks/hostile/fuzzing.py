@@ -84,7 +84,7 @@ def findings(
 ) -> Iterator[Finding]:
     """Yield what is found in some minutes, or among so many mutants."""
     until = time.monotonic() + 60 * minutes
-    before = apart(lambda: Taken(), PATIENCE).peak_mib
+    before = apart(Taken, PATIENCE).peak_mib
     for number in range(most) if most else count():
         if not most and time.monotonic() > until:
             return

@@ -1,6 +1,7 @@
 """Measures how the time and the memory that a page takes grow with its size, shape by shape."""
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from math import log
 
 from benchmarks.hostile.mutations import Answer
@@ -31,8 +32,8 @@ def growth(shape: str, sizes: Sequence[int], read: Callable[[Answer], Taken]) ->
         row[name] = round(taken.seconds, 2)
         took.append(taken.seconds)
         peak, ended, failed = max(peak, taken.peak_mib), taken.ended, failed or taken.failed
-    steps = [log(max(after, 0.01) / max(before, 0.01)) for before, after in zip(took, took[1:], strict=False)]
-    grown = [log(after / before) for before, after in zip(sizes, sizes[1:], strict=False)]
+    steps = [log(max(after, 0.01) / max(before, 0.01)) for before, after in pairwise(took)]
+    grown = [log(after / before) for before, after in pairwise(sizes)]
     row["exponent"] = round(steps[-1] / grown[len(steps) - 1], 2) if steps else None
     row["MiB"] = round(peak)
     row["failed"] = "; ".join(failed)[:80]

@@ -1,4 +1,4 @@
-"""Mutations of answers: of their markup, their bytes, their heads and their codings; a seed makes the same ones again."""
+"""Mutations of answers: of their markup, bytes, heads and codings; a seed makes the same ones again."""
 
 import gzip
 import random
@@ -19,10 +19,31 @@ _NAMES += [b"template", b"svg", b"math", b"option", b"select", b"button", b"fram
 _NAMES += [b'a"b', b"1x", b"x::", b"p\x01q", b"textarea", b"plaintext", b"body", b"html", b"ruby", b"details", b"base"]
 _ENTITIES = (b"&amp;", b"&#0;", b"&#xd800;", b"&#1114112;", b"&#1;", b"&nbsp", b"&eacute;", b"&notanentity;", b"&#x80;")
 _BYTES = (b"\x00", b"\x01", b"\x1b$B", b"\xff\xfe", b"\xed\xa0\x80", b"\xef\xbf\xbf", b"\xc3", b"\xe2\x80\xae", b"\x0c")
-_VALUES = (b"", b"javascript:0", b"http://[", b"//", b"?", b"#", b"http://a.test:99999/", b"\x01", b"2021-99-99", b"0")
+_VALUES: tuple[bytes, ...] = (
+    b"",
+    b"javascript:0",
+    b"http://[",
+    b"//",
+    b"?",
+    b"#",
+    b"http://a.test:99999/",
+    b"\x01",
+    b"2021-99-99",
+    b"0",
+)
 _VALUES += (b"data:text/html,<p>", b"x" * 5_000, b"../" * 500, b"1e999", b"%zz", b"http://\xc3\xa9.test/", b"00:00:61")
 _LONG = 20_000
-_CHARSETS = ("utf-8", "utf-16", "utf-16le", "shift_jis", "iso-2022-jp", "gb18030", "utf-7", "x-user-defined", "koi8-r")
+_CHARSETS: tuple[str, ...] = (
+    "utf-8",
+    "utf-16",
+    "utf-16le",
+    "shift_jis",
+    "iso-2022-jp",
+    "gb18030",
+    "utf-7",
+    "x-user-defined",
+    "koi8-r",
+)
 _CHARSETS += (
     "utf-8; charset=latin1",
     "",
@@ -34,7 +55,15 @@ _CHARSETS += (
     "idna",
     "rot13",
 )
-_TYPES = ("text/html", "application/xhtml+xml", "text/plain", "application/json", "application/xml", "text/css", "")
+_TYPES: tuple[str, ...] = (
+    "text/html",
+    "application/xhtml+xml",
+    "text/plain",
+    "application/json",
+    "application/xml",
+    "text/css",
+    "",
+)
 _TYPES += ("application/rss+xml", "application/pdf", "text/html, application/json", "*/*", "text/xml", "image/png", "x")
 _STATUSES = (200, 200, 200, 200, 201, 204, 301, 404, 500)
 
@@ -156,7 +185,7 @@ def _moved(body: bytes, chance: random.Random, _: Sequence[bytes]) -> bytes:
 
 def _flipped(body: bytes, chance: random.Random, _: Sequence[bytes]) -> bytes:
     changed = bytearray(body)
-    for _ in range(min(len(changed), chance.choice((1, 10, 200)))):
+    for _number in range(min(len(changed), chance.choice((1, 10, 200)))):
         changed[chance.randrange(len(changed))] = chance.randrange(256)
     return bytes(changed)
 
@@ -165,7 +194,7 @@ def _sprinkled(body: bytes, chance: random.Random, _: Sequence[bytes]) -> bytes:
     part = chance.choice(
         (*_ENTITIES, *_BYTES, b"<", b">", b"'", b'"', b"<!--", b"-->", b"<![CDATA[", b"<?xml", b"</body>")
     )
-    for _ in range(chance.choice((1, 10, 100))):
+    for _number in range(chance.choice((1, 10, 100))):
         body = _inserted(body, _place(body, chance), part)
     return body
 
@@ -177,7 +206,7 @@ def _flooded(body: bytes, chance: random.Random, _: Sequence[bytes]) -> bytes:
 
 
 def _declared(body: bytes, chance: random.Random, _: Sequence[bytes]) -> bytes:
-    parts = (
+    parts: tuple[bytes, ...] = (
         b'{"@type":"Article","author":[[[{"name":{"@value":[]}}]]],"datePublished":{}}',
         b'{"@graph":[null,1,[],{}]}',
     )

@@ -25,11 +25,11 @@ BESIDE: Mapping[str, Part] = {
     "short paragraphs": lambda n: f"<p>w{n}</p>",
     "divisions": lambda n: f"<div>{_text(n)}</div>",
     "divisions with classes": lambda n: f"<div class='post c{n}' id=p{n}>{_text(n)}</div>",
-    "empty divisions": lambda n: "<div></div>",
+    "empty divisions": lambda _: "<div></div>",
     "spans": lambda n: f"<span>w{n}</span> ",
     "bold words": lambda n: f"<b>w{n}</b>",
     "line breaks": lambda n: f"{_text(n)}<br>",
-    "bare line breaks": lambda n: "<br>",
+    "bare line breaks": lambda _: "<br>",
     "headings": lambda n: f"<h2>Heading {n}</h2>",
     "headings with text": lambda n: f"<h2>Heading {n}</h2><p>{_text(n)}</p>",
     "quotes": lambda n: f"<blockquote>{_text(n)}</blockquote>",
@@ -49,7 +49,7 @@ BESIDE: Mapping[str, Part] = {
     "styles": lambda n: f"<style>.c{n} {{background: url(/b/{n}.png)}}</style>",
     "style attributes": lambda n: f"<i style='background: url(/b/{n}.png)'>w</i>",
     "comments": lambda n: f"<!-- {n} -->",
-    "entities": lambda n: "&amp;&eacute;&#8217; ",
+    "entities": lambda _: "&amp;&eacute;&#8217; ",
     "rows": lambda n: f"<tr><td>w{n}</td><td>2021-03-{n % 28 + 1:02d}</td><td><a href=/r/{n}>{n}</a></td></tr>",
     "cells": lambda n: f"<td>w{n}</td>",
     "tables": lambda n: f"<table><tr><td>{_text(n)}</td></tr></table>",
@@ -65,8 +65,8 @@ BESIDE: Mapping[str, Part] = {
     "navigation": lambda n: f"<nav><a href=/x/{n}>x</a></nav>",
     "figures": lambda n: f"<figure><img src=/i/{n}.png><figcaption>{_text(n)}</figcaption></figure>",
     "text areas": lambda n: f"<textarea>w{n}</textarea>",
-    "templates": lambda n: "<template shadowrootmode=open><p>w</p></template>",
-    "ruby": lambda n: "<ruby>w<rt>w</rt></ruby>",
+    "templates": lambda _: "<template shadowrootmode=open><p>w</p></template>",
+    "ruby": lambda _: "<ruby>w<rt>w</rt></ruby>",
     "vectors": lambda n: f"<svg><path d='M{n}'/><a xlink:href=/x/{n}>x</a></svg>",
     "odd names": lambda n: f"<o:p>w{n}</o:p>",
     "new names": lambda n: f"<x{n}>w</x{n}>",
@@ -83,7 +83,7 @@ BESIDE: Mapping[str, Part] = {
     "metas": lambda n: f"<meta name=n{n} content={n}>",
     "stylesheet links": lambda n: f"<link rel=stylesheet href=/s/{n}.css>",
     "alternates": lambda n: f"<link rel=alternate type=application/rss+xml href=/f/{n}>",
-    "ends without beginnings": lambda n: "</p></div></b>",
+    "ends without beginnings": lambda _: "</p></div></b>",
     "hidden": lambda n: f"<div hidden><a href=/h/{n}>w</a></div>",
     "labels": lambda n: f"<p><b>Date:</b> {n}</p>",
 }
@@ -98,11 +98,27 @@ DEEP: Mapping[str, Part] = {
     "nested quotes": lambda n: f"<blockquote>w{n} {WORDS}",
     "nested spans with classes": lambda n: f"<span class=c{n}>w",
     "open formatting in paragraphs": lambda n: f"<p><font color=red><b>w{n}",
-    "nested microdata": lambda n: "<div itemscope itemtype=http://schema.org/Comment itemprop=comment>w",
+    "nested microdata": lambda _: "<div itemscope itemtype=http://schema.org/Comment itemprop=comment>w",
     "nested items": lambda n: f"<div class=comment id=c{n}><a href=/user/{n}>a{n}</a> 2021-03-02 {_text(n)}",
     "nested fonts with text": lambda n: f"<font>{_text(n)}",
 }
 """Parts each of which holds the next one."""
+
+
+_DEPTH = 1_500
+WITHIN: Mapping[str, tuple[str, str]] = {
+    "links below nested formatting": ("<font>", "links beside one another"),
+    "links below nested divisions": ("<div>", "links beside one another"),
+    "links in list items below nested divisions": ("<div>", "links in list items"),
+    "paragraphs below nested divisions": ("<div>", "paragraphs"),
+    "posts below nested divisions": ("<div>", "posts"),
+    "rows below nested formatting": ("<b>", "rows"),
+    "times below nested formatting": ("<i>", "times"),
+    "empty elements below nested links": ("<span><a href=z>w", "empty divisions"),
+    "images below nested links": ("<span><a href=z>", "images"),
+    "empty elements below nested articles": ("<article><h2><a href=z>w</a></h2>", "empty divisions"),
+}
+"""Parts beside one another, below many of another kind, each within the one before."""
 
 
 def _whole(part: str) -> Callable[[int], str]:
@@ -160,9 +176,12 @@ def page_of(shape: str, size: int) -> bytes:
     """Return a page of a shape, of about as many bytes."""
     if shape in ONCE:
         inner = ONCE[shape](size)
+    elif shape in WITHIN:
+        around, part = WITHIN[shape]
+        inner = (around * _DEPTH)[: size // 2] + _filled(BESIDE[part], size // 2)
     else:
-        inner = _filled((BESIDE | DEEP)[shape], size)
+        inner = _filled({**BESIDE, **DEEP}[shape], size)
     return f"{HEAD}<body><h1>The harbour</h1>{inner}".encode()
 
 
-SHAPES = (*BESIDE, *DEEP, *ONCE)
+SHAPES = (*BESIDE, *DEEP, *WITHIN, *ONCE)

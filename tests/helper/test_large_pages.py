@@ -81,7 +81,7 @@ def test_a_beginning_ends_between_characters_and_before_a_tag_that_is_near(encod
         ("<i></i>" * READ_STEPS, False),
         ("<a href=z>word</a>" * READ_STEPS, False),
         (f"<p>{PARAGRAPH}</p>" * (1_000_000 // len(PARAGRAPH)), True),
-        ("harbour " * 240_000, True),
+        ("harbour " * 190_000, True),
         (f"<script>{'a<b;' * READ_STEPS * 2}</script>", True),
         (f"<STYLE>{'a>b{} ' * READ_STEPS}</style>", True),
         (f"<!-- {'<i></i>' * READ_STEPS} -->", True),
@@ -93,6 +93,30 @@ def test_work_is_counted_before_it_is_done(filling: str, *, is_whole: bool) -> N
     body = f"<html><body>{filling}</body></html>".encode()
     assert (read_bytes(body) == len(body)) is is_whole
     assert read_bytes(body) >= len(body) // 10
+
+
+@pytest.mark.parametrize(
+    "filling",
+    [
+        "<span><a href=z>w" * 1_000 + "<i></i>" * 10_000,
+        "<font>" * 1_500 + "".join(f"<a href=z{number}>w</a>" for number in range(10_000)),
+        "<div>" * 1_500 + "".join(f"<li><a href=z{number}>w</a>" for number in range(8_000)),
+    ],
+)
+def test_deep_nesting_costs_no_more_than_size(filling: str) -> None:
+    with at_most(2.0):
+        found = helper_of().assist(html_page("http://a.test/", f"<html><body>{filling}"))
+    assert found.document.outlinks
+
+
+def test_the_text_of_a_link_is_not_that_of_the_links_in_it() -> None:
+    page = html_page(
+        "http://a.test/", "<body><p><span><a href=/1>One <b>and</b> <span><a href=/2>two</a></span></a></span>"
+    )
+    assert [(link.url[-1], link.anchor) for link in helper_of().assist(page).document.outlinks] == [
+        ("1", "One and"),
+        ("2", "two"),
+    ]
 
 
 def test_links_beside_one_another_are_read_in_linear_time() -> None:

@@ -38,7 +38,7 @@ class Contexts:
 
 def anchor_text(element: Element) -> str:
     """Return the clickable text of a link: its text, else the alternative text of its image, else its title."""
-    shown = text.excerpt(element, MOST_ANCHOR)
+    shown = text.excerpt(element, MOST_ANCHOR, text.OtherLinks(element))
     if not shown:
         images = (image.get("alt") or image.get("title") or "" for image in element.iter("img"))
         shown = text.fold(next((name for name in images if name.strip()), element.get("title") or ""))

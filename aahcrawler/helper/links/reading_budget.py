@@ -3,17 +3,37 @@
 import re
 from typing import Final
 
+from lxml.etree import XPath
+
+from aahcrawler.page import Page, generic
+
 READ_BYTES: Final = 2_000_000
 """The first bytes of an HTML page, whose texts and objects are read at most."""
 
-READ_STEPS: Final = 50_000
+READ_STEPS: Final = 40_000
 """Tags that are read, and what is as much work as one tag: so many take about a second."""
 
 TEXT_STEP, TAG_STEP = 40, 400
 """The bytes of text, and those within a tag, that are as much work as one more tag."""
 
+READ_DEPTHS: Final = 2_500_000
+"""The most that the depths of the elements which are read add up to: much is looked for from an element upwards."""
+
+_DEEP = 100
+_is_deep = XPath("boolean(self::*" + _DEEP * "/*" + ")")
+_FEW_TAGS = READ_DEPTHS // 2_048  # No page is nested more deeply.
+
 _END = {b"script": re.compile(rb"</script", re.IGNORECASE), b"style": re.compile(rb"</style", re.IGNORECASE)}
 _RAW = re.compile(rb"<(script|style)(?=[\s/>])", re.IGNORECASE)
+
+
+def beginning_of(page: Page) -> Page:
+    """Return the beginning of an HTML page that is read with all means; itself where that is all of it."""
+    beginning = page.beginning(read_bytes(page.body))
+    if beginning.body.count(b"<") <= _FEW_TAGS or not _is_deep(beginning.tree):
+        return beginning
+    depths = generic.depths(beginning.tree)
+    return beginning if depths <= READ_DEPTHS else beginning.beginning(len(beginning.body) * READ_DEPTHS // depths)
 
 
 def read_bytes(body: bytes) -> int:
