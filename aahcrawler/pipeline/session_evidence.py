@@ -30,8 +30,8 @@ def suspects(page: Page, traps: Traps) -> Sequence[Suspect]:
 def page_to_ask(page: Page, lease: Lease, found: Sequence[Suspect]) -> str:
     """Return the URL to ask for once more: the page's, or that which redirects to it where its own has the id already.
 
-    Empty where nothing is suspected, and where neither would tell: who asks with an id is given the same again. What was
-    sent by a form is not sent twice.
+    Empty where nothing is suspected, and where neither would tell: who asks with an id is given the same again. What
+    was sent by a form is not sent twice.
     """
     if posted_by(lease.url) is not None:
         return ""
