@@ -7,6 +7,7 @@ from aahcrawler.frontier.hops import redirects_in_a_row
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.page import Page
 from aahcrawler.page.titles import head_title
+from aahcrawler.posted_forms import posted_by
 from aahcrawler.sessions import without_session
 from aahcrawler.traps import Traps
 from aahcrawler.traps.parts_of_urls import may_hold_id
@@ -29,8 +30,11 @@ def suspects(page: Page, traps: Traps) -> Sequence[Suspect]:
 def page_to_ask(page: Page, lease: Lease, found: Sequence[Suspect]) -> str:
     """Return the URL to ask for once more: the page's, or that which redirects to it where its own has the id already.
 
-    Empty where nothing is suspected, and where neither would tell: who asks with an id is given the same again.
+    Empty where nothing is suspected, and where neither would tell: who asks with an id is given the same again. What
+    was sent by a form is not sent twice.
     """
+    if posted_by(lease.url) is not None:
+        return ""
     redirecting = lease.via if redirects_in_a_row(lease.path) else ""
     for url in filter(None, (page.url, redirecting) if found else ()):
         if urls.origin(url) == urls.origin(page.url) and not any(each.value in url for each in found):
