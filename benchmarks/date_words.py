@@ -104,14 +104,14 @@ def _named(locales: Iterable[Locale], kind: str, numbers: Iterable[int]) -> list
     found: list[Words] = [{} for _ in numbers]
     for locale in locales:
         tables: Mapping[str, Mapping[str, Mapping[int, str]]] = getattr(locale, kind)
-        for widths in tables.values():
-            for width in set(widths) - {"narrow"}:
+        for _, widths in sorted(tables.items()):
+            for width in sorted(set(widths) - {"narrow"}):
                 for number, name in widths[width].items():
                     words = " ".join(tokens(name))
                     if words and not words.isdigit() and not _NUMBERED.fullmatch(words):
                         found[number - (kind == "months")][words] = None
         if kind == "months":
-            for suffix in _suffixes(locale):
+            for suffix in sorted(_suffixes(locale)):
                 names = (*(locale.months["format"][width].items() for width in ("wide", "abbreviated")),)
                 for number, name in chain.from_iterable(names):
                     found[number - 1][" ".join(tokens(name + suffix))] = None

@@ -10,7 +10,6 @@ from aahcrawler.induction.outline import Outline
 from aahcrawler.page import dates
 from aahcrawler.page.date_attributes import date_attributes
 from aahcrawler.page.date_grammar import Reading
-from aahcrawler.page.datewords import WORD, plain_letters
 from aahcrawler.page.text import fold
 
 MOST_TRIED = 1_500
@@ -177,4 +176,4 @@ def _may_be_date(text: str) -> bool:
         return False
     if any(map(str.isdigit, text)):
         return not text.isdigit()
-    return len(text) <= 30 and any(word in dates.near_words() for word in WORD.findall(plain_letters(text)))
+    return len(text) <= 30 and dates.may_be_relative(text)

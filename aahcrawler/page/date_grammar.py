@@ -113,7 +113,7 @@ def read_in(text: Text, vocabulary: DateWords, setting: Setting) -> InLanguage |
     if found_day is None:
         return None
     moment = datetime.combine(found_day.day, clock or time())
-    weekdays = {vocabulary.weekdays[word] for word in items.words if word in vocabulary.weekdays}
+    weekdays = _weekdays(items, vocabulary)
     weekdays -= {found_day.day.weekday()} if len(weekdays) > 1 else set()
     contradicted = bool(weekdays) and found_day.day.weekday() not in weekdays and not found_day.relative
     reading = Reading(moment, clock is not None, found_day.relative, found_day.lacks_year)
@@ -235,6 +235,12 @@ def _months(items: _Items, vocabulary: DateWords, text: Text) -> frozenset[str] 
     return frozenset(named) if len({vocabulary.months[word] for word in named}) <= 1 else None
 
 
+def _weekdays(items: _Items, vocabulary: DateWords) -> set[int]:
+    """Return the weekdays that words name; a word that may mean nothing names none, as the day in Japanese dates."""
+    words = (word for word in items.words if word not in vocabulary.filler)
+    return {vocabulary.weekdays[word] for word in words if word in vocabulary.weekdays}
+
+
 def _in_digits(text: Text, items: _Items, vocabulary: DateWords, setting: Setting) -> date | None:
     """Return the day that digits name, in the order of day and month that a weekday beside it agrees with."""
     if text.day is not None or text.numeric is None:
@@ -247,7 +253,7 @@ def _in_digits(text: Text, items: _Items, vocabulary: DateWords, setting: Settin
     ]
     if setting.order is None:
         days = [day for day in days if day <= setting.latest] or days
-    weekdays = {vocabulary.weekdays[word] for word in items.words if word in vocabulary.weekdays}
+    weekdays = _weekdays(items, vocabulary)
     if len(days) > 1 and len(weekdays) == 1 and days[0].weekday() not in weekdays and days[1].weekday() in weekdays:
         return days[1]
     return days[0] if days else None
@@ -283,7 +289,7 @@ def _is_known(setting: Setting) -> bool:
 
 def _day_of_month(month: int, items: _Items, vocabulary: DateWords, setting: Setting) -> _Day | None:
     if len(items.numbers) == 1:
-        weekdays = {vocabulary.weekdays[word] for word in items.words if word in vocabulary.weekdays}
+        weekdays = _weekdays(items, vocabulary)
         return _last_such(month, items.numbers[0].digits, weekdays, setting)
     if len(items.numbers) != 2:
         return None

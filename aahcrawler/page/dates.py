@@ -1,7 +1,7 @@
 """Read dates as people and machines write them. A text that is not wholly a date gives None."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from email.utils import parsedate_to_datetime
@@ -164,8 +164,8 @@ _NEUTRAL = frozenset(_OF_ANY.split()) | clocks.ZONE_NAMES
 _OF_THEIR_OWN = frozenset({"th", "fa", "ps", "zh", "ja", "ko", "hu", "mn", "lt", "eu"})
 """Languages with calendars, or an order of year and day, of their own."""
 
-_ELSEWHERE = {"hier": "fr"}
-"""Words that alone name a day only in one language; in others they are words such as "here"."""
+_LEAST_LETTERS = 6
+"""The letters that a word has at least that names a day alone, on a page of unknown language."""
 
 
 def _human_date(text: str, setting: Setting) -> Reading | None:
@@ -226,18 +226,26 @@ def _in_languages(text: Text, setting: Setting) -> Reading | None:
         found = read_in(text, vocabulary(own if own in known else known[0]), setting)
         return None if found is None else found.reading
     exact, widened = _speakers(words)
-    is_bare = (
-        not any(map(str.isdecimal, text.rest)) and text.numeric is None and text.day is None and text.clock is None
-    )
     if own in known and widened >> known.index(own) & 1:
         found = read_in(text, vocabulary(own), setting) or read_in(text, vocabulary(own).widened, setting)
         if found is not None:
             return found.reading
-    if is_bare and len(words) == 1 and own in known and words[0] in _ELSEWHERE and _ELSEWHERE[words[0]] != own:
-        return None
+    if len(words) == 1 and not _is_sure(text, is_declared=own in known):
+        exact, widened = exact & 1, 0
     return _agreed(_readings(text, words, exact, setting, widen=False)) or _agreed(
         _readings(text, words, widened & ~exact, setting, widen=True)
     )
+
+
+def _is_sure(text: Text, *, is_declared: bool) -> bool:
+    """Return whether a single word may name a day in a language that is not the page's, where it may be a name too.
+
+    So it may with a number, and in another script. English is known everywhere.
+    """
+    has_numbers = text.numeric is not None or text.day is not None or text.clock is not None
+    if has_numbers or any(map(str.isdecimal, text.rest)) or not text.rest.isascii():
+        return True
+    return not is_declared and len(text.rest.strip()) >= _LEAST_LETTERS
 
 
 def _speakers(words: list[str]) -> tuple[int, int]:
@@ -277,12 +285,20 @@ def _agreed(found: Iterator[InLanguage]) -> Reading | None:
     return agreeing[0] if len(set(agreeing)) == 1 else None
 
 
+def may_be_relative(text: str) -> bool:
+    """Return whether a text without a number may be a date, as "yesterday" is; to ask costs less than to read."""
+    words = WORD.findall(plain_letters(text))
+    whole, _ = spoken()
+    return all(word in whole or SPACELESS.search(word) for word in words) and not _near_words().isdisjoint(words)
+
+
 @lru_cache(maxsize=1)
-def near_words() -> frozenset[str]:
-    """Return the words of which a date without any number has at least one: ``yesterday``, ``ago``, ``now``."""
-    found: set[str] = set()
-    for code in languages():
-        words = vocabulary(code)
-        for phrase in (*words.days, *words.ago, *words.now):
-            found.update(phrase.split(" "))
-    return frozenset(found)
+def _near_words() -> frozenset[str]:
+    """Return the words of which a date without any number has at least one: "yesterday", "ago", "now"."""
+    phrases = (phrase for code in languages() for group in _near_groups(code) for phrase in group)
+    return frozenset(word for phrase in phrases for word in phrase.split(" "))
+
+
+def _near_groups(code: str) -> tuple[Iterable[str], ...]:
+    words = vocabulary(code)
+    return words.days, words.ago, words.now

@@ -105,6 +105,8 @@ def test_forms_in_english(text: str, right: str | None) -> None:
         ("lv", "2001. gada 20. marts, plkst. 14:05", MARCH),
         ("eu", "2001(e)ko martxoaren 20a, 14:05", MARCH),
         ("id", "20 Agt 2001", "2001-08-20T00:00:00+00:00"),
+        ("fi", "Lähetetty: Ti Maalis 20, 2001 2:05 pm", MARCH),
+        ("ru", "Отправлено 20 Март 2001 - 14:05", MARCH),
         ("fi", "20 Maalis 2001 klo 14.05", MARCH),
         ("da", "20. marts 2001 14.05", MARCH),
         ("fr", "20 mars 2001 à 14 h 05", MARCH),
@@ -130,6 +132,25 @@ def test_a_weekday_chooses_the_year_that_is_filled_in() -> None:
     found = read("Thursday, March 20", now=NOW, language="en")
     assert found is not None
     assert (found.moment.year, found.lacks_year) == (2025, True)
+
+
+def test_a_sign_for_the_day_of_the_month_is_no_weekday() -> None:
+    found = read("3月20日", now=NOW, language="ja")
+    assert found is not None
+    assert (found.moment.year, found.lacks_year) == (2026, True)
+
+
+@pytest.mark.parametrize("language", [None, "en", "fr"])
+@pytest.mark.parametrize("text", ["Leo", "Jana", "Haut", "ma", "nu", "Dun"])
+def test_a_name_is_no_day_of_another_language(text: str, language: str | None) -> None:
+    assert read(text, now=NOW, language=language) is None
+
+
+def test_a_word_alone_names_a_day_in_its_own_language() -> None:
+    for text, language in (("dün", "tr"), ("Gestern", None), ("today", "fr"), ("сегодня", "en"), ("今日", None)):
+        found = read(text, now=NOW, language=language)
+        assert found is not None, text
+        assert found.relative
 
 
 def test_what_is_counted_from_the_capture_is_said() -> None:

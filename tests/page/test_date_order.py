@@ -105,3 +105,10 @@ def test_dates_that_nothing_tells_the_order_of_are_marked() -> None:
 
 def test_a_hostile_page_of_digits_is_looked_at_in_no_time() -> None:
     assert NumericDates(page_of("<p>" + "1/" * 200_000 + "</p>")).shown_order() is None
+
+
+def test_years_of_two_digits_tell_no_order_of_day_and_month_where_they_come_first() -> None:
+    japanese = NumericDates(page_of("<html lang=ja><body><p>13/03/20</p><p>99/12/31</p></body></html>"))
+    assert japanese.shown_order() == "ymd"
+    assert japanese.ambiguous_days() == frozenset()
+    assert NumericDates(page_of("<p>99/12/31</p><p>98/01/02</p>")).shown_order() == "ymd"
