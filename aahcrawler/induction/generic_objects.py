@@ -20,7 +20,6 @@ from aahcrawler.induction.record_finding import records
 from aahcrawler.induction.record_sets import Byline, NoObject, Record, RecordSet, Region
 from aahcrawler.induction.record_shapes import shapes_of
 from aahcrawler.page import Page, claims, generic
-from aahcrawler.page.dates import LACKS_YEAR
 from aahcrawler.page.record_shape import RecordShape
 from aahcrawler.page.schemaorg import Item, items
 from aahcrawler.page.text import bare, excerpt, fold
@@ -219,9 +218,7 @@ def _records(
         }
         kind = "comment" if whole is not None else "post" if first else "reply"
         given: Mapping[str, tuple[Value, ...]] = {name: values for name, values in properties.items() if values}
-        lacks_year = record.date is not None and record.date.read.lacks_year
-        inferred = {"date": LACKS_YEAR} if lacks_year else {}
-        found[number] = WebObject(iri, kind, page.url, given, whole.iri if whole else page_iri, inferred)
+        found[number] = WebObject(iri, kind, page.url, given, whole.iri if whole else page_iri)
     return found
 
 

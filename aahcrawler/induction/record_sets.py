@@ -59,8 +59,11 @@ class Dated:
 
     @property
     def told(self) -> datetime | None:
-        """The date and time, None if the page does not tell the day."""
-        return None if self.read.vague else self.read.moment
+        """The date and time, None if the page does not tell the day and its year.
+
+        Old forums leave the year out of all dates: the last year that had such a day would mostly be wrong.
+        """
+        return None if self.read.vague or self.read.lacks_year else self.read.moment
 
 
 @dataclass(frozen=True, slots=True)
