@@ -9,22 +9,21 @@ from aahcrawler.page import Page
 from aahcrawler.page.titles import head_title
 from aahcrawler.posted_forms import posted_by
 from aahcrawler.sessions import without_session
-from aahcrawler.traps import Traps
 from aahcrawler.traps.parts_of_urls import may_hold_id
-from aahcrawler.traps.session_ids import Suspect
+from aahcrawler.traps.session_ids import SessionIds, Suspect
 
 MOST_REFERENCES = 10_000
 """The references of a page that are looked at."""
 
 
-def suspects(page: Page, traps: Traps) -> Sequence[Suspect]:
+def suspects(page: Page, sessions: SessionIds) -> Sequence[Suspect]:
     """Return what may be ids of sessions in the links of a page; empty for what is none, and where none may be."""
     if not (page.is_html and 200 <= page.status < 300):
         return ()
     references = _references(page)
-    if not any(map(may_hold_id, references)) or not traps.sessions.is_due(page.url):
+    if not any(map(may_hold_id, references)) or not sessions.is_due(page.url):
         return ()
-    return traps.sessions.suspects(page.url, _resolved(page, references))
+    return sessions.suspects(page.url, _resolved(page, references))
 
 
 def page_to_ask(page: Page, lease: Lease, found: Sequence[Suspect]) -> str:
@@ -42,19 +41,17 @@ def page_to_ask(page: Page, lease: Lease, found: Sequence[Suspect]) -> str:
     return ""
 
 
-def decide(page: Page, found: Sequence[Suspect], again: Page, traps: Traps) -> Sequence[str]:
-    """Learn from the answer to the same request ``again``, made without cookies; return the names of sessions' ids.
+def links_of(again: Page, page: Page) -> Sequence[str]:
+    """Return where the answer leads that a page, or what redirects to it, was given ``again``.
 
-    A page that shows something else by now, and an error, say nothing.
+    That is nowhere for a page that shows something else by now, and for an error.
     """
-    links: Sequence[str] = ()
     if 300 <= again.status < 400:
         location = urls.resolve(again.url, again.headers.get("Location"))
-        links = () if location is None else (without_session(location),)
-    elif again.is_html and again.status < 300 and again.url == page.url and head_title(again) == head_title(page):
-        links = _resolved(again, _references(again))
-    traps.sessions.asked(page.url)
-    return traps.decide(page.url, found, links)
+        return () if location is None else (without_session(location),)
+    if again.is_html and again.status < 300 and again.url == page.url and head_title(again) == head_title(page):
+        return _resolved(again, _references(again))
+    return ()
 
 
 def _references(page: Page) -> Sequence[str]:

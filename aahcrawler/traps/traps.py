@@ -147,6 +147,7 @@ class Traps:
 
         An id in the path is left where it is, for nobody wrote the path without it; each page is followed under one.
         """
+        self.sessions.asked(own)
         found = [name for name, is_session in self.sessions.decide(own, suspects, again).items() if is_session]
         for name in filter(str.isdecimal, found):
             self._aliases.presume(own, name)

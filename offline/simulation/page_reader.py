@@ -1,5 +1,6 @@
 """Reads a world: its pages are gathered from WARC files once, and understood when a crawl meets them."""
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -13,6 +14,7 @@ from aahcrawler.helper.site_memory.sites import Sites
 from aahcrawler.layout import WARC
 from aahcrawler.page import Page
 from aahcrawler.page.onward import location
+from aahcrawler.pipeline import session_evidence
 from aahcrawler.segments import SegmentError, segments
 from aahcrawler.urls import canonicalize
 from aahcrawler.wire.replay import replayed
@@ -22,6 +24,9 @@ from offline.simulation.page_data import Understood, understand
 from offline.simulation.sample import Sample, WorldError
 from offline.simulation.world import Catalogue, WorldWriter, key
 from online_analysis.terms import Lexicon
+
+RECENT = 64
+"""The last pages that are compared with what comes after them."""
 
 
 @lru_cache(1)
@@ -51,6 +56,7 @@ class Gathering:
     gathered: Callable[[int], object] = lambda _: None
     _catalogue: Catalogue = field(default_factory=Catalogue)
     _redirects: dict[str, str] = field(default_factory=dict)
+    _recent: OrderedDict[str, Page] = field(default_factory=OrderedDict)
 
     def run(self, samples: Sequence[Sample]) -> float:
         """Gather all pages; return the seconds of processor time that took. Raises ``WorldError``."""
@@ -84,10 +90,27 @@ class Gathering:
                     self._redirects[canonicalize(page.url) or page.url] = target
                 elif 200 <= page.status < 300 and page.is_html:
                     number = self._catalogue.add(page.url)
-                    if number is not None:
-                        yield replace(page, url=self._catalogue.urls[number])
+                    if number is None:
+                        self._compare(page)
+                        continue
+                    page = replace(page, url=self._catalogue.urls[number])
+                    self._recent[page.url] = page
+                    if len(self._recent) > RECENT:
+                        self._recent.popitem(last=False)
+                    yield page
         except SegmentError as error:
             raise WorldError(str(error)) from error
+
+    def _compare(self, again: Page) -> None:
+        """Learn of ids of sessions from a page that was recorded twice in a row, as a crawl does to find them out."""
+        page = self._recent.pop(canonicalize(again.url) or again.url, None)
+        if page is None:
+            return
+        sessions, again = self._catalogue.sessions, replace(again, url=page.url)
+        found = session_evidence.suspects(page, sessions)
+        if found:
+            sessions.asked(page.url)
+            sessions.decide(page.url, found, session_evidence.links_of(again, page))
 
 
 def _key(url: str) -> str:

@@ -16,6 +16,7 @@ import zstandard
 from aahcrawler import urls
 from aahcrawler.helper.raised_failures import RaisedTally
 from aahcrawler.page import Page
+from aahcrawler.traps.session_ids import SessionIds
 from offline.simulation.page_data import Understood
 
 _RECENT = 256
@@ -38,12 +39,14 @@ class Catalogue:
     """The pages of a world in the order of their records. ``numbers`` holds their URLs and those that redirect to them.
 
     ``recorded`` are their URLs as the records have them, by which other programs know them; ``urls`` are canonical.
+    ``sessions`` is what pages that were recorded twice have shown of ids in their links.
     """
 
     recorded: list[str] = field(default_factory=list)
     urls: list[str] = field(default_factory=list)
     queues: list[str] = field(default_factory=list)
     numbers: dict[str, int] = field(default_factory=dict)
+    sessions: SessionIds = field(default_factory=SessionIds)
 
     def add(self, url: str) -> int | None:
         """Give a page the next number and return it; None for one whose URL is known."""
@@ -130,6 +133,7 @@ class World:
         self.queues: Sequence[str] = catalogue.queues
         self.pages_read, self.seconds = 0, 0.0
         self._numbers: Mapping[str, int] = catalogue.numbers
+        self._sessions = catalogue.sessions
         self._read = read
         self._file: BinaryIO = (folder / "pages").open("rb")
         self._known = sqlite3.connect(folder / _UNDERSTOOD, timeout=_PATIENCE, isolation_level=None)
@@ -145,8 +149,11 @@ class World:
         self._file.close()
 
     def number(self, url: str) -> int | None:
-        """Return the number of the page at a URL, None where the world has none."""
-        return self._numbers.get(key(url))
+        """Return the number of the page at a URL, None where the world has none.
+
+        Ids of sessions are left out, as the crawl did that met the pages.
+        """
+        return self._numbers.get(key(self._sessions.without(url)), self._numbers.get(key(url)))
 
     def seeds(self, addresses: Sequence[str]) -> tuple[int, ...]:
         """Return the numbers of seeds, each once. Raise KeyError for one that is not in the world."""

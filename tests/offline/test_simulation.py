@@ -191,6 +191,17 @@ def test_addresses_are_written_as_the_records_have_them(tmp_path: Path) -> None:
     }
 
 
+def test_links_with_ids_of_sessions_lead_to_the_pages_that_a_crawl_fetched_without(tmp_path: Path) -> None:
+    ids = ("q1v8m2k0c7d5s9t3b6n4x1z0a2", "h7f3k9d2l5p8w1r4t6y0u3e7i9")
+    first, again = ([(f"{SOLAR}/solar/{n}?zid={value}", f"part {n}") for n in range(3)] for value in ids)
+    world = with_reference(tmp_path, pages=4, samples=1)
+    pages = {f"{SOLAR}/": page(SOLAR, 0, first), SOLAR: page(SOLAR, 0, again)}
+    write_pages(world, {**pages, **{f"{SOLAR}/solar/{n}": page(SOLAR, n + 1, []) for n in range(3)}})
+    write_topics(world, [[f"{SOLAR}/"]])
+    done = finished(Simulation(world, ("breadth-first",), named_folders(""), pages=9))
+    assert orders(done)["breadth-first", 0] == [f"{SOLAR}/", *(f"{SOLAR}/solar/{n}" for n in range(3))]
+
+
 def run(*arguments: object) -> tuple[int, str]:
     result = CliRunner().invoke(app, ["simulate", *map(str, arguments)])
     assert result.exception is None or isinstance(result.exception, SystemExit), result.output

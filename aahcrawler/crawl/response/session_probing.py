@@ -59,12 +59,12 @@ class SessionProbing:
         is_left = self._ask is None or not known.scope.drops_sessions or is_among(self._sessions.given.sites, lease.url)
         if is_left or lease.kind != "page":
             return
-        found = session_evidence.suspects(page, known.traps)
+        found = session_evidence.suspects(page, known.traps.sessions)
         url = session_evidence.page_to_ask(page, lease, found)
         again = await self._again(url) if url else None
         if again is None:
             return
-        names = session_evidence.decide(page, found, again, known.traps)
+        names = known.traps.decide(page.url, found, session_evidence.links_of(again, page))
         logger.info("%s asked once more: ids of sessions: %s", url, ", ".join(names) or "none")
 
     async def _again(self, url: str) -> Page | None:

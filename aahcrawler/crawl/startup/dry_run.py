@@ -150,11 +150,11 @@ class DryRun:
     async def _look_for_ids(self, lease: Lease, page: Page, asking: PoliteAsking) -> None:
         """Ask once more for a page whose links may hold the id of a session, as the crawl does."""
         traps = self._context.traps
-        found = session_evidence.suspects(page, traps) if self._context.scope.drops_sessions else ()
+        found = session_evidence.suspects(page, traps.sessions) if self._context.scope.drops_sessions else ()
         url = session_evidence.page_to_ask(page, lease, found)
         if url:
             with suppress(NotAnsweredError):
-                session_evidence.decide(page, found, await asking.page(url), traps)
+                traps.decide(page.url, found, session_evidence.links_of(await asking.page(url), page))
 
     async def _analysed(self, lease: Lease, page: Page) -> PageAnalysis:
         if 300 <= page.status < 400 and not page.is_content:
