@@ -35,9 +35,9 @@ SEEN = Seen(
 )
 
 
-def with_object(**changes: str | None) -> Seen:
-    """Return what was seen, with an object that is otherwise."""
-    return replace(SEEN, pages={f"{ROOT}/one": SeenPage("One", (replace(OBJECT, **changes),))})
+def with_object(other: ObjectRow) -> Seen:
+    """Return what was seen, with another object."""
+    return replace(SEEN, pages={f"{ROOT}/one": SeenPage("One", (other,))})
 
 
 def test_what_is_all_there_is_right() -> None:
@@ -48,9 +48,9 @@ def test_what_is_all_there_is_right() -> None:
     ("seen", "lost"),
     [
         (replace(SEEN, asked=[f"{ROOT}/"]), "1 of 2 not asked for: /one"),
-        (with_object(date=None), "/one 'the old boat': undated, not of 2001-03-20"),
-        (with_object(author=None), "/one 'the old boat': by None, not 'Ada'"),
-        (with_object(title="Two"), "/one 'the old boat': titled 'Two', not 'One'"),
+        (with_object(replace(OBJECT, date=None)), "/one 'the old boat': undated, not of 2001-03-20"),
+        (with_object(replace(OBJECT, author=None)), "/one 'the old boat': by None, not 'Ada'"),
+        (with_object(replace(OBJECT, title="Two")), "/one 'the old boat': titled 'Two', not 'One'"),
         (replace(SEEN, verdicts=["empty page"]), "the verdict on / is 'empty page'"),
         (replace(SEEN, verdicts=[]), "0 of 1 seeds told of"),
         (replace(SEEN, verdicts=["not fetched yet"]), "the verdict on / is 'not fetched yet'"),
@@ -64,8 +64,11 @@ def test_what_is_missing_is_lost(seen: Seen, lost: str) -> None:
     ("seen", "invented"),
     [
         (replace(SEEN, asked=[*SEEN.asked, f"{ROOT}/two"]), "1 asked for: /two"),
-        (with_object(date="2026-03-20T00:00:00Z"), "/one 'the old boat': of 2026-03-20T00:00:00Z, not 2001-03-20"),
-        (with_object(author="Bo"), "/one 'the old boat': by 'Bo', not 'Ada'"),
+        (
+            with_object(replace(OBJECT, date="2026-03-20T00:00:00Z")),
+            "/one 'the old boat': of 2026-03-20T00:00:00Z, not 2001-03-20",
+        ),
+        (with_object(replace(OBJECT, author="Bo")), "/one 'the old boat': by 'Bo', not 'Ada'"),
     ],
 )
 def test_what_nobody_wrote_is_invented(seen: Seen, invented: str) -> None:
@@ -88,7 +91,7 @@ def test_a_page_has_as_many_objects_as_it_should() -> None:
 
 def test_one_of_several_dates_is_right() -> None:
     either = replace(SITE, objects=(WantedObject("/one", "the old boat", ("2001-03-20", None)),))
-    assert judge(either, with_object(date=None)).right
+    assert judge(either, with_object(replace(OBJECT, date=None))).right
     assert judge(either, SEEN).right
     assert judge(replace(SITE, objects=(WantedObject("/one", "the old boat"),)), SEEN).invented
 
