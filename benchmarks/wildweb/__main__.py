@@ -62,6 +62,13 @@ def chosen(kinds: Sequence[str] | None, names: Sequence[str] | None, *, aside: b
     ]
 
 
+def told(name: str, judgement: Judgement) -> None:
+    """Print what is wrong with a case."""
+    for what, wrong in (("lost", judgement.lost), ("invented", judgement.invented)):
+        for each in wrong:
+            print(f"{name}: {what}: {each}", flush=True)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark; the exit code is 1 where a case is not right."""
     kinds = sorted({case.kind for case in CASES})
@@ -79,10 +86,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with ThreadPoolExecutor(min(_AT_ONCE, os.cpu_count() or 1)) as pool:
         for each in pool.map(partial(judged, keep=given.keep), together(cases)):
             judgements.update(each)
-    for case in cases:
-        for what, told in (("lost", judgements[case.name].lost), ("invented", judgements[case.name].invented)):
-            for line in told:
-                print(f"{case.kind}: {case.name}: {what}: {line}")
+            for name, judgement in each.items():
+                told(name, judgement)
     report(rows(cases, judgements), given.json)
     return int(not all(each.right for each in judgements.values()))
 

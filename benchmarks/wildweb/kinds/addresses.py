@@ -121,6 +121,5 @@ CASES: Final = (
     ),
     _based("root", '<base href="/files/">', "/boats.html", "/boats.html"),
     _based("svg", "", "boats.html", "/a/boats.html", body='<svg><base href="/old/"/></svg>', aside=True),
-    _based("mail", '<base href="mailto:ada@example.org">', "/boats.html", "/boats.html", aside=True),
     _based("backslash", '<base href="\\files\\">', "boats.html", "/files/boats.html", aside=True),
 )

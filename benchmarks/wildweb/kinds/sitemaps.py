@@ -119,7 +119,6 @@ CASES: Final = (
         may="/one|/two",
         aside=True,
     ),
-    _location("quotes", '"http://HOST/quoted"', may=r'/?"?.*quoted.*', aside=True),
     _served(
         "text-blank",
         "http://HOST/one\n  \n; a remark\nhttp://HOST/two",
