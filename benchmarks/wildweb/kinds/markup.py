@@ -51,6 +51,11 @@ def _authors(name: str, authors: Sequence[str], board: Board = block_board, *, a
 CASES: Final = (
     _odd("office", "<p class=MsoNormal>Said once.<o:p></o:p></p>"),
     _odd("office-empty", "<o:p>&nbsp;</o:p>"),
+    _odd("office-heading", "<h2>The boats<o:p></o:p> <o:p>again</o:p></h2>"),
+    _odd("place-heading", "<h3 class=lane><st1:place>Harbour</st1:place> Lane</h3>"),
+    _odd("office-code", "<pre><code>if boat: <o:p>sail</o:p></code></pre>"),
+    _odd("office-list", "<ul><li>One boat<o:p></o:p></li><li><o:p>Two boats</o:p></li></ul>"),
+    _odd("office-quote", "<blockquote><p>Said <o:p>so</o:p></p><o:p>and so</o:p></blockquote>"),
     _odd("shape", '<v:shape id="_x0000_i1025" style="width:1pt"><v:imagedata src="x.gif"/></v:shape>'),
     _odd("like", '<fb:like href="http://odd-like.example/" send="false"></fb:like>'),
     _odd("place", '<st1:place w:st="on">Harbour Lane</st1:place>'),
@@ -77,6 +82,7 @@ CASES: Final = (
     _odd("emoji", '<span 🐟="x" data-🐟>said</span><🐟>said</🐟>'),
     _odd("template", "<template><p>said</p></template><slot name=x>said</slot>"),
     _odd("colon-attributes", '<span xml:lang="en" xlink:href="x" a:b:c="d" xmlns:o="x y">said</span>'),
+    _odd("shape-heading", "<h4><v:textbox>A boat</v:textbox></h4>", aside=True),
     _odd("reader", '<rdf:RDF><cc:Work rdf:about=""><dc:title>said</dc:title></cc:Work></rdf:RDF>', aside=True),
     _odd(
         "form-colon",
