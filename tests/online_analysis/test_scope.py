@@ -130,8 +130,6 @@ def test_any_text_is_a_pattern_or_is_refused(text: str, path: str) -> None:
 
 
 def test_a_pattern_of_allow_names_the_words_that_it_has_and_no_others() -> None:
-    scope = Scope(with_lines('scope: {allow: ["host:a.test", "*/newreply.php*", "b.test/*order="]}'))
+    scope = Scope(with_lines('scope: {allow: ["example.org", "host:a.test", "*/newreply.php*"]}'))
     assert scope.names("http://a.test/newreply.php?t=3", "newreply")
     assert not scope.names("http://a.test/login.php", "login"), "the host as a whole says nothing of it"
-    assert scope.names("http://b.test/list?order=3", "order") is False, "a glob covers the whole URL"
-    assert not scope.names("http://c.test/list?order=3", "order")
