@@ -127,3 +127,9 @@ def test_any_text_is_a_pattern_or_is_refused(text: str, path: str) -> None:
         assert str(error)  # noqa: PT017 - either outcome is right
         return
     assert pattern.matches("http://a.test/" + path) in {True, False}
+
+
+def test_a_pattern_of_allow_names_the_words_that_it_has_and_no_others() -> None:
+    scope = Scope(with_lines('scope: {allow: ["example.org", "host:a.test", "*/newreply.php*"]}'))
+    assert scope.names("http://a.test/newreply.php?t=3", "newreply")
+    assert not scope.names("http://a.test/login.php", "login"), "the host as a whole says nothing of it"
