@@ -75,7 +75,9 @@ def without_indexes(folder: Path) -> None:
 
 @pytest.mark.parametrize("where", [HEADER, CODES, MIDDLE, CHECKSUM], ids=["header", "codes", "middle", "checksum"])
 @pytest.mark.parametrize(
-    "kinds", [{"response"}, {"request"}, {"metadata"}, {"response", "request", "metadata"}], ids=str
+    "kinds",
+    [{"response"}, {"request"}, {"metadata"}, {"response", "request", "metadata"}],
+    ids=lambda kinds: "-".join(sorted(kinds)),
 )
 def test_a_damaged_record_goes_with_all_that_is_known_of_it(folder: Path, where: Flip, kinds: set[str]) -> None:
     before = {row["url"] for row in rows(folder)}
