@@ -6,6 +6,7 @@ from aahcrawler import urls
 from aahcrawler.frontier.hops import redirects_in_a_row
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.page import Page
+from aahcrawler.page.onward import location
 from aahcrawler.page.titles import head_title
 from aahcrawler.posted_forms import posted_by
 from aahcrawler.sessions import without_session
@@ -46,9 +47,8 @@ def links_of(again: Page, page: Page) -> Sequence[str]:
 
     That is nowhere for a page that shows something else by now, and for an error.
     """
-    if 300 <= again.status < 400:
-        location = urls.resolve(again.url, again.headers.get("Location"))
-        return () if location is None else (without_session(location),)
+    if (target := location(again.url, again.status, again.headers)) is not None:
+        return (without_session(target),)
     if again.is_html and again.status < 300 and again.url == page.url and head_title(again) == head_title(page):
         return _resolved(again, _references(again))
     return ()
