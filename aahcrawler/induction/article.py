@@ -98,7 +98,12 @@ def judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given
         return Judged(sets, None, (), NoObject.WITHHELD)
     part, text = None, None
     loose = [
-        each for each in sets if each.nature is Nature.POSTS and _is_loose(each) and _section(prepared, each) is None
+        each
+        for each in sets
+        if each.nature is Nature.POSTS
+        and _is_loose(each)
+        and not _are_signed_apart(each)
+        and _section(prepared, each) is None
     ]
     if loose:
         kept = tuple(each for each in sets if each not in loose)
@@ -146,6 +151,29 @@ def _is_loose(each: RecordSet) -> bool:
     """Return whether records may be parts of one text: they have little evidence, the less if they are addressed."""
     addressed = any(record.key or record.permalink for record in each.records)
     return each.confidence < (DOUBTFUL if addressed else SURE)
+
+
+def _are_signed_apart(each: RecordSet) -> bool:
+    """Return whether all records show a date and an author outside their texts, and not all of them the same.
+
+    A text that names dates and people names them within its sentences.
+    """
+    marks = [(record.author, record.date, record.body) for record in each.records]
+    named = [
+        (author.name, date.read.moment)
+        for author, date, body in marks
+        if author is not None
+        and date is not None
+        and body is not None
+        and not any(_lies_within(mark.element, body.elements) for mark in (author, date))
+    ]
+    authors, moments = ({mark[at] for mark in named} for at in (0, 1))
+    return len(named) == len(marks) and len(moments) > 1 and len(authors) > 1
+
+
+def _lies_within(element: Element, others: Sequence[Element]) -> bool:
+    """Return whether an element is or lies in one of others."""
+    return any(above in others for above in (element, *element.iterancestors()))
 
 
 def _is_thread(prepared: PreparedPage, each: RecordSet) -> bool:

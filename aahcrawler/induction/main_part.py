@@ -14,7 +14,10 @@ from aahcrawler.induction.shown_dates import Shown
 
 _MOSTLY = 0.75
 _HALF = 0.5
+_NEARLY_ALL = 0.9
 _NO_HOLDERS = frozenset({"nav", "aside", "footer", "form", "p", "ul", "ol", "blockquote", "pre"})
+_STYLES = frozenset({"b", "big", "em", "font", "i", "small", "span", "strong", "tt", "u"})
+"""Elements that hold the rest of a text where their end tags are missing, and so not the whole of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +151,8 @@ def _descend(outline: Outline, taken: _Taken, place: int, titled: Sequence[int])
         whole = taken.running(place)
         best = max(inner, key=taken.running, default=None)
         headed = [child for child in inner if any(outline.contains(child, each) for each in titled)]
-        if best is not None and taken.running(best) >= _MOSTLY * whole:
+        least = _NEARLY_ALL if best is not None and outline.tags[best] in _STYLES else _MOSTLY
+        if best is not None and taken.running(best) >= least * whole:
             place = best
         elif len(headed) == 1 and taken.running(headed[0]) >= _HALF * whole:
             place = headed[0]

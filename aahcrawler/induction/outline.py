@@ -19,7 +19,7 @@ MOST_ELEMENTS = 60_000
 """The most elements of a page that are read."""
 
 MOST_DEPTH = 200
-"""The depth to which nested elements are read."""
+"""The depth to which nested elements are read; of deeper ones the text alone is."""
 
 CONTROLS = frozenset({"form", "button", "select", "textarea", "input", "option", "label", "svg", "iframe", "object"})
 _SKIPPED = UNREAD | {"svg", "select", "math", "iframe", "object", "textarea", "button"}
@@ -53,8 +53,8 @@ class Outline:
     """The elements below the body in document order; a place is an index into them.
 
     The extent of the element at ``place`` is ``range(place, ends[place])``. Time and memory are linear in the size of
-    the page. Elements beyond ``MOST_ELEMENTS`` or deeper than ``MOST_DEPTH``, and those whose text no reader sees, are
-    left out.
+    the page. Elements beyond ``MOST_ELEMENTS``, and those whose text no reader sees, are left out. Of elements deeper
+    than ``MOST_DEPTH`` the text is there, as that of the innermost one above them that is not.
     """
 
     def __init__(self, tree: Element) -> None:
@@ -85,9 +85,14 @@ class Outline:
         walk = iterwalk(body, events=("start", "end", "comment", "pi"))
         for event, element in walk:
             if event == "start":
-                if element.tag in _SKIPPED or len(self.elements) >= MOST_ELEMENTS or len(open_places) >= MOST_DEPTH:
+                if element.tag in _SKIPPED or len(self.elements) >= MOST_ELEMENTS:
                     walk.skip_subtree()
                     open_places.append(-1)
+                    continue
+                if len(open_places) >= MOST_DEPTH:
+                    open_places.append(open_places[-1])
+                    links += element.tag == "a"
+                    self._add(element.text, open_places[-1], links)
                     continue
                 place = len(self.elements)
                 self.elements.append(element)

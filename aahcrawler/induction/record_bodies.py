@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from aahcrawler.induction.byline_words import names_nobody
 from aahcrawler.induction.outline import CONTROLS, Outline, Piece
+from aahcrawler.induction.table_rows import is_entry
 from aahcrawler.page.text import excerpt
 
 Slot = tuple[str, ...]
@@ -323,7 +324,8 @@ class _Descent:
         if tags <= _NOISY_TAGS and (share < 0.5 or not tags.isdisjoint(CONTROLS)):
             return True
         marked = sum(
-            any(outline.contains(place, mark) for mark in self.beside.get(number, ())) for number, place in places
+            any(outline.contains(place, mark) for mark in self.beside.get(number, ())) and not self._is_entry(place)
+            for number, place in places
         )
         if marked >= 0.5 * len(places) and share < 0.5:
             return True
@@ -349,6 +351,10 @@ class _Descent:
             and len(places) >= 0.5 * records
             and tags.isdisjoint({"p", "a"})
         )
+
+    def _is_entry(self, place: int) -> bool:
+        """Return whether an element is a post of a thread in a table that is read as one part."""
+        return len(self.content.parts) == 1 and is_entry(self.content.outline, place)
 
     def _holds_form(self, place: int) -> bool:
         outline = self.content.outline
@@ -391,7 +397,11 @@ class _Descent:
         while first < last and (
             outline.tags[places[first]] in _HEADINGS
             or not (outline.free(places[first]) + outline.linked(places[first]))
-            or (several and any(outline.contains(places[first], mark) for mark in marks))
+            or (
+                several
+                and any(outline.contains(places[first], mark) for mark in marks)
+                and not self._is_entry(places[first])
+            )
         ):
             first += 1
         if first == last:

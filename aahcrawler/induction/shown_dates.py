@@ -24,6 +24,8 @@ _NEAR_NUMBERS = re.compile(r"(?:[^\W\d_]+\W{1,3}){0,2}\d.*\d(?:\s?[apAP]\.?[mM]\
 _NUMBERS = re.compile(r"\d.*\d(?:\s?[apAP]\.?[mM]\b\.?)?")
 _DAY_AND_YEAR = re.compile(r"\d{4}|\d[./-]\d|\d\s?[:h]\s?\d|[年月日]")
 _SLASHED = re.compile(r"(?<!\d)(\d{1,2})[/-](\d{1,2})[/-]\d{2,4}(?!\d)")
+_NUMBER_OF_POST = re.compile(r"\W*(?:[^\W\d_]+\W{1,3}){0,2}?(?:#|№|n[ro]\.|n[°º])\s?\d{1,7}(?!\w)\W*", re.IGNORECASE)
+"""What boards write before the date of an answer: ``« Reply #1 on: ``, of which words before the date may stay."""
 _LONGEST_UNREAD = 40
 _MOST_WORDS, _FEW_WORDS = 4, 2
 _NUMBER = re.compile(r"\d{1,9}")
@@ -147,7 +149,12 @@ class _Reader:
                 yield Shown(piece.owner, read, text, number)
 
     def _within(self, text: str) -> tuple[str, Reading | None]:
-        """Look for a date among other words."""
+        """Look for a date among other words, behind the number of a post if it begins with one."""
+        numbered = _NUMBER_OF_POST.match(text)
+        if numbered:
+            text = text[numbered.end() :]
+            if (read := self._reading(text)) is not None:
+                return text, read
         for pattern in (_NEAR_NUMBERS, _NUMBERS):
             match = pattern.search(text)
             if match and match[0] != text:
