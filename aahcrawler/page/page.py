@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from lxml.html import HtmlElement
 
 from aahcrawler.page import charset, jsontree, markup, onward, xhtml
+from aahcrawler.page.bases import based
 from aahcrawler.page.dates import Order
 from aahcrawler.page.failed_stages import FailedStages
 from aahcrawler.page.record_shape import RecordShape
@@ -239,7 +240,7 @@ class Page:
 
     @cached_property
     def base_url(self) -> str:
-        """The base of relative links (HTML, section 2.4.3): the URL of the first ``base`` that has one, else its own.
+        """The base of relative links (HTML, section 2.4.3): the URL of the first ``base`` that counts, else its own.
 
         Links of HTML have queries in the document's encoding, which the base knows (``DocumentBase``) unless it is UTF.
         """
@@ -250,21 +251,6 @@ class Page:
         return based(own, self.tree)
 
 
-def based(own: str, tree: HtmlElement) -> str:
-    """Return the base of a document's links, whose URL, or whose surroundings' base, is ``own``.
-
-    One of another scheme than http(s) makes relative links lead nowhere; none is that of data or of a script.
-    """
-    reference = next((each for element in tree.iter("base") if (each := element.get("href")) is not None), None)
-    if reference is None:
-        return own
-    url = resolve(own, reference)
-    if url is None:
-        url = reference.strip() if _OTHER_BASE.match(reference) else str(own)
-    return DocumentBase(url, own.codec) if isinstance(own, DocumentBase) else url
-
-
-_OTHER_BASE = re.compile(r"\s*(?!(?:https?|data|javascript):)[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _MEDIA_TYPE = re.compile(r"[a-z0-9!#$&^_.+-]+/[a-z0-9!#$&^_.+-]+|\*/\*")
 
 

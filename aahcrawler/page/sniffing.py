@@ -126,7 +126,10 @@ _LIKE_JSON = re.compile(rb'\s*[\[{"\d\-tfn]')
 _XML = frozenset({"text/xml", "application/xml"})
 _FEED_ROOTS = {b"rss": "application/rss+xml", b"feed": "application/atom+xml"}
 _RSS_NAMESPACES = (b"purl.org/rss/1.0/", b"netscape.com/rdf/simple/0.9/")
-_XHTML_NAMESPACE = re.compile(rb"""<html\s[^<>]*?\bxmlns\s*=\s*["']http://www\.w3\.org/1999/xhtml["']""")
+_XHTML_ROOT = re.compile(
+    rb"""<(?:([A-Za-z_][\w.-]*+):)?+html(?=\s)(?=[^<>]*?\sxmlns(?(1):\1)\s*=\s*["']http://www\.w3\.org/1999/xhtml["'])"""
+)
+"""The root of XHTML, whose prefix, if it has one, is bound to the namespace of XHTML."""
 _JSON_FEED = re.compile(rb"""[\s\xef\xbb\xbf]*\{.*?"version"\s*:\s*"https?:(?://|\\/\\/)jsonfeed\.org""", re.DOTALL)
 _FEED_NAMES = frozenset({HTML, TEXT, JSON, OCTETS, "text/json", "application/gzip", "application/x-gzip"})
 """Types under which servers send feeds that they know nothing of; XML of any type may be a feed."""
@@ -171,10 +174,15 @@ def read_as(body: bytes, declared: Sequence[str], field: str, *, no_sniff: bool)
     if not named:
         return _undeclared(body, no_sniff=no_sniff)
     if is_xml(named):
-        return XHTML if _XHTML_NAMESPACE.match(_past_prolog(_text_of(body[:_LONGEST_PROLOG]))) else named
+        return XHTML if xhtml_root(_text_of(body[:_LONGEST_PROLOG])) is not None else named
     if named == TEXT and not no_sniff and _AMBIGUOUS_TEXT.fullmatch(field):
         return OCTETS if _BINARY.search(_text_of(body[:_LOOKED_AT])) else TEXT
     return _of_medium(body, named) if not no_sniff else named
+
+
+def xhtml_root(text: bytes) -> re.Match[bytes] | None:
+    """Return the beginning of the root of XHTML in UTF-8, its prefix as the first group; None of anything else."""
+    return _XHTML_ROOT.match(_past_prolog(text[:_LONGEST_PROLOG]))
 
 
 def is_xml(media_type: str) -> bool:

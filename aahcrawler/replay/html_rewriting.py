@@ -14,7 +14,7 @@ from lxml.etree import _Element as Element
 from lxml.html import HtmlElement, tostring
 
 from aahcrawler.page import markup
-from aahcrawler.page.page import based
+from aahcrawler.page.bases import based
 from aahcrawler.page.requisites import played_by, shown_by
 from aahcrawler.page.shown_within import shows_document
 from aahcrawler.query_encoding import in_utf8

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from aahcrawler.seeds.bulk_refusals import ROBOTS, none_followed, remedy
-from aahcrawler.seeds.trail import FORBIDDEN, LINKS, OBJECTS, OFF_TOPIC, PAGES, RELEVANT, Trail
+from aahcrawler.seeds.trail import FORBIDDEN, LINKS, OBJECTS, OFF_TOPIC, PAGES, RELEVANT, TEXTS, Trail
 from aahcrawler.seeds.verdicts import GIVING, Verdict, advice
 
 _DOUBTFUL: Final = frozenset({Verdict.CONSENT, Verdict.LOGIN, Verdict.SCRIPTS, Verdict.EMPTY, Verdict.UNREAD})
 """Verdicts by the looks of one page, which objects found on its site disprove."""
+_PERHAPS_REFUSED: Final = frozenset({Verdict.FETCHED, Verdict.LINKS})
+"""Verdicts on pages that were read, of which no link may be followed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +19,7 @@ class SeedResult:
     """What became of a seed. ``ended_at`` is where its redirects led, empty where it had none.
 
     ``pages`` and ``objects`` are those of its whole site, a pay-level domain, which several seeds may share. ``reason``
-    is why no link of its page is followed, where that is the verdict.
+    is why no link of its page is followed, empty where some are; it is the verdict where the page gave nothing else.
     """
 
     url: str
@@ -36,7 +38,8 @@ class SeedResult:
     @property
     def advice(self) -> str:
         """What to do about it, empty where nothing is to be done."""
-        return remedy(self.reason) if self.verdict is Verdict.LINKS else advice(self.verdict)
+        is_of_links = self.reason and self.verdict in _PERHAPS_REFUSED
+        return remedy(self.reason) if is_of_links else advice(self.verdict)
 
 
 def seed_results(
@@ -68,14 +71,16 @@ def _result(
     if verdict is None and end in trail.redirects:
         return SeedResult(given, Verdict.OUT_OF_SCOPE, "" if end == url else end, "it redirects out of the scope")
     sites = dict.fromkeys((site_of(url), site_of(end)))
-    pages, objects, relevant, off_topic = (
-        sum(int(counts.get(f"{name}:{site}", 0)) for site in sites) for name in (PAGES, OBJECTS, RELEVANT, OFF_TOPIC)
+    pages, objects, texts, relevant, off_topic = (
+        sum(int(counts.get(f"{name}:{site}", 0)) for site in sites)
+        for name in (PAGES, OBJECTS, TEXTS, RELEVANT, OFF_TOPIC)
     )
     detail = "" if verdict is not None or end not in trail.attempts else "it is to be tried again"
     verdict = verdict or trail.attempts.get(end, Verdict.PENDING)
     reason = (trail.refused.get(end, "") or _forbidden(sites, counts)) if pages <= 1 else ""
-    if verdict in (Verdict.FETCHED, Verdict.LINKS):
-        verdict, detail = (Verdict.LINKS, none_followed(reason)) if reason else (Verdict.FETCHED, "")
+    if verdict in _PERHAPS_REFUSED:
+        detail = none_followed(reason) if reason else ""
+        verdict = Verdict.LINKS if reason and not objects and not texts else Verdict.FETCHED
     verdict = _settled(verdict, objects, off_topic > 0 == relevant)
     return SeedResult(given, verdict, "" if end == url else end, detail, pages, objects, reason)
 

@@ -12,7 +12,7 @@ from aahcrawler.seeds.verdicts import Verdict, of_reason
 
 SEED: Final = "seed"
 PAGES, OBJECTS, RELEVANT, OFF_TOPIC = "site_pages", "site_objects", "site_relevant", "site_off_topic"
-LINKS, FORBIDDEN = "site_links", "site_forbidden"
+LINKS, FORBIDDEN, TEXTS = "site_links", "site_forbidden", "site_texts"
 _REDIRECT, _WITH_COOKIE, _TRIED, _REFUSED = "redirect", "redirect_with_cookie", "tried", "refused"
 
 
@@ -42,16 +42,20 @@ def of_redirect(url: str, target: str, *, sets_cookie: bool) -> str:
     return f"{SEED}:{_WITH_COOKIE if sets_cookie else _REDIRECT}:{url} {target}"
 
 
-def on_site(site: str, objects: int, relevant: bool | None, links: int = 0) -> dict[str, float]:
+def on_site(
+    site: str, objects: int, relevant: bool | None, links: int = 0, *, has_text: bool = False
+) -> dict[str, float]:
     """Return what a page of a seed's site adds to the counts; ``relevant`` is None where it says too little to tell.
 
-    ``links`` are those to pages that are followed.
+    ``links`` are those to pages that are followed. ``has_text`` says that it has a text beside its links.
     """
     counts: dict[str, float] = {f"{PAGES}:{site}": 1}
     if links:
         counts[f"{LINKS}:{site}"] = links
     if objects:
         counts[f"{OBJECTS}:{site}"] = objects
+    if has_text:
+        counts[f"{TEXTS}:{site}"] = 1
     if relevant is not None:
         counts[f"{RELEVANT if relevant else OFF_TOPIC}:{site}"] = 1
     return counts

@@ -51,7 +51,7 @@ class Verdict(StrEnum):
     UNREAD = "nothing read"
     """What was sent is archived, and nothing of it was read or followed."""
     LINKS = "links refused"
-    """Its page is the only one of its site, since none of its links is followed."""
+    """Its page has nothing but links, and none of them is followed."""
     LANGUAGE = "wrong language"
     NOT_WANTED = "not wanted"
     """It was blocked, by an operator, a rule, a trap, or what kind of file it is."""

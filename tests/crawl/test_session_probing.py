@@ -93,7 +93,7 @@ def test_ids_are_kept_and_nobody_asks_where_the_definition_says_so(tmp_path: Pat
 
 
 def test_a_page_of_which_all_links_are_refused_is_a_verdict_in_the_crawl_as_in_the_trial(tmp_path: Path) -> None:
-    front = html("Front", post(1) + links(*(f"/print/{number}" for number in range(4))))
+    front = html("Front", links(*(f"/print/{number}" for number in range(4))))
     with serving(Site({"/robots.txt": Reply(b"", 404), "//a.test/": front})) as site:
         path = definition(tmp_path, site, ("a",))
         seed = tried(path)["a"]

@@ -169,6 +169,12 @@ def test_the_tree_is_parsed_once() -> None:
         ("<base href='data:text/html,x'><base href='/other/'>", "http://site.test/news/ice"),
         ("<base href=''>", "http://site.test/news/ice"),
         ("<base href=' \n/ot\nher/ '>", "http://site.test/other/"),
+        ("<template><base href='/old/'></template>", "http://site.test/news/ice"),
+        ("<noscript><base href='/old/'></noscript><base href='/other/'>", "http://site.test/other/"),
+        ("<body><div><template shadowrootmode=open><base href='/old/'></template></div>", "http://site.test/news/ice"),
+        ("<body><svg><g><base href='/old/'/></g></svg>", "http://site.test/news/ice"),
+        ("<body><svg><foreignObject><p><base href='/other/'></p></foreignObject></svg>", "http://site.test/other/"),
+        ("<template><base href='/old/'></template>" * 60, "http://site.test/news/ice"),
     ],
 )
 def test_base_url(head: str, base: str) -> None:

@@ -23,6 +23,23 @@ def test_it_has_a_title_text_and_links(field: str) -> None:
     assert [each.get("href") for each in page.tree.iter("a")] == ["/x"]
 
 
+@pytest.mark.parametrize("field", ["application/xml", "application/xhtml+xml"])
+def test_elements_may_have_a_prefix(field: str) -> None:
+    head = f'<?xml version="1.0"?><x:html lang="en" xmlns:x="{NS}"><x:head><x:title>A lamp</x:title><x:script src="a"/>'
+    page = page_of(f'{head}</x:head><x:body><x:p>one<x:br/>two <x:a href="/x">b</x:a></x:p></x:body></x:html>', field)
+    assert page.is_html
+    assert [each.text for each in page.tree.iter("title")] == ["A lamp"]
+    assert [each.get("href") for each in page.tree.iter("a")] == ["/x"]
+    assert page.language == "en"
+
+
+def test_a_prefix_of_another_namespace_makes_no_page() -> None:
+    assert not page_of(
+        f'<x:html xmlns:y="{NS}" xmlns:x="urn:other"><x:a href="/x">b</x:a></x:html>', "text/xml"
+    ).is_html
+    assert not page_of(f'<x:html xmlns="{NS}"><x:a href="/x">b</x:a></x:html>', "text/xml").is_html
+
+
 def test_empty_elements_do_not_swallow_what_follows() -> None:
     assert shown('<script src="a.js"/><p>one</p><textarea/><iframe src="/f" /><p>two</p>') == "one two"
     markup = f'<html xmlns="{NS}"><head><title/><script type="t" src="a.js"/></head><body><p>text</p></body></html>'

@@ -13,10 +13,19 @@ def result(notes: dict[str, float]) -> seeds.SeedResult:
 
 def test_the_reason_is_told_with_what_to_do() -> None:
     note = {seeds.of_refused_links(SEED, "denied"): 1.0}
-    found = result({**note, **seeds.on_site("a.test", 1, relevant=True)})
+    found = result({**note, **seeds.on_site("a.test", 0, relevant=True)})
     assert (found.verdict, found.gave_nothing) == (Verdict.LINKS, True)
     assert found.detail == "none of its links is followed, most of them since they are denied by scope.deny"
     assert found.advice == "make the patterns of scope.deny narrower"
+
+
+def test_a_page_that_was_read_gave_something_and_the_refusal_is_told_nevertheless() -> None:
+    note = {seeds.of_refused_links(SEED, "denied"): 1.0}
+    for site in (seeds.on_site("a.test", 2, relevant=True), seeds.on_site("a.test", 0, relevant=None, has_text=True)):
+        found = result({**note, **site})
+        assert (found.verdict, found.gave_nothing) == (Verdict.FETCHED, False)
+        assert found.detail == "none of its links is followed, most of them since they are denied by scope.deny"
+        assert found.advice == "make the patterns of scope.deny narrower"
 
 
 def test_names_of_rules_may_have_spaces() -> None:

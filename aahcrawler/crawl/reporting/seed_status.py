@@ -58,7 +58,7 @@ def described(result: SeedResult) -> dict[str, object]:
 
 def lines(found: Sequence[SeedResult]) -> Iterator[str]:
     """Yield a line for each seed that is not simply fetched, at most ``MOST_LINES`` and one that counts the others."""
-    told = [each for each in found if each.verdict is not Verdict.FETCHED]
+    told = [each for each in found if each.verdict is not Verdict.FETCHED or each.detail]
     for each in told[:MOST_LINES]:
         detail = f" ({each.detail})" if each.detail else ""
         where = f", at {each.ended_at}" if each.ended_at else ""

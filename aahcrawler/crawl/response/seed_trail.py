@@ -18,10 +18,11 @@ from aahcrawler.scope import Refusal, Spelling
 from aahcrawler.seeds import Verdict
 from aahcrawler.seeds.bulk_refusals import ROBOTS, main_reason
 from aahcrawler.seeds.trail import Trail
+from online_analysis.document import Document
 
 NOTHING: Mapping[str, float] = {}
 _TELLING = 200
-"""Characters of text from which on a page that is not relevant shows that its site has another topic."""
+"""Characters of text that say something: from here on, a page that is not relevant shows its site's other topic."""
 
 
 class SeedTrail:
@@ -116,7 +117,14 @@ def _on_site(lease: Lease, page: Page, found: PageAnalysis, links: int) -> Mappi
     if document is None:  # It is remembered.
         return seeds.on_site(lease.queue, len(said.objects), said.relevant, links)
     objects = 0 if len(said.objects) == 1 and seeds.wall(page, said) is Verdict.LOGIN else len(said.objects)
-    return seeds.on_site(lease.queue, objects, said.relevant if len(document.text) >= _TELLING else None, links)
+    relevant = said.relevant if len(document.text) >= _TELLING else None
+    return seeds.on_site(lease.queue, objects, relevant, links, has_text=_has_text(document))
+
+
+def _has_text(document: Document) -> bool:
+    """Return whether a page says something beside its links, and the blocks and teasers that belong to these."""
+    around = {each.context or each.anchor for each in document.outlinks}
+    return len(document.text) - sum(map(len, around)) >= _TELLING
 
 
 @lru_cache(maxsize=8)

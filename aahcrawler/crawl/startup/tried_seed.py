@@ -60,7 +60,8 @@ class TriedSeed:
             yield "the page says little of the subject: look whether its best links do, and at topic in the ICD"
         elif self.advice:
             yield self.advice
-        if not self.gives or self.followed:  # A verdict that it gives nothing has said why.
+        is_told = not self.gives or (self.verdict is Verdict.FETCHED and self.advice)
+        if is_told or self.followed:
             return
         if self.level and not self.avoided:
             yield f"the page is a {self.level} of {self.application}, and leads no further: give one that lists others"
