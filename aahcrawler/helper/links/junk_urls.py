@@ -158,11 +158,19 @@ def _by_path(address: ParsedUrl, url: str) -> Iterator[Junk]:
 
 
 def _by_doubtful_parameter(address: ParsedUrl, given: Sequence[tuple[str, str]]) -> Junk | None:
+    """Return what parameters say that may be those of another view of a page.
+
+    Where an order is told in words, the list as such is plain as well: by any one of the other parameters alone, since
+    filters and numbers of pages often stand beside an order.
+    """
     doubted = [(name, value) for name, value in given if name in _DOUBTFUL_PARAMETERS]
     if not doubted:
         return None
     name = doubted[0][0]
     plain = _plain(address, _VIEWS)
+    if any(each in _ORDERS and value.replace("_", "").replace("-", "").isalpha() for each, value in doubted):
+        listed = (ParsedUrl(plain.prefix, plain.path, (each,)).url for each in plain.query)
+        return Junk(Reason.SORT_ORDER, name, doubtful=True, plain=(plain.url, *listed))
     may_be_content = any(_is_number(each, value) for each, value in doubted) and not _identifies(plain)
     return Junk(_DOUBTFUL_PARAMETERS[name], name, doubtful=True, plain=() if may_be_content else (plain.url,))
 
