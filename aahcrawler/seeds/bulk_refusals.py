@@ -33,6 +33,7 @@ _WORDS: Final[Mapping[str, str]] = {
 _REMEDIES: Final[Mapping[str, str]] = {
     Refusal.OTHER_SITE: "set scope.sites to anywhere, or add seeds on the sites they lead to",
     Refusal.NOT_ALLOWED: "add patterns to scope.allow that cover them",
+    Refusal.FORM: "set sources.forms to safe, where the file of its application calls the form safe",
     Refusal.DENIED: "make the patterns of scope.deny narrower",
     Refusal.TOO_DEEP: "raise scope.depth",
     Refusal.LANGUAGE: "add the language to scope.languages",

@@ -78,7 +78,8 @@ def test_a_safe_form_is_sent_and_archived_byte_for_byte(site: Site, tmp_path: Pa
 
 
 def test_no_form_is_posted_unless_the_definition_says_so(site: Site, tmp_path: Path) -> None:
-    assert aah("crawl", write_icd(tmp_path, site.url)).code == 0
+    ended = aah("crawl", write_icd(tmp_path, site.url))
+    assert (ended.code, "set sources.forms to safe" in ended.err) == (3, True), "nothing else leads on from its page"
     assert {asked.method for asked in site.asked} == {"GET"}
     assert summary(tmp_path / "crawl")["refused"]["form"] >= 1
 

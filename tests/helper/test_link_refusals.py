@@ -83,6 +83,11 @@ def test_forms_are_refused_unless_they_are_allowed_and_deeds_are_even_then() -> 
     assert refusals(FRONT, forms + deeds, allowing).keys() == set(deeds)
 
 
+def test_a_calendar_by_its_dates_is_refused_and_a_page_of_that_name_is_not() -> None:
+    days = [f"{SITE}/calendar.php?month=3&year=2001", f"{SITE}/index.php?action=calendar;year=2001;month=3"]
+    assert refusals(FRONT, [*days, f"{SITE}/calendar.php", f"{SITE}/calendar.php?id=3"], ByName()).keys() == set(days)
+
+
 def test_an_order_that_is_allowed_is_followed() -> None:
     url, plain = f"{SITE}/forum/3?sort=title", f"{SITE}/forum/3"
     assert refusals(FRONT, [url, plain], Judge(allowed=["sort"])) == {}

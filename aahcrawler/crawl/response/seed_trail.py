@@ -49,8 +49,8 @@ class SeedTrail:
     def failed(self, lease: Lease, state: State, reason: str) -> Mapping[str, float]:
         """Return the notes on a URL that ended without an answer."""
         if not self._is_of_seed(lease):
-            is_of_site = lease.kind == "page" and self._context.now.scope.is_of_seeds(lease.queue)
-            return seeds.forbidden_on_site(lease.queue) if is_of_site and reason == ROBOTS else NOTHING
+            is_link = lease.kind == "page" and lease.via and self._context.now.scope.is_of_seeds(lease.queue)
+            return seeds.forbidden_on_site(lease.queue) if is_link and reason == ROBOTS else NOTHING
         return {seeds.of_failure(lease.url, reason, blocked=state is State.BLOCKED): 1}
 
     def tried(self, lease: Lease, reason: str, page: Page | None) -> Mapping[str, float]:

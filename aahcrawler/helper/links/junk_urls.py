@@ -6,7 +6,7 @@ has (``aahcrawler/helper/links/link_refusals.py``), and by what pages like it br
 
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from knowledge_base.url_rules import ParsedUrl, Reason
@@ -56,6 +56,8 @@ _DOUBTFUL_PARAMETERS = {
 """Names of another view of a page, which may be those of a page of its own as well: the quote of the day, an order."""
 _VIEWS = _DOUBTFUL_PARAMETERS.keys() | {"dir", "direction", "sort_dir", "sortorder", "sort_order", "asc", "desc"}
 """The same, with what stands beside an order and means nothing without it."""
+_DATES = frozenset(("day", "week", "month", "year", "date"))
+"""Names of parameters by which a calendar has a page for each day that ever was."""
 PAGE_PARAMETERS = frozenset({"page", "p", "pg", "paged", "start", "offset"})
 """Names of parameters that number the pages of a list."""
 _VERBS = frozenset({"action", "do", "mode", "view", "act", "op", "cmd", "task", "sa", "show"})
@@ -110,8 +112,11 @@ def junk(url: str) -> Junk | None:
         return None
     given = _parameters(address)
     found = [*_by_parameter(address, given), *_by_path(address, url)]
-    sure = next((each for each in found if not each.doubtful), None)
-    return sure or _by_doubtful_parameter(address, given) or next(iter(found), None)
+    has_date = any(name in _DATES for name, _ in given)
+    sure = next((each for each in found if not each.doubtful or (has_date and each.reason is Reason.CALENDAR)), None)
+    if sure is not None:
+        return replace(sure, doubtful=False)
+    return _by_doubtful_parameter(address, given) or next(iter(found), None)
 
 
 def junk_reason(url: str) -> Reason | None:
@@ -158,11 +163,19 @@ def _by_path(address: ParsedUrl, url: str) -> Iterator[Junk]:
 
 
 def _by_doubtful_parameter(address: ParsedUrl, given: Sequence[tuple[str, str]]) -> Junk | None:
+    """Return what parameters say that may be those of another view of a page.
+
+    Where an order is told in words, the list as such is plain as well: by any one of the other parameters alone, since
+    filters and numbers of pages often stand beside an order.
+    """
     doubted = [(name, value) for name, value in given if name in _DOUBTFUL_PARAMETERS]
     if not doubted:
         return None
     name = doubted[0][0]
     plain = _plain(address, _VIEWS)
+    if any(each in _ORDERS and value.replace("_", "").replace("-", "").isalpha() for each, value in doubted):
+        listed = (ParsedUrl(plain.prefix, plain.path, (each,)).url for each in plain.query)
+        return Junk(Reason.SORT_ORDER, name, doubtful=True, plain=(plain.url, *listed))
     may_be_content = any(_is_number(each, value) for each, value in doubted) and not _identifies(plain)
     return Junk(_DOUBTFUL_PARAMETERS[name], name, doubtful=True, plain=() if may_be_content else (plain.url,))
 
