@@ -12,8 +12,7 @@ from functools import lru_cache
 from typing import Final
 
 from knowledge_base.literals import MOST_REMEMBERED
-from knowledge_base.xpath_syntax import Call, Expression, Literal, Number, Operation, Path, Step, parse
-from knowledge_base.xpath_text_cost import BLOCK, OF_TEXTS, PARSE, READ, Text, cost, result
+from knowledge_base.xpath_syntax import Call, Expression, Number, Operation, Path, Step, parse
 
 MOST_WORK: Final = 200_000_000
 """Nodes that one evaluation may look at: two to four seconds on a common machine."""
@@ -33,11 +32,16 @@ _DISTINCT: Final = _VALUES | {"self", "child"}
 
 _DOWNWARD: Final = _DISTINCT | {"descendant", "descendant-or-self"}
 
+_OF_TEXTS: Final = frozenset(
+    (
+        *("string", "concat", "starts-with", "contains", "substring-before", "substring-after", "substring", "number"),
+        *("string-length", "normalize-space", "translate", "sum", "floor", "ceiling", "round"),
+    )
+)
+"""Functions that read the whole text of the nodes they are given."""
 _OF_CONTEXT: Final = frozenset({"string", "string-length", "normalize-space", "number"})
 """Functions that read the context node's text if they are given nothing."""
-_NAMES: Final = frozenset({"name", "local-name", "namespace-uri"})
 _COMPARED: Final = frozenset({"=", "!=", "<", "<=", ">", ">="})
-_OF_NUMBERS: Final = frozenset({"<", "<=", ">", ">=", "+", "-", "*", "div", "mod"})
 
 
 def _unknown(_: Step) -> int | None:
@@ -49,9 +53,8 @@ class Shape:
     """What the cost of expressions depends on in a page, or in the part of it below an element.
 
     ``size`` is the number of nodes, ``depth`` the greatest depth, ``siblings`` the most children of a node; ``depths``
-    is the sum of the depths of all nodes, ``beside`` that of the numbers of their siblings. Of the nodes, ``texts``
-    stand for blocks of text. ``count`` returns how many nodes on the page a step can find at most, None where that is
-    not known.
+    is the sum of the depths of all nodes, ``beside`` that of the numbers of their siblings. ``count`` returns how many
+    nodes on the page a step can find at most, None where that is not known.
     """
 
     size: int
@@ -59,20 +62,19 @@ class Shape:
     siblings: int
     depths: int
     beside: int
-    texts: int
     count: Callable[[Step], int | None] = field(default=_unknown)
 
     @classmethod
     def worst(cls, size: int, depth: int) -> "Shape":
         """Return the shape of a page of which no more is known than size and depth."""
-        return cls(size, depth, size, size * depth, size * size, size)
+        return cls(size, depth, size, size * depth, size * size)
 
     def part(self, size: int) -> "Shape":
         """Return the shape of a part of the page with so many nodes."""
         size = min(size, self.size)
         depth, siblings = min(size, self.depth), min(size, self.siblings)
         depths, beside = min(self.depths, size * depth), min(self.beside, size * siblings)
-        return Shape(size, depth, siblings, depths, beside, min(size, self.texts), self.count)
+        return Shape(size, depth, siblings, depths, beside, self.count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +105,8 @@ class _Meter:
         self._shape = shape
         self.work = 0
 
-    def read(self, expression: Expression, at: _Contexts) -> _Nodes | Text:
-        """Add the work of an expression; return its nodes, or its value as text where that is no set of nodes."""
+    def read(self, expression: Expression, at: _Contexts) -> _Nodes | None:
+        """Add the work of an expression; return its nodes, None where its value is no set of nodes."""
         match expression:
             case Path():
                 return self._path(expression, at)
@@ -112,15 +114,12 @@ class _Meter:
                 return self._operation(expression, at)
             case Call():
                 return self._call(expression, at)
-            case Literal(value):
-                return Text.of_literal(value, at.number)
-        return Text.of_number(at.number)
+        return None
 
     def _path(self, path: Path, at: _Contexts) -> _Nodes:
         nodes = _Nodes(at.number, at.number if path.absolute else at.times)
         if path.base is not None:
-            base = self.read(path.base, at)
-            nodes = base if isinstance(base, _Nodes) else nodes
+            nodes = self.read(path.base, at) or nodes
             for predicate in path.chosen:
                 nodes = self._filtered(nodes, predicate, at.number)
         steps = path.steps
@@ -181,56 +180,41 @@ class _Meter:
         self.read(predicate, _Contexts(nodes.number, nodes.times))
         return nodes
 
-    def _operation(self, operation: Operation, at: _Contexts) -> _Nodes | Text:
+    def _operation(self, operation: Operation, at: _Contexts) -> _Nodes | None:
         left, right = self.read(operation.left, at), self.read(operation.right, at)
-        if operation.operator in _COMPARED | _OF_NUMBERS:
-            weight = PARSE if operation.operator in _OF_NUMBERS else READ
-            texts = [self._text(side, weight) for side in (left, right)]
-        if not isinstance(left, _Nodes) or not isinstance(right, _Nodes) or not at.number:
-            return Text.of_number(at.number)
+        if operation.operator in _COMPARED:
+            self._texts(left)
+            self._texts(right)
+        if left is None or right is None or not at.number:
+            return None
         if operation.operator == "|":
             self.work += left.number * right.number // at.number // COMPARISONS
             number, times = left.number + right.number, left.times + right.times
             return _Nodes(number, min(times, at.number), left.values and right.values)
         if operation.operator in _COMPARED:
-            # Texts that begin alike are compared to where they differ.
-            self.work += (left.number + texts[0].total // BLOCK) * right.number // at.number
-        return Text.of_number(at.number)
+            self.work += left.number * right.number // at.number
+        return None
 
-    def _call(self, call: Call, at: _Contexts) -> _Nodes | Text:
-        read = [self.read(argument, at) for argument in call.arguments]
-        if call.name in _OF_CONTEXT and not read:
-            read = [_Nodes(at.number, at.times)]
-        texts: list[Text] = []
-        if call.name in OF_TEXTS:
-            reads_all = call.name in ("sum", "id")
-            texts = [self._text(each if reads_all else _first(each, at), READ) for each in read]
-        self.work += cost(call.name, texts, at.number)
-        if call.name == "id":
-            return _Nodes(at.number, at.number)
-        return self._name(at) if call.name in _NAMES else result(call.name, texts, at.number)
+    def _call(self, call: Call, at: _Contexts) -> _Nodes | None:
+        for argument in call.arguments:
+            nodes = self.read(argument, at)
+            if call.name in _OF_TEXTS:
+                first = nodes if nodes is None or call.name == "sum" else _first(nodes, at)
+                self._texts(first)
+        if call.name in _OF_CONTEXT and not call.arguments:
+            self._texts(_Nodes(at.number, at.times))
+        return _Nodes(at.number, at.number) if call.name == "id" else None
 
-    def _text(self, value: _Nodes | Text, weight: int) -> Text:
-        """Return what is given as text; add the work of making it of nodes."""
-        if isinstance(value, Text):
-            return value
-        shape = self._shape
-        below = min(value.number * shape.size, value.times * (shape.size if value.values else shape.depths))
-        blocks = min(value.number * shape.texts, below)
-        self.work += value.number + (0 if value.values else below) + weight * blocks
-        return Text(BLOCK * blocks, BLOCK * shape.texts)
-
-    def _name(self, at: _Contexts) -> Text:
-        """Return names of elements, which may be long: all of them together are no longer than the page."""
-        texts = self._shape.texts
-        return Text(BLOCK * min(at.number, at.times) * texts, BLOCK * texts)
+    def _texts(self, nodes: _Nodes | None) -> None:
+        """Add the work of reading the texts of nodes."""
+        if nodes is None:
+            return
+        below = 0 if nodes.values else min(nodes.number * self._shape.size, nodes.times * self._shape.depths)
+        self.work += nodes.number + below
 
 
-def _first(value: _Nodes | Text, at: _Contexts) -> _Nodes | Text:
-    """Return the first of some nodes for each context, of which texts are made."""
-    if isinstance(value, Text):
-        return value
-    return _Nodes(min(value.number, at.number), min(value.times, at.number), value.values)
+def _first(nodes: _Nodes, at: _Contexts) -> _Nodes:
+    return _Nodes(min(nodes.number, at.number), min(nodes.times, at.number), nodes.values)
 
 
 def work(expression: Expression, shape: Shape) -> int:

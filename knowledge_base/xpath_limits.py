@@ -9,10 +9,15 @@ from lxml.html import HtmlElement
 
 from knowledge_base.xpath_cost import DEEP, MOST_WORK, Form, Shape, form_of
 from knowledge_base.xpath_syntax import Call, Expression, Literal, Operation, Path, Step
-from knowledge_base.xpath_text_cost import BLOCK
+
+BYTES_OF_NODE = 64
+"""Bytes of a page's source that count as one more node: long texts take time as well."""
+
+FEW_NODES = 300
+"""Nodes of a page on which anything may be evaluated."""
 
 _size = etree.XPath("count(descendant-or-self::*)")
-_part = etree.XPath(f"count(descendant-or-self::*) + string-length() div {BLOCK}")
+_part = etree.XPath(f"count(descendant-or-self::*) + string-length() div {BYTES_OF_NODE}")
 _deep = etree.XPath("boolean(self::*" + DEEP * "/*" + ")")
 
 
@@ -76,6 +81,8 @@ class Limits:
     def check(self, source: str, context: HtmlElement) -> None:
         """Raise ``TooCostlyError`` where an expression must not be evaluated at an element of the page."""
         size = self._size or self._sized()
+        if size <= FEW_NODES:
+            return
         form = form_of(source)
         if size <= form.least or (size <= form.shallow and not self._is_deep):
             return
@@ -94,7 +101,7 @@ class Limits:
         return self._worked[source, within]
 
     def _sized(self) -> int:
-        self._size = int(_size(self._root)) + self._length // BLOCK
+        self._size = int(_size(self._root)) + self._length // BYTES_OF_NODE
         self._is_deep = bool(_deep(self._root))
         return self._size
 
@@ -105,7 +112,7 @@ class Limits:
         return 1 << int(_part(context)).bit_length()
 
     def _shape(self, within: int) -> Shape:
-        self._measured = self._measured or _measured(self._root, self._length // BLOCK)
+        self._measured = self._measured or _measured(self._root, self._length // BYTES_OF_NODE)
         shape = replace(self._measured.shape, count=self._measured.most)
         return shape.part(within) if within else shape
 
@@ -132,11 +139,6 @@ def _measured(root: HtmlElement, texts: int) -> _Measured:
         children.append(0)
     size = names.total()
     shape = Shape(
-        size + texts,
-        deepest,
-        siblings,
-        depths + texts * depths // max(1, size),
-        beside + texts * max(1, siblings),
-        texts,
+        size + texts, deepest, siblings, depths + texts * depths // max(1, size), beside + texts * max(1, siblings)
     )
     return _Measured(shape, names, classes, ids)

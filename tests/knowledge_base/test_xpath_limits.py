@@ -1,7 +1,5 @@
 """What an expression may cost follows from its form and the page alone, and is no less than what it looks at."""
 
-import time
-
 import pytest
 from lxml import etree
 from lxml.html import HtmlElement, document_fromstring
@@ -9,11 +7,9 @@ from lxml.html import HtmlElement, document_fromstring
 from knowledge_base.element_index import Elements
 from knowledge_base.selectors import compile_selector
 from knowledge_base.xpath_cost import MOST_WORK, Shape, form_of, work
-from knowledge_base.xpath_limits import Limits, TooCostlyError
+from knowledge_base.xpath_limits import FEW_NODES, Limits, TooCostlyError
 from knowledge_base.xpath_syntax import parse
 
-FACTOR = 5
-"""How many times as long as a look at a node a unit of another kind may take."""
 CUBIC = "//i[count(//i[count(//i) > 1]) > 1]"
 
 
@@ -108,112 +104,10 @@ def test_the_bound_is_no_less_than_what_is_looked_at() -> None:
         assert work(parse(source), Shape.worst(size, 5)) >= looked
 
 
-def test_on_small_pages_even_cubic_work_is_little_and_what_cannot_be_told_is_bounded_too() -> None:
-    assert not refused(CUBIC, rows(75))
+def test_anything_is_evaluated_on_small_pages_and_what_cannot_be_told_too() -> None:
+    assert not refused(CUBIC, rows(FEW_NODES // 4))
     assert form_of("no XPath at all :").expression is None
     assert form_of("no XPath at all :").work(Shape.worst(100_000, 5)) > MOST_WORK
-
-
-def text(written: str, sought: str = "") -> tuple[HtmlElement, int]:
-    """Return a page of two texts, and its length."""
-    tree = document_fromstring("<html><body><p>x</p><i>y</i></body></html>")
-    for name, content in (("p", written), ("i", sought)):
-        element = tree.find(f".//{name}")
-        assert element is not None
-        element.text = content
-    return tree, len((written + sought).encode()) + 60
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "translate(., ., .)",
-        "translate(string(/), //p, //i)",
-        "contains(concat(//p, //p), substring(//p, 2))",
-        f"concat({', '.join(['//p'] * 700)})",
-        f"normalize-space(concat({', '.join(['.'] * 900)}))",
-        "//*[translate(string(/), string(/), 'x') = 'x']",
-        "translate(name(//p), //p, //p)",
-    ],
-)
-def test_functions_that_read_long_texts_again_and_again_are_refused(source: str) -> None:
-    tree, length = text("harbour " * 50_000)
-    assert refused(source, tree, length=length)
-    tree, length = text("harbour " * 20)
-    assert not refused(source, tree, length=length)
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "contains(translate(., 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz'), 'harbour')",
-        "substring-before(substring-after(normalize-space(//p), 'har'), 'bour')",
-        "concat('a', string(//p), 'b', //i, 'c')",
-        "string-length(normalize-space(.)) > 100",
-        "//*[contains(., 'harbour') and starts-with(normalize-space(.), 'harbour')]",
-    ],
-)
-def test_usual_functions_are_evaluated_on_long_texts(source: str) -> None:
-    tree, length = text("harbour " * 50_000)
-    assert not refused(source, tree, length=length)
-
-
-def seconds(source: str, tree: HtmlElement) -> float:
-    """Return the least of some times that an evaluation takes."""
-    expression = etree.XPath(source)
-    times = []
-    for _ in range(3):
-        began = time.process_time()
-        expression(tree)
-        times.append(time.process_time() - began)
-    return min(times)
-
-
-@pytest.fixture(scope="module")
-def unit() -> float:
-    """Return the seconds that this machine takes for a unit of work, now."""
-    tree = rows(20_000)
-    limits = Limits(tree)
-    return seconds("count(//a)", tree) / limits.work("count(//a)", tree)
-
-
-WORST = {
-    "string": ("string(//p)", "a", ""),
-    "string-length": ("string-length(//p)", "é", ""),
-    "normalize-space": ("normalize-space(//p)", "a ", ""),
-    "starts-with": ("starts-with(//p, //p)", "a", ""),
-    "contains": ("contains(//p, //i)", "a", "b"),
-    "contains a word": ("contains(//p, 'aaaaaaab')", "a", ""),
-    "substring-before": ("substring-before(//p, //i)", "a", "b"),
-    "substring-after": ("substring-after(//p, //i)", "a", "b"),
-    "substring": ("substring(//p, 10, 1000000)", "é", ""),
-    "translate": ("translate(//p, //i, //i)", "a", "b"),
-    "translate letters": ("translate(//p, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')", "a", ""),
-    "number": ("number(//p)", "1", ""),
-    "sum": ("sum(//p)", "1", ""),
-    "round": ("round(//p)", "1", ""),
-    "id": ("id(//p)", "a ", ""),
-    "concat": (f"concat({', '.join(['//p'] * 40)})", "a", ""),
-    "concat of concat": ("concat(concat(//p, //p), concat(//p, //p))", "a", ""),
-    "=": ("//p = //i", "a", "a"),
-    "<": ("//p < //i", "1", "1"),
-    "+": ("//p + //i", "1", "1"),
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", WORST)
-def test_the_estimate_is_no_less_than_what_a_function_takes_on_growing_texts(name: str, unit: float) -> None:
-    source, letter, other = WORST[name]
-    for size in (4_000, 16_000, 64_000):
-        written = (letter * size)[:size]
-        sought = "" if not other else letter * (size // 2) + "b" if name.startswith(("cont", "subs")) else other * size
-        tree, length = text(written, sought)
-        estimate = Limits(tree, length).work(source, tree)
-        if estimate > MOST_WORK // 2:
-            break
-        taken = seconds(source, tree) - 0.0005
-        assert taken <= FACTOR * unit * estimate, f"{size} bytes: {taken / unit / estimate:.1f} times the estimate"
 
 
 def test_a_selector_refuses_before_it_begins() -> None:
