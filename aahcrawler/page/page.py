@@ -17,7 +17,7 @@ from aahcrawler.page.bases import based
 from aahcrawler.page.dates import Order
 from aahcrawler.page.failed_stages import FailedStages
 from aahcrawler.page.record_shape import RecordShape
-from aahcrawler.page.sniffing import HTML, XHTML, is_xml, read_as, sniff
+from aahcrawler.page.sniffing import HTML, XHTML, is_xml, read_as, sniff, xhtml_prefix
 from aahcrawler.page.transcript import Transcript
 from aahcrawler.urls import DocumentBase, resolve
 from knowledge_base.element_index import Elements
@@ -163,7 +163,8 @@ class Page:
         if not self.is_html:
             return markup.empty()
         raw = self.body[:PARSED_BYTES] if self.encoding == "utf-8" else self.text.encode("utf-8", "replace")
-        tree = markup.with_shadow_roots(markup.parse(xhtml.as_html(raw) if self.media_type == XHTML else raw))
+        html = xhtml.as_html(raw, xhtml_prefix(raw) or b"") if self.media_type == XHTML else raw
+        tree = markup.with_shadow_roots(markup.parse(html))
         return markup.with_inner_documents(tree) if b"srcdoc" in raw.lower() else tree
 
     def of_site(

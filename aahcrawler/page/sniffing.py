@@ -174,15 +174,16 @@ def read_as(body: bytes, declared: Sequence[str], field: str, *, no_sniff: bool)
     if not named:
         return _undeclared(body, no_sniff=no_sniff)
     if is_xml(named):
-        return XHTML if xhtml_root(_text_of(body[:_LONGEST_PROLOG])) is not None else named
+        return XHTML if xhtml_prefix(_text_of(body[:_LONGEST_PROLOG])) is not None else named
     if named == TEXT and not no_sniff and _AMBIGUOUS_TEXT.fullmatch(field):
         return OCTETS if _BINARY.search(_text_of(body[:_LOOKED_AT])) else TEXT
     return _of_medium(body, named) if not no_sniff else named
 
 
-def xhtml_root(text: bytes) -> re.Match[bytes] | None:
-    """Return the beginning of the root of XHTML in UTF-8, its prefix as the first group; None of anything else."""
-    return _XHTML_ROOT.match(_past_prolog(text[:_LONGEST_PROLOG]))
+def xhtml_prefix(utf_8: bytes) -> bytes | None:
+    """Return the prefix of the root of XHTML, empty where it has none; None where the root is another one."""
+    root = _XHTML_ROOT.match(_past_prolog(utf_8[:_LONGEST_PROLOG]))
+    return None if root is None else root[1] or b""
 
 
 def is_xml(media_type: str) -> bool:

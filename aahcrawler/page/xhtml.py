@@ -3,8 +3,6 @@
 import re
 from collections.abc import Iterator
 
-from aahcrawler.page.sniffing import xhtml_root
-
 _EMPTY_ELEMENT = re.compile(
     rb"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr)[\s/])"
     rb"""([a-zA-Z][\w:.-]*+)((?:\s[^<>]*?["'\s])?)/>"""
@@ -13,21 +11,18 @@ _EMPTY_ELEMENT = re.compile(
 _SECTION = re.compile(rb"<!\[CDATA\[|<(script|style)[\s>]", re.IGNORECASE)
 
 
-def as_html(utf_8: bytes) -> bytes:
+def as_html(utf_8: bytes, prefix: bytes) -> bytes:
     """Return markup without what HTML has another meaning for: empty elements such as ``<title/>``, CDATA sections.
 
-    CDATA sections in scripts and style sheets are left as they are. The prefix of the root is that of all elements of
-    HTML, and left out.
+    CDATA sections in scripts and style sheets are left as they are. ``prefix`` is that of the elements of HTML, empty
+    where they have none; it is left out.
     """
-    plain = _without_prefix(utf_8)
+    plain = _without_prefix(utf_8, prefix) if prefix else utf_8
     return b"".join(_without_cdata(_EMPTY_ELEMENT.sub(rb"<\1\2></\1>", plain)))
 
 
-def _without_prefix(utf_8: bytes) -> bytes:
-    root = xhtml_root(utf_8)
-    if root is None or not root[1]:
-        return utf_8
-    return re.sub(rb"<(/?)" + re.escape(root[1]) + rb":(?=[a-zA-Z])", rb"<\1", utf_8)
+def _without_prefix(utf_8: bytes, prefix: bytes) -> bytes:
+    return re.sub(rb"<(/?)" + re.escape(prefix) + rb":(?=[a-zA-Z])", rb"<\1", utf_8)
 
 
 def _without_cdata(utf_8: bytes) -> Iterator[bytes]:

@@ -8,6 +8,7 @@ there is little text and no way on, by what it says.
 import re
 from collections.abc import Collection, Iterable
 from email.utils import parsedate_to_datetime
+from itertools import islice
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
@@ -171,9 +172,18 @@ def _without_objects(page: Page, said: Metadata) -> Verdict:
             return told
     if len(text) <= _BRIEF and not others and _needs_scripts(page):
         return Verdict.SCRIPTS
-    return Verdict.EMPTY if not text and not any(said.links) else Verdict.FETCHED
+    is_empty = not any(said.links) and not (len(text) > _BRIEF or _beside_mail(page))
+    return Verdict.EMPTY if is_empty else Verdict.FETCHED
 
 
+def _beside_mail(page: Page) -> str:
+    """Return the beginning of what a page says outside links that lead to no page, such as those to write a mail."""
+    links = islice(page.tree.iter("a"), _MOST_LINKS)
+    mail = {each for each in links if (href := each.get("href")) and urls.resolve(page.base_url, href) is None}
+    return excerpt(page.tree, _BRIEF, mail)
+
+
+_MOST_LINKS: Final = 1_000
 _MOST_WAYS: Final = 6
 """Links to other pages of a site up to which a page with a form for a password is a wall: help, registration, terms."""
 

@@ -31,6 +31,9 @@ CONSENT = "<p>We use cookies. Do you consent to tracking?</p><button>Accept all<
     ("body", "said", "verdict"),
     [
         ("", Metadata(), Verdict.EMPTY),
+        ("<a href='mailto:a@b.test'>1</a> <a href='tel:+1'>2</a>", Metadata(), Verdict.EMPTY),
+        ("Write to us: <a href='mailto:a@b.test'>1</a>", Metadata(), Verdict.FETCHED),
+        ("<a href='/print'>1</a>", Metadata(), Verdict.FETCHED),
         ("<p>Hello</p>", Metadata(), Verdict.FETCHED),
         (LOGIN, links("/register", "/help"), Verdict.LOGIN),
         (LOGIN + "<ul></ul>", links(*(f"/topic/{n}" for n in range(12))), Verdict.FETCHED),
