@@ -175,7 +175,7 @@ def _by_doubtful_parameter(address: ParsedUrl, given: Sequence[tuple[str, str]])
     plain = _plain(address, _VIEWS)
     if any(each in _ORDERS and value.replace("_", "").replace("-", "").isalpha() for each, value in doubted):
         listed = (ParsedUrl(plain.prefix, plain.path, (each,)).url for each in plain.query)
-        return Junk(Reason.SORT_ORDER, name, doubtful=True, plain=(plain.url, *listed))
+        return Junk(Reason.SORT_ORDER, name, doubtful=True, plain=tuple(dict.fromkeys((plain.url, *listed))))
     may_be_content = any(_is_number(each, value) for each, value in doubted) and not _identifies(plain)
     return Junk(_DOUBTFUL_PARAMETERS[name], name, doubtful=True, plain=() if may_be_content else (plain.url,))
 
