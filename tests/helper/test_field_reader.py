@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from aahcrawler.helper.extraction.field_values import as_date
+from aahcrawler.page import Headers, Page
 from aahcrawler.page.dates import LACKS_YEAR
 from aahcrawler.webobject import Person, Reference, Value
 from knowledge_base.model import DateFormat, Field, FieldKind, Identity
@@ -239,3 +241,25 @@ def test_a_year_that_is_filled_in_is_marked() -> None:
 def test_a_date_beside_another_of_another_day_is_not_its_own() -> None:
     (found,) = values("<main><i class=d>Mar 20</i><time datetime='2001-04-02T14:05:00Z'></time></main>", WHEN)
     assert found["date"] != (datetime(2001, 4, 2, 14, 5, tzinfo=UTC),)
+
+
+@pytest.mark.parametrize(
+    ("language", "written", "day"),
+    [
+        ("ja", "01/03/20 14:05", "2001-03-20"),
+        ("ja", "05/12/10", "2005-12-10"),
+        ("zh-CN", "01/03/20", "2001-03-20"),
+        ("hu", "01.03.20.", "2001-03-20"),
+        ("ja", "20/03/2001", "2001-03-20"),
+        ("de", "01.03.20", "2020-03-01"),
+    ],
+)
+def test_a_language_in_which_the_year_is_first_comes_before_the_order_of_a_form(
+    language: str, written: str, day: str
+) -> None:
+    headers = Headers((("Content-Type", "text/html"),))
+    body = f"<html lang={language}><p>{written}".encode()
+    page = Page("http://site.test/", 200, headers, body, datetime(2026, 11, 28, tzinfo=UTC))
+    read = as_date(written, DateFormat("dmy"), page)
+    assert read is not None
+    assert read.date().isoformat() == day

@@ -13,6 +13,7 @@ from aahcrawler import urls
 from aahcrawler.page import Page, dates, text
 from aahcrawler.page.date_attributes import date_attributes
 from aahcrawler.page.date_grammar import Reading
+from aahcrawler.page.datewords import order_of
 from aahcrawler.webobject import Person
 from knowledge_base.model import DateFormat
 from knowledge_base.selectors import Node
@@ -61,11 +62,14 @@ def as_date(written: str, form: DateFormat, page: Page) -> datetime | None:
 def read_date(written: str, form: DateFormat, page: Page) -> Reading | None:
     """Return the date and time in a text of a page, aware; None if it is not a date or names no day.
 
-    The date order of the site's pages comes before the form.
+    The order of the site's dates comes before that of the form, and so does a language in which the year is first: what
+    the form knows is how its application comes.
     """
     if not written or len(written) > LONGEST_DATE:
         return None
-    order, zone, now = page.order or form.order, ZoneInfo(form.zone), page.fetched_at
+    usual = order_of(page.language)
+    order = page.order or (None if usual is not None and usual.fields == "ymd" else form.order)
+    zone, now = ZoneInfo(form.zone), page.fetched_at
     found = dates.read(written, order=order, zone=zone, now=now, language=page.language, format=form.format)
     return None if found is None or found.vague else found
 
