@@ -70,7 +70,7 @@ def remedy(reason: str) -> str:
     """Return what to do about links that are refused."""
     if reason.startswith(RULE):
         return "look at scope.rules in the ICD"
-    return _REMEDIES.get(reason, "look at scope in the ICD; a pattern of scope.allow that names the word allows it")
+    return _REMEDIES.get(reason, "give scope.allow *://HOST/* and a pattern that names the word, such as *rev=*")
 
 
 def links_in_words(reason: str) -> str:
