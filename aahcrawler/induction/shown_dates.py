@@ -19,6 +19,7 @@ LONGEST = 120
 """A text of more characters shows no date of a record, unless it is a signature."""
 
 EARLIEST = 1990
+"""Years before, on pages of unknown software, are mostly what a page is about, such as a day of birth."""
 
 _NEAR_NUMBERS = re.compile(r"(?:[^\W\d_]+\W{1,3}){0,2}\d.*\d(?:\s?[apAP]\.?[mM]\b\.?|\s?[^\W\d_]{1,9}\b)?")
 _NUMBERS = re.compile(r"\d.*\d(?:\s?[apAP]\.?[mM]\b\.?)?")
