@@ -79,11 +79,19 @@ def test_the_memory_of_sites_is_bounded() -> None:
 
 @pytest.mark.parametrize("status", [301, 403, 404, 500])
 def test_error_pages_claim_no_level_and_lead_nowhere(helper: ApplicationAwareHelper, status: int) -> None:
-    assistance = helper.assist(html_page(THREAD, MARKUP, status))
+    page = html_page(THREAD, MARKUP, status)
+    leading = replace(page, headers=Headers((*page.headers.fields, ("Location", "/elsewhere"))))
+    assistance = helper.assist(leading)
     assert assistance.match is not None
     assert assistance.match.level is None
     assert assistance.document == Document(THREAD, None, "", (), ())
     assert assistance.objects == ()
+
+
+def test_a_redirect_that_names_no_place_is_read(helper: ApplicationAwareHelper) -> None:
+    named = helper.assist(html_page(THREAD, MARKUP, 200))
+    unnamed = helper.assist(html_page(THREAD, MARKUP, 301))
+    assert unnamed.objects == named.objects != ()
 
 
 def test_what_is_no_html_is_left_alone(helper: ApplicationAwareHelper) -> None:
