@@ -104,7 +104,7 @@ FAULTS: dict[str, tuple[Reply, str]] = {
     "half-a-head": (raw(b"HTTP/1.1 200 OK\r\nContent-Ty"), "disconnect"),
     "no-http": (raw(b"220 mail.test ready\r\n"), "protocol"),
     "header-bomb": (raw(b"HTTP/1.1 200 OK\r\n", *[b"X-Header: " + b"y" * 8000 + b"\r\n"] * 100), "headers"),
-    "header-swarm": (raw(b"HTTP/1.1 200 OK\r\n", b"a: b\r\n" * 4000 + b"\r\n"), "headers"),
+    "header-swarm": (raw(b"HTTP/1.1 200 OK\r\n", b"a: b\r\n" * 12_000 + b"\r\n"), "headers"),
 }
 """Answers that are none, and the reason that is counted."""
 

@@ -142,12 +142,12 @@ def test_a_lost_lease_does_not_end_a_page(bench: RankedBench) -> None:
     assert (bench.ends(), bench.log.ends) == ([], [])
 
 
-def test_a_page_that_is_not_understood_teaches_nothing(tmp_path: Path) -> None:
+def test_a_page_that_an_analyser_fails_on_is_followed_and_settled(tmp_path: Path) -> None:
     bench = RankedBench(tmp_path, Broken())
     with bench.history:
         bench.answer(lease(), answer())
-    assert bench.ranker.calls == [("settled", "http://a.test/")]
-    assert (bench.log.pages[0].lesson, bench.log.pages[0].scores) == (None, ())
+    assert bench.ranker.calls[-1] == ("settled", "http://a.test/")
+    assert bench.log.pages[0].scores[0].document is None
 
 
 def test_what_the_ranker_has_changed_its_mind_about_is_set_beside_the_crawl(bench: RankedBench) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from aahcrawler.segments import no_link
+from aahcrawler.segments import private
 
 _NOTE: Final = "frontier.sums"
 _BLOCK = 4096
@@ -45,7 +45,7 @@ class FileSums:
         last = self._last.get(path.name) or [Sum(0, 0), *_noted(self._folder, path.name)][-1]
         if size > last.size:
             sums = list(_read(path, last, [*range(last.size + _BLOCK, size, _BLOCK), size]))
-            with open(self._folder / _NOTE, "ab", opener=no_link) as note:
+            with open(self._folder / _NOTE, "ab", opener=private) as note:
                 note.writelines(_line(path.name, each) for each in sums)
             last = [last, *sums][-1]
         self._last[path.name] = last
@@ -68,7 +68,7 @@ def keep(folder: Path, sizes: dict[str, int]) -> None:
     """Forget notes of files that are not among these, and of more bytes than these have."""
     lines = [_line(name, each) for name, size in sizes.items() for each in _noted(folder, name) if each.size <= size]
     temporary = folder / f"{_NOTE}.new"
-    with open(temporary, "wb", opener=no_link) as note:
+    with open(temporary, "wb", opener=private) as note:
         note.writelines(lines)
     temporary.replace(folder / _NOTE)
 

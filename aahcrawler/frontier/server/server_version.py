@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
-from aahcrawler.segments import no_link
+from aahcrawler.segments import private
 
 PARTS: Final = "appendonlydir"
 """The folder in which servers from 7.0 on keep their append-only file, in parts."""
@@ -72,7 +72,7 @@ class Written:
 def remember(folder: Path, server: ServerVersion) -> None:
     """Note in a frontier's folder which server writes its files from now on."""
     note = {"name": server.name, "version": ".".join(map(str, server.version))}
-    with open(folder / _NOTE, "w", encoding="utf-8", opener=no_link) as file:
+    with open(folder / _NOTE, "w", encoding="utf-8", opener=private) as file:
         file.write(json.dumps(note) + "\n")
 
 
