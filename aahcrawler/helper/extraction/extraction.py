@@ -18,6 +18,7 @@ from aahcrawler.page.dates import LACKS_YEAR
 from aahcrawler.webobject import Reference, Value, WebObject
 from knowledge_base.model import Extract, Field, FieldKind, Identity
 from knowledge_base.selectors import Selector
+from knowledge_base.xpath_limits import TooCostlyError
 
 MOST_OBJECTS = 2_000
 """Objects of one action on one page; no template shows as many."""
@@ -72,7 +73,14 @@ class Extraction:
             if self.reader.budget < 0 or allowance < 0 or number >= MOST_OBJECTS:
                 self.failure, self.detail = Failure.TOO_MUCH, f"after {number} objects"
                 return
-            extracted = self._read(item, first=number == 0 and self.location.is_first)
+            try:
+                extracted = self._read(item, first=number == 0 and self.location.is_first)
+            except TooCostlyError:
+                if self.location.page.complete:
+                    raise
+                # What the end of a page that was cut lacks is looked for in dearer ways, in vain.
+                self.failure, self.detail = Failure.TOO_MUCH, f"after {number} objects"
+                return
             if extracted is not None and extracted.object.iri not in seen:
                 seen.add(extracted.object.iri)
                 bodies += BODY in extracted.object.properties
