@@ -77,7 +77,7 @@ def test_parts_show_their_elements_and_values(application: Application) -> None:
     assert values(f"{posts}/identity[1]/select[1]") == ["entry-21", "entry-22", "entry-23", "entry-24"]
     assert values(f"{posts}/field[author]/select[2]") == ["Dag", "Edda", "Ada", "Bo"]
     assert values(f"{posts}/field[author]/select[1]") == values(f"{posts}/field[author]/select[3]") == []
-    assert values(f"{posts}/field[date]")[0] == "2024-02-11T00:00:00+00:00"
+    assert values(f"{posts}/field[date]")[0] == "2024-02-11T02:15:00+00:00"
     title = found.at(f"{posts}/field[title]/select[1]")
     assert title is not None
     assert title.findings[0].element is not None
