@@ -39,8 +39,8 @@ from aahcrawler.crawls import frontier_name, frontier_settings, number
 from aahcrawler.exchange import Exchange
 from aahcrawler.frontier.protocol import Counts, Offer, Outcome, State
 from aahcrawler.frontier.redis.frontier import RedisFrontier
-from aahcrawler.frontier.server.damage import Damage
 from aahcrawler.frontier.server.embedded import EmbeddedServer
+from aahcrawler.frontier.server.file_mending import Damage
 from aahcrawler.layout import ARCHIVE, DEFINITION, FORMER, FRONTIER, INDEXES, LOG, OBJECTS, REFUSED, SCORES, SUMMARY
 from aahcrawler.metadata import Link, Metadata
 from aahcrawler.objects import vocabulary

@@ -56,8 +56,8 @@ from aahcrawler.frontier.presence import Doing
 from aahcrawler.frontier.protocol import Counts, FrontierUnavailableError
 from aahcrawler.frontier.redis.shared_server import Server, connected
 from aahcrawler.frontier.registry import CrawlState, Registered, RegistryError
-from aahcrawler.frontier.server.damage import Damage, damages
 from aahcrawler.frontier.server.environment import REDIS_URL
+from aahcrawler.frontier.server.file_mending import Damage, damages
 from aahcrawler.segments import SegmentError
 from knowledge_base.loader import LoadError, load
 from online_analysis.icd import Icd, IcdError

@@ -20,7 +20,7 @@ from aahcrawler.crawl.reporting.recount import recounted
 from aahcrawler.crawl.reporting.summary import summary
 from aahcrawler.crawl.stats.collector import BEGUN, SharedStats
 from aahcrawler.frontier.protocol import Counts, FrontierUnavailableError, Kind
-from aahcrawler.frontier.server.damage import Damage, damages
+from aahcrawler.frontier.server.file_mending import Damage, damages
 from aahcrawler.segments import SegmentError
 from online_analysis.icd import Icd
 

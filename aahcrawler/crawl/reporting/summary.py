@@ -11,7 +11,7 @@ from aahcrawler.crawl.peers.peer_export import PeerExport
 from aahcrawler.crawl.reporting.seed_status import described, results
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.frontier.protocol import Counts, State
-from aahcrawler.frontier.server.damage import Damage
+from aahcrawler.frontier.server.file_mending import Damage
 from online_analysis.icd import Icd
 
 

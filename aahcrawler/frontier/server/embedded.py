@@ -22,7 +22,7 @@ from aahcrawler.frontier.redis.redis_client import connect
 from aahcrawler.frontier.server import launch
 from aahcrawler.frontier.server.binary import ServerProgram, server_program
 from aahcrawler.frontier.server.commands_file import Arities
-from aahcrawler.frontier.server.damage import mend_commands, mend_manifest
+from aahcrawler.frontier.server.file_mending import mend_commands, mend_manifest
 from aahcrawler.frontier.server.file_sync import FileSync
 from aahcrawler.frontier.server.server_process import Ownership, claim, disclaim, end_orphan
 from aahcrawler.frontier.server.server_version import APPEND_ONLY, remember
@@ -69,7 +69,7 @@ class EmbeddedServer:
     elsewhere is ended by the next start in its folder.
 
     One that dies is started again by ``revive``, with the same URL. A damaged append-only file is cut back to its last
-    whole command before the server is started (``damage``).
+    whole command before the server is started (``file_mending``).
 
     With ``lent`` it is not a crawl's own, but there to look at one that does not run (``server_process.lent_at``).
 
