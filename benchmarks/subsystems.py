@@ -111,6 +111,7 @@ SUBSYSTEMS: Final[Mapping[str, str]] = {
     "aahcrawler.sessions": "wire, downloader",
     "aahcrawler.posted_forms": "wire, downloader",
     "aahcrawler.public_suffixes": CALLER,
+    "aahcrawler.query_encoding": CALLER,
     "aahcrawler.urls": CALLER,
     # The crawl
     "aahcrawler.crawl": "handling of answers",
