@@ -115,17 +115,18 @@ class ApplicationAwareHelper:
     def assist(self, page: Page, former: Metadata | None = None, judge: LinkJudge | None = None) -> Assistance:
         """Detect the application and the level of a page, run its actions, and gather the input of the analysers.
 
-        Never raises, whatever the page contains. A page of a known application but of no known level, such as a form,
+        Raise nothing that a page provokes. A page of a known application but of no known level, such as a form,
         yields no objects, and of its links only those to levels marked as starting points. Error pages and pages that
         are neither HTML nor JSON of a known level yield no level, no objects and no links. An HTML page of no known
         application is read generically: its main content, its schema.org and OpenGraph objects, all its links.
 
         ``judge`` knows of links what the crawl does that the page is of, and is kept for the next pages; until there is
         one, the names in links count. ``former`` is the metadata of an earlier crawl at the same URL: its objects are
-        looked for again. Of a very
-        large page only the beginning is read, and that is among the failed actions; its links are found all the same.
-        A page that takes minutes is given up, without objects, and a stage of reading that raises costs its own result
-        only; that is among them as well. What is raised nevertheless is what the operating system refuses.
+        looked for again.
+
+        Of a very large page only the beginning is read, but all of its links. A page that takes minutes is given up
+        without objects, and a stage of reading that raises costs its own result only. Each of these is among the failed
+        actions. Only what the operating system refuses is raised.
         """
         self._watchdog.begin()
         if judge is not None:

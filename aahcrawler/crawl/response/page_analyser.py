@@ -194,9 +194,11 @@ class PageAnalyser:
         failed = (*found.failed, *later)
         for action in failed:
             kind = kind_of(action) if action.failure is Failure.RAISED else ""
-            if not kind or (kind not in self._known_failures and len(self._known_failures) < _MOST_KINDS):
+            if not kind:
                 logger.warning("%s: %s", page.url, action)
-            self._known_failures.add(kind)
+            elif kind not in self._known_failures and len(self._known_failures) < _MOST_KINDS:
+                self._known_failures.add(kind)
+                logger.warning("%s: %s", page.url, action)
         failures = (*found.metadata.failures, *map(str, later))
         return replace(found, failed=failed, metadata=replace(found.metadata, failures=failures))
 
