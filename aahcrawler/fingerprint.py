@@ -3,10 +3,11 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from aahcrawler import __version__
-from knowledge_base.file_selection import files_of
+from knowledge_base.file_selection import SHIPPED, SHIPPED_WORD, files_of
 from online_analysis.icd import Icd
 from online_analysis.plugins import versions
 
@@ -23,13 +24,27 @@ MEANT = (
 """The parts of a definition that scores depend on; which links are followed is decided anew in every crawl."""
 
 
-def files_digest(folders: Sequence[Path], learned: Path) -> str:
-    """Return a digest of what the files of a knowledge base say, wherever they lie, and what was ``learned`` since.
+@dataclass(frozen=True, slots=True)
+class KnowledgeUsed:
+    """The knowledge base that a crawl goes by: its folders, the weakest first, and a digest of what their files say."""
+
+    folders: tuple[str, ...]
+    digest: str
+
+    @classmethod
+    def of(cls, folders: Sequence[Path]) -> "KnowledgeUsed":
+        """Describe the knowledge base of some folders as their files are now."""
+        named = (SHIPPED_WORD if folder == SHIPPED else str(folder) for folder in folders)
+        return cls(tuple(named), files_digest(folders)[:16])
+
+
+def files_digest(folders: Sequence[Path], learned: Path | None = None) -> str:
+    """Return a digest of what the files of a knowledge base say, wherever they lie, and what was ``learned``.
 
     Files that vanish meanwhile are left out.
     """
     digest = hashlib.sha256()
-    for file in (*files_of(folders), *sorted(learned.glob("*.xml"))):
+    for file in (*files_of(folders), *(sorted(learned.glob("*.xml")) if learned else ())):
         try:
             content = file.read_bytes()
         except OSError:

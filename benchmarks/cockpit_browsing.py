@@ -15,9 +15,8 @@ from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlencode
 
-from aahcrawler.service.catalog.knowledge_folders import OWN_NAME, VARIABLE
 from benchmarks.cockpit_crawl import CRAWL
-from knowledge_base.file_selection import SHIPPED_WORD
+from knowledge_base.file_selection import OWN_NAME, SHIPPED_WORD, VARIABLE
 
 _TOKEN = "the token of a benchmark"  # noqa: S105 (nobody else can reach it)
 _BASE = f"/crawls/{CRAWL}"

@@ -106,6 +106,7 @@ class _Job:
     peer_export: None = None
     delivery: None = None
     frontier_damage: Sequence[Damage] = ()
+    knowledge: None = None
 
 
 @dataclass(frozen=True, slots=True)

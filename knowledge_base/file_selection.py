@@ -11,6 +11,10 @@ from knowledge_base.xml_reader import Problem
 SHIPPED = Path(__file__).parent
 SHIPPED_WORD = "shipped"
 """Stands for the folder that ships wherever folders are named."""
+VARIABLE = "AAH_KNOWLEDGE_BASE"
+"""The variable, and the setting of a crawl, that names folders."""
+OWN_NAME = "knowledge-base"
+"""The folder beside crawls that holds entries of their own."""
 UNKNOWN_PAGES = "unknown-pages.xml"
 """The file of a folder that says what is done on pages of which nothing is known."""
 
@@ -36,6 +40,20 @@ def named_folders(text: str) -> tuple[Path, ...]:
     """
     names = [name.strip() for name in text.split(os.pathsep) if name.strip()]
     return tuple(SHIPPED if name == SHIPPED_WORD else Path(name).expanduser() for name in names) or (SHIPPED,)
+
+
+def folders_for(crawl: Path, named: Sequence[Path] | None = None) -> tuple[Path, ...]:
+    """Return the folders by which the pages of a crawl are read, the weakest first.
+
+    These are the ``named`` ones, or those that the environment names where none are given. The own entries beside the
+    crawl's folder, once there are any, come behind the folder that ships, before all where that one is not named.
+    """
+    given = named_folders(os.environ.get(VARIABLE, "")) if named is None else tuple(named)
+    own = crawl.absolute().parent / OWN_NAME
+    if own in {folder.absolute() for folder in given}:
+        return given
+    place = given.index(SHIPPED) + 1 if SHIPPED in given else 0
+    return (*given[:place], *filled((own,)), *given[place:])
 
 
 def chosen_files(folders: Sequence[Path]) -> Files:

@@ -4,7 +4,6 @@ Each command imports its modules when it runs: help has to answer at once.
 """
 # ruff: noqa: PLC0415
 
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -36,7 +35,7 @@ def refine(
     from aahcrawler.objects.reader import ReadError
     from aahcrawler.segments import SegmentError
     from aahcrawler.urls import canonicalize
-    from knowledge_base.file_selection import named_folders
+    from knowledge_base.file_selection import folders_for
     from knowledge_base.loader import LoadError
     from offline.refinement.proposals import propose
     from offline.refinement.reference_pages import RefinementError, reference_pages, topic_of
@@ -54,7 +53,7 @@ def refine(
             )
         topic = topic_of(definition, folder)
         seeds = frozenset(canonicalize(seed) or seed for seed in definition.seeds)
-        with closing(Reader.of(folder, named_folders(os.environ.get("AAH_KNOWLEDGE_BASE", "")))) as reader:
+        with closing(Reader.of(folder, folders_for(folder))) as reader:
             found = propose(definition, topic, seeds, islice(reference_pages(folder, topic, reader), pages))
     typer.echo(f"{folder}: {found.pages:,} pages read, {found.relevant:,} of them relevant")
     if found.are_none:

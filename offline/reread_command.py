@@ -4,7 +4,6 @@ The command imports its modules when it runs: help has to answer at once.
 """
 # ruff: noqa: PLC0415
 
-import os
 from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
@@ -39,7 +38,7 @@ def reread(
     from aahcrawler.objects.reader import ReadError
     from aahcrawler.objects.writer import ObjectWriter
     from aahcrawler.segments import SegmentError, recover
-    from knowledge_base.file_selection import named_folders
+    from knowledge_base.file_selection import folders_for
     from knowledge_base.loader import LoadError
     from offline.rereading import Outcome, Reader, RereadError, Wanted
     from offline.rereading import reread as read_again
@@ -54,7 +53,7 @@ def reread(
         tally = RaisedTally()
         with (
             folder.alone(),
-            closing(Reader.of(crawl, named_folders(os.environ.get("AAH_KNOWLEDGE_BASE", "")))) as reader,
+            closing(Reader.of(crawl, folders_for(crawl))) as reader,
         ):
             recover(crawl / OBJECTS, NQUADS)
             writing = ObjectWriter(crawl / OBJECTS, reader.crawl, lambda: datetime.now(UTC))

@@ -4,7 +4,6 @@ Each command imports its modules when it runs: help has to answer at once.
 """
 # ruff: noqa: PLC0415
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -155,14 +154,14 @@ def evaluate(
     from aahcrawler.helper.raised_failures import RaisedTally
     from aahcrawler.objects.reader import ReadError
     from aahcrawler.segments import SegmentError
-    from knowledge_base.file_selection import named_folders
+    from knowledge_base.file_selection import folders_for
     from knowledge_base.loader import LoadError, load
     from offline.evaluation import report
     from offline.evaluation.measurement import documents, measure, seed_documents
     from offline.evaluation.relevance_metrics import EvaluationError, RelevanceMetrics, kept_reference, reference_of
 
     with told(EvaluationError, ReadError, SegmentError, LoadError), _counting("pages measured") as count:
-        known = load(*named_folders(os.environ.get("AAH_KNOWLEDGE_BASE", "")))
+        known = load(*folders_for(crawl))
         reference = reference_of(icd, crawl) if icd is not None else kept_reference(crawl)
         threshold = reference.relevant if relevant is None else relevant
         metrics = RelevanceMetrics(reference, seed_documents(crawl, reference, ApplicationAwareHelper(known), number))

@@ -4,7 +4,6 @@ The command imports its modules when it runs: help has to answer at once.
 """
 # ruff: noqa: PLC0415
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -84,7 +83,7 @@ def simulate(
     ] = 1,
 ) -> None:
     """Crawl a folder of archived pages instead of the web, with each strategy and from each sample of seeds."""
-    from knowledge_base.file_selection import named_folders
+    from knowledge_base.file_selection import folders_for
     from knowledge_base.loader import LoadError
     from offline.simulation.built_in_judges import judge_file
     from offline.simulation.report import Targets, report
@@ -98,7 +97,7 @@ def simulate(
         simulation = Simulation(
             world=world,
             strategies=tuple(filter(None, (name.strip() for name in strategies.split(",")))),
-            knowledge_base=named_folders(os.environ.get("AAH_KNOWLEDGE_BASE", "")),
+            knowledge_base=folders_for(world),
             template=read_template(icd),
             judge=judge_file(judge),
             keep=keep,

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from aahcrawler.authoring.commands import Folders
+from aahcrawler.authoring.commands import CrawlFolders
 from aahcrawler.exits import told
 
 archive_trial_app = typer.Typer()
@@ -21,7 +21,7 @@ def try_on_archive(
         Path,
         typer.Argument(metavar="CRAWL", help="The folder of a crawl.", exists=True, file_okay=False, readable=True),
     ],
-    kb: Folders = "",
+    kb: CrawlFolders = "",
     application: Annotated[
         str,
         typer.Option(
@@ -55,13 +55,13 @@ def try_on_archive(
     )
     from aahcrawler.authoring.archive_trial_lines import HeaviestPages, page_lines, summary_lines
     from aahcrawler.segments import DamageError
-    from knowledge_base.file_selection import named_folders
+    from knowledge_base.file_selection import folders_for, named_folders
     from knowledge_base.loader import LoadError, load
 
     heaviest = HeaviestPages()
     summary: Summary | None = None
     with told(LoadError, ArchiveTrialError, DamageError), Console(stderr=True).status("") as status:
-        folders = named_folders(kb)
+        folders = named_folders(kb) if kb else folders_for(crawl)
         after = load(*folders)
         question = Question(crawl, after, host=host, most=pages)
         if application:

@@ -55,6 +55,15 @@ Folders = Annotated[
         help="The knowledge base: a folder, or several with : between; the word shipped is the one that ships.",
     ),
 ]
+CrawlFolders = Annotated[
+    str,
+    typer.Option(
+        "--kb",
+        metavar="FOLDER",
+        help="The knowledge base: a folder, or several with : between; the word shipped is the one that ships. "
+        "Default: that of the crawl, with the own entries beside it.",
+    ),
+]
 Contact = Annotated[
     str, typer.Option("--contact", envvar="AAH_CONTACT", help="Your e-mail address or URL, sent to the site.")
 ]

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from aahcrawler.authoring.commands import Folders, Person
+from aahcrawler.authoring.commands import CrawlFolders, Person
 from aahcrawler.exits import told
 
 learned_app = typer.Typer(help="Actions and signs that crawls have learned.")
@@ -23,14 +23,15 @@ OfSite = Annotated[str, typer.Option("--site", help="The site it was learned on,
 
 
 @learned_app.command("learned")
-def list_learned(crawl: Crawl, kb: Folders = "") -> None:
+def list_learned(crawl: Crawl, kb: CrawlFolders = "") -> None:
     """List the actions and signs that a crawl has learned: what they replace, the evidence, and what became of them."""
     from aahcrawler.authoring.repairs.repair_list import repairs_in
-    from knowledge_base.file_selection import filled, named_folders
+    from knowledge_base.file_selection import filled, folders_for, named_folders
     from knowledge_base.loader import LoadError, load
 
+    folders = named_folders(kb) if kb else folders_for(crawl)
     with told(LoadError, OSError):
-        repairs, problems = repairs_in(crawl, load(*filled(named_folders(kb))))
+        repairs, problems = repairs_in(crawl, load(*filled(folders)))
     for problem in problems:
         typer.echo(problem, err=True)
     for repair in repairs:
@@ -44,7 +45,7 @@ def list_learned(crawl: Crawl, kb: Folders = "") -> None:
 def promote_learned(
     crawl: Crawl,
     name: RepairName,
-    kb: Folders = "",
+    kb: CrawlFolders = "",
     application: OfApplication = "",
     site: OfSite = "",
     variant: Annotated[str, typer.Option("--as", metavar="VARIANT", help="The variant that is to get it.")] = "",
@@ -62,10 +63,10 @@ def promote_learned(
     from aahcrawler.authoring.repairs.repair_acts import accept_plan, planned_repair
     from aahcrawler.authoring.repairs.repair_list import RepairError, repair_of, repairs_of
     from aahcrawler.authoring.saved_pages import SavedPageError
-    from knowledge_base.file_selection import named_folders
+    from knowledge_base.file_selection import folders_for, named_folders
     from knowledge_base.loader import LoadError
 
-    folders = named_folders(kb)
+    folders = named_folders(kb) if kb else folders_for(crawl)
     with told(LoadError, PromotionError, RepairError, SavedPageError, OwnFolderError, OSError):
         repair = repair_of(repairs_of(crawl, folders), name, application, site)
         plan = planned_repair(repair, folders, variant=variant)
@@ -92,7 +93,7 @@ def reject_learned(
     crawl: Crawl,
     name: RepairName,
     because: Annotated[str, typer.Option("--because", metavar="TEXT", help="Why, for whoever looks at it next.")],
-    kb: Folders = "",
+    kb: CrawlFolders = "",
     application: OfApplication = "",
     site: OfSite = "",
     person: Person = "",
@@ -101,10 +102,11 @@ def reject_learned(
     from aahcrawler.authoring.own_entries.own_folder import login_name
     from aahcrawler.authoring.repairs.repair_acts import reject
     from aahcrawler.authoring.repairs.repair_list import RepairError, repair_of, repairs_of
-    from knowledge_base.file_selection import named_folders
+    from knowledge_base.file_selection import folders_for, named_folders
     from knowledge_base.loader import LoadError
 
+    folders = named_folders(kb) if kb else folders_for(crawl)
     with told(LoadError, RepairError, OSError):
-        repair = repair_of(repairs_of(crawl, named_folders(kb)), name, application, site)
+        repair = repair_of(repairs_of(crawl, folders), name, application, site)
         decision = reject(repair, person or login_name(), because)
     typer.echo(f"{repair.learned.name}: {decision.state}")

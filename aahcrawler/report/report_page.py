@@ -12,6 +12,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from aahcrawler.adaptation.store.overlay import Evidence, Overlay
+from aahcrawler.fingerprint import KnowledgeUsed
 from aahcrawler.layout import FORMER, LEARNED, REPORT, SUMMARY
 from aahcrawler.objects.counts import object_counts
 from aahcrawler.objects.reader import (
@@ -35,6 +36,7 @@ from aahcrawler.report.topic_section import learned_topic, read_learned
 from aahcrawler.seeds import in_words
 from aahcrawler.segments import DamageError, no_link
 from aahcrawler.urls import queue_of
+from knowledge_base.file_selection import SHIPPED_WORD
 from online_analysis.topic_learning import NOTHING, Learned
 
 MOST_DOMAINS = 30
@@ -66,6 +68,7 @@ class Summary(BaseModel):
     state: str
     reason: str
     software: str
+    knowledge_base: KnowledgeUsed | None = None
     started_at: str
     begun_at: str = ""
     updated_at: str
@@ -248,7 +251,7 @@ def report(summary: Summary, kept: Kept) -> str:
         f"<style>{css}</style></head><body><h1>{escape(summary.title)}</h1>"
         f'<p class="sub">Crawl {summary.crawl} of {escape(summary.id)}, {escape(_ended(summary))}. '
         f"Begun {escape(summary.begun_at or summary.started_at)}, last change {escape(summary.updated_at)}. "
-        f"{escape(summary.software)}</p>"
+        f"{escape(summary.software)}.{_knowledge(summary.knowledge_base)}</p>"
         f"{_figures(summary)}{body}</body></html>\n"
     )
 
@@ -304,6 +307,14 @@ def _places(frontier: Mapping[str, int]) -> dict[str, int]:
 
 def _ended(summary: Summary) -> str:
     return summary.state if summary.reason in {"", summary.state} else f"{summary.state}: {summary.reason}"
+
+
+def _knowledge(used: KnowledgeUsed | None) -> str:
+    """Name the knowledge base that pages were read by."""
+    if used is None:
+        return ""
+    names = ", ".join("the one that ships" if name == SHIPPED_WORD else name for name in used.folders)
+    return f" Knowledge base: {escape(names)} (digest {escape(used.digest)})."
 
 
 def _figures(summary: Summary) -> str:

@@ -13,8 +13,8 @@ from aahcrawler.authoring.own_entries.entry_files import Entry
 from aahcrawler.authoring.own_entries.own_folder import OwnFolder
 from aahcrawler.authoring.own_entries.staging import staged
 from aahcrawler.authoring.sharing.entry_pack import Label, packed, unpacked
-from aahcrawler.service.catalog.knowledge_folders import VARIABLE
 from aahcrawler.studio.works.expected_readings import reading
+from knowledge_base.file_selection import VARIABLE
 from tests.authoring.test_sharing import TINY
 from tests.authoring.tinyforum import BOARD, HEAD, POSTS, TOPIC, board, topic
 from tests.cockpit.cockpit_browser import EDITOR, Cockpit, Visit, serving, told, visiting

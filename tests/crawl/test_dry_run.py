@@ -15,7 +15,6 @@ from aahcrawler.crawl.startup.dry_run_opening import open_dry_run
 from aahcrawler.crawl.startup.dry_run_tables import lines_of
 from aahcrawler.crawl.startup.tried_seed import TriedSeed
 from aahcrawler.seeds import Verdict
-from knowledge_base.file_selection import named_folders
 from tests.crawl.site import Answer, Reply, Site, html, links, serving
 
 TEXT = "<p>" + "Solar power is made by photovoltaics on the roofs of the village. " * 8 + "</p>"
@@ -44,7 +43,7 @@ def definition(folder: Path, site: Site, hosts: Mapping[str, str] | tuple[str, .
 
 
 def tried(path: Path, *seeds: str, **options: float) -> dict[str, TriedSeed]:
-    opened = open_dry_run(path, named_folders(""))
+    opened = open_dry_run(path)
     found: list[TriedSeed] = []
     DryRun(opened.context, **options).run(seeds or opened.context.icd.seeds, found.append)
     return {each.url.removeprefix("http://").removesuffix(".test/"): each for each in found}

@@ -121,7 +121,7 @@ def test_the_folder_holds_what_the_readme_says(crawl: Path) -> None:
 def test_the_summary_has_every_count(crawl: Path) -> None:
     found = summary(crawl)
     assert list(found) == [
-        *(*ABOUT, *TIMES, "relevant_at"),
+        *(*ABOUT, *TIMES, "relevant_at", "knowledge_base"),
         *("requests", "answers", "pages", *CHANGES, *SINGLE, *CALLS, *BYTES, *DERIVED),
         *GROUPS,
         *ADAPTED,

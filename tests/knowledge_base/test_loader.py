@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from knowledge_base.file_selection import SHIPPED, named_folders
+from knowledge_base.file_selection import OWN_NAME, SHIPPED, VARIABLE, folders_for, named_folders
 from knowledge_base.loader import FOLDER, SCHEMA, LoadError, load, load_files
 
 KIND = FOLDER / "kinds" / "web-forum.xml"
@@ -181,3 +181,18 @@ def test_folders_that_cannot_be_meant_are_refused(tmp_path: Path) -> None:
 def test_folders_are_named_in_one_setting(tmp_path: Path) -> None:
     assert named_folders("") == named_folders(os.pathsep) == (SHIPPED,)
     assert named_folders(f"shipped{os.pathsep} {tmp_path}") == (SHIPPED, tmp_path)
+
+
+def test_own_entries_beside_a_crawl_are_stronger_than_what_ships_and_weaker_than_what_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    named, own, crawl = tmp_path / "named", tmp_path / OWN_NAME, tmp_path / "crawl"
+    assert folders_for(crawl) == (SHIPPED,), "there are no own entries yet"
+    (own / "applications").mkdir(parents=True)
+    assert folders_for(crawl) == (SHIPPED, own)
+    assert folders_for(crawl, (SHIPPED, named)) == (SHIPPED, own, named)
+    assert folders_for(crawl, (named,)) == (own, named)
+    assert folders_for(crawl, (SHIPPED, named, own)) == (SHIPPED, named, own)
+    monkeypatch.setenv(VARIABLE, f"shipped{os.pathsep}{named}")
+    assert folders_for(crawl) == (SHIPPED, own, named)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.service.catalog.knowledge_folders import OWN_NAME, VARIABLE, KnowledgeFolders
-from knowledge_base.file_selection import SHIPPED
+from aahcrawler.service.catalog.knowledge_folders import KnowledgeFolders
+from knowledge_base.file_selection import OWN_NAME, SHIPPED, VARIABLE
 
 
 def test_own_entries_have_a_folder_beside_the_crawls_where_none_is_named(

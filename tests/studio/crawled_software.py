@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from aahcrawler.service.catalog.knowledge_folders import OWN_NAME
+from knowledge_base.file_selection import OWN_NAME
 from tests.crawl.crawling import PATIENCE, running
 from tests.crawl.site import Site
 from tests.crawl.world import define

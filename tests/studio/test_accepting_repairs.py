@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from aahcrawler.service.catalog.knowledge_folders import OWN_NAME
+from knowledge_base.file_selection import OWN_NAME
 from tests.cockpit.cockpit_browser import EDITOR, READER, Cockpit, serving, visiting
 from tests.crawl.crawling import summary
 from tests.crawl.site import Site

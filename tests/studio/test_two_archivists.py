@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from aahcrawler.service.catalog.knowledge_folders import OWN_NAME
+from knowledge_base.file_selection import OWN_NAME
 from tests.cockpit.cockpit_browser import COLLEAGUE, EDITOR, READER, Cockpit, serving, told, visiting
 from tests.studio.archivist import Archivist
 from tests.studio.crawled_software import crawled

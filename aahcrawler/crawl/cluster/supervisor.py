@@ -52,6 +52,7 @@ from aahcrawler.crawl.startup.store_opening import begin_delivery
 from aahcrawler.crawl.stats.collector import BEGUN, Stats
 from aahcrawler.crawl.stats.crawl_log import keep_events
 from aahcrawler.definition_bundle import sent
+from aahcrawler.fingerprint import KnowledgeUsed
 from aahcrawler.frontier.presence import Doing
 from aahcrawler.frontier.protocol import Counts, FrontierUnavailableError
 from aahcrawler.frontier.redis.shared_server import Server, connected
@@ -59,6 +60,7 @@ from aahcrawler.frontier.registry import CrawlState, Registered, RegistryError
 from aahcrawler.frontier.server.environment import REDIS_URL
 from aahcrawler.frontier.server.file_mending import Damage, damages
 from aahcrawler.segments import SegmentError
+from knowledge_base.file_selection import folders_for
 from knowledge_base.loader import LoadError, load
 from online_analysis.icd import Icd, IcdError
 
@@ -85,6 +87,7 @@ class Overview:
     pause: str = ""
     peer_export: PeerExport | None = None
     frontier_damage: Sequence[Damage] = ()
+    knowledge: KnowledgeUsed | None = None
     activity: Activity | None = None
     """What the workers do, as their last signs of life tell; None before the first one."""
 
@@ -119,8 +122,8 @@ def run_supervised(icd: Path, settings: Settings, workers: int, *, accept_change
     console = Console(stderr=True)
     with ExitStack() as opening:
         try:
-            load(*knowledge_folders(settings))  # Mistakes in it are reported once, before any worker begins.
-            supervisor = Supervisor.opened(icd, workers, opening, accept_changes=accept_changes)
+            named = knowledge_folders(settings)
+            supervisor = Supervisor.opened(icd, workers, named, opening, accept_changes=accept_changes)
         except (IcdError, CrawlRefusedError, LoadError, FrontierUnavailableError, RegistryError, OSError) as error:
             say(console, str(error))
             return MISTAKE
@@ -152,9 +155,15 @@ class Supervisor:
         self._stopping = False
 
     @classmethod
-    def opened(cls, file: Path, workers: int, opening: ExitStack, *, accept_changes: bool) -> "Supervisor":
-        """Open a crawl as ``open_job`` does, but for what workers open themselves, and let them in."""
+    def opened(
+        cls, file: Path, workers: int, named: tuple[Path, ...], opening: ExitStack, *, accept_changes: bool
+    ) -> "Supervisor":
+        """Open a crawl as ``open_job`` does, but for what workers open themselves, and let them in.
+
+        Mistakes in the knowledge base of the ``named`` folders are reported once, before any worker begins.
+        """
         icd = checked(DefinitionFile(file).load())
+        load(*(folders := folders_for(icd.output, named)))
         folder = CrawlFolder.open(icd, accept_changes=accept_changes)
         opening.callback(folder.close)
         opening.enter_context(keep_events(folder.log, icd.id))
@@ -166,6 +175,7 @@ class Supervisor:
         stats, counts = Stats(connection.frontier.stats()), connection.frontier.counts()
         view = Overview(icd, registered.number, registered.begun_at, stats, counts, delivery)
         view.frontier_damage = damages(folder.frontier)
+        view.knowledge = KnowledgeUsed.of(folders)
         folder.write_summary(summary(view, "running"))
         folder.note_start(file, workers)
         folder.lock.unlock()

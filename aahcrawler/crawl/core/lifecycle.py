@@ -19,6 +19,7 @@ from aahcrawler.crawl.reporting.activity import Activity
 from aahcrawler.crawl.reporting.recount import recounted
 from aahcrawler.crawl.reporting.summary import summary
 from aahcrawler.crawl.stats.collector import BEGUN, SharedStats
+from aahcrawler.fingerprint import KnowledgeUsed
 from aahcrawler.frontier.protocol import Counts, FrontierUnavailableError, Kind
 from aahcrawler.frontier.server.file_mending import Damage, damages
 from aahcrawler.segments import SegmentError
@@ -53,10 +54,11 @@ class WorkerRole:
 
 @dataclass(frozen=True, slots=True)
 class Reporting:
-    """The parts that only reports of a crawl need: how it was started, in words, and its exports."""
+    """The parts that only reports of a crawl need: how it was started, in words, its exports and knowledge base."""
 
     started_as: str = ""
     peer_export: PeerExport | None = None
+    knowledge: Callable[[], KnowledgeUsed | None] = lambda: None
 
 
 class Lifecycle:
@@ -117,6 +119,11 @@ class Lifecycle:
     def peer_export(self) -> PeerExport | None:
         """The export of links to another instance, None unless the definition asks for it."""
         return self._reporting.peer_export
+
+    @property
+    def knowledge(self) -> KnowledgeUsed | None:
+        """The knowledge base that pages are read by now, None where none was named."""
+        return self._reporting.knowledge()
 
     @property
     def delivery(self) -> Delivery | None:

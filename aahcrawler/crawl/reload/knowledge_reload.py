@@ -10,6 +10,7 @@ from typing import Protocol
 from aahcrawler.crawl.directory.files import LOOK_EVERY, Stamps, stamps
 from aahcrawler.crawl.health.garbage_collection import spare, uncollected
 from aahcrawler.crawl.reload.validated_files import ValidatedFiles
+from aahcrawler.fingerprint import KnowledgeUsed
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.adaptation_protocol import Adapter
 from aahcrawler.helper.links.requests import Values
@@ -59,6 +60,7 @@ class LiveKnowledgeBase:
         self._values = values
         self._adapt = adapt
         self._read = stamps(files_of(folders))
+        self._used = KnowledgeUsed.of(folders)
         self._sites = Sites()
         self._repair: Repair | None = None
         self._shared: Path | None = None
@@ -68,6 +70,11 @@ class LiveKnowledgeBase:
         if not files.are_valid:
             self._load()
             files.note()
+
+    @property
+    def used(self) -> KnowledgeUsed:
+        """What pages are read by now."""
+        return self._used
 
     @property
     def helper(self) -> ApplicationAwareHelper:
@@ -132,6 +139,7 @@ class LiveKnowledgeBase:
         sites = self._sites.under(knowledge_base)
         if self._repair is not None:
             self._repair.renew(knowledge_base)
+        self._used = await asyncio.to_thread(KnowledgeUsed.of, self._folders)
         self._loaded = await asyncio.to_thread(self._helper, knowledge_base, sites)
         self._sites = sites
         logger.info("knowledge base replaced (%s): %d applications", difference, len(knowledge_base.applications))

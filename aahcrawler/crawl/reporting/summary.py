@@ -10,6 +10,7 @@ from aahcrawler.archive.delivery import Delivery
 from aahcrawler.crawl.peers.peer_export import PeerExport
 from aahcrawler.crawl.reporting.seed_status import described, results
 from aahcrawler.crawl.stats.collector import Stats
+from aahcrawler.fingerprint import KnowledgeUsed
 from aahcrawler.frontier.protocol import Counts, State
 from aahcrawler.frontier.server.file_mending import Damage
 from online_analysis.icd import Icd
@@ -55,6 +56,10 @@ class Countable(Protocol):
         """Why the crawl fetches nothing for now."""
 
     @property
+    def knowledge(self) -> KnowledgeUsed | None:
+        """The knowledge base that pages are read by."""
+
+    @property
     def frontier_damage(self) -> Sequence[Damage]:
         """What was found damaged in the files of the frontier, and cut off."""
 
@@ -72,6 +77,7 @@ def summary(job: Countable, state: str) -> dict[str, object]:
     of each seed, ``frontier`` counts URLs by state, ``delivery`` closed files at ``archive.target``, where there is
     one, and ``posts`` what became of what this process told another instance. ``addresses_not_judged`` names proxies
     that resolve names themselves, so that nobody has judged whether hosts behind them are on private networks.
+    ``knowledge_base`` names the folders that pages are read by, the weakest first, and digests what their files say.
     ``frontier_damage`` names what of the frontier's files was damaged, and where what was cut off is kept.
     """
     urls = {f"pages_{state}": job.counts.pages.get(state, 0) for state in State}
@@ -87,6 +93,7 @@ def summary(job: Countable, state: str) -> dict[str, object]:
         "started_at": job.started_at.isoformat(timespec="seconds"),
         "updated_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "relevant_at": job.icd.scoring.relevant,
+        **({"knowledge_base": asdict(used)} if (used := job.knowledge) else {}),
         **job.stats.summary(),
         "seeds": [described(each) for each in results(job)],
         "frontier": {**urls, "queues": job.counts.queues},

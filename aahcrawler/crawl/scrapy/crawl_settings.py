@@ -8,9 +8,8 @@ from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 
 from aahcrawler.crawl.lease.lease_source import CONCURRENT_REQUESTS
 from aahcrawler.crawl.scrapy.setting_support import without_effect
-from knowledge_base.file_selection import named_folders
+from knowledge_base.file_selection import VARIABLE, named_folders
 
-KNOWLEDGE_BASE = "AAH_KNOWLEDGE_BASE"
 """The Scrapy setting, and else the environment variable, that names the folders, separated by ``os.pathsep``."""
 ADAPTATION = "AAH_ADAPTATION"
 """The Scrapy setting, and else the environment variable, that turns adaptation off where it is 0."""
@@ -108,7 +107,7 @@ def _leave_out(settings: BaseSettings, extensions: Collection[str]) -> None:
 
 def knowledge_folders(settings: BaseSettings) -> tuple[Path, ...]:
     """Return the folders that settings or environment name, the one that ships where neither does."""
-    return named_folders(str(settings.get(KNOWLEDGE_BASE) or os.environ.get(KNOWLEDGE_BASE, "")))
+    return named_folders(str(settings.get(VARIABLE) or os.environ.get(VARIABLE, "")))
 
 
 def adapts(settings: BaseSettings) -> bool:

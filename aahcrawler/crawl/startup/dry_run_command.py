@@ -25,8 +25,8 @@ def try_seeds(
         typer.Option(
             "--kb",
             metavar="FOLDER",
-            envvar="AAH_KNOWLEDGE_BASE",
-            help="The knowledge base: a folder, or several with : between; the word shipped is the one that ships.",
+            help="The knowledge base: a folder, or several with : between; the word shipped is the one that ships. "
+            "Default: that of the crawl, with the own entries beside it.",
         ),
     ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Write a line of JSON for each seed as it is done.")] = False,
@@ -50,7 +50,7 @@ def try_seeds(
     from online_analysis.icd import IcdError
 
     with told(IcdError, LoadError, DamageError):
-        opened = open_dry_run(icd, named_folders(kb))
+        opened = open_dry_run(icd, named_folders(kb) if kb else ())
     wanted = tuple(seeds or opened.context.icd.seeds)
     if missing := [seed for seed in wanted if seed not in opened.context.icd.seeds]:
         typer.echo(f"{missing[0]}: is no seed of {icd}; write it as `aah icd check` reads it, or add it", err=True)

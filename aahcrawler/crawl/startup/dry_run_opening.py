@@ -14,6 +14,7 @@ from aahcrawler.crawl.startup.reference_documents import Fetched, fetch_document
 from aahcrawler.scope import Scope
 from aahcrawler.tombstones import TakenDown
 from aahcrawler.traps import Traps
+from knowledge_base.file_selection import folders_for
 from online_analysis.analysers import analysers
 from online_analysis.icd import Icd
 from online_analysis.topic import build_topic
@@ -27,15 +28,17 @@ class OpenedDryRun:
     notes: tuple[str, ...]
 
 
-def open_dry_run(path: Path, folders: tuple[Path, ...]) -> OpenedDryRun:
+def open_dry_run(path: Path, folders: tuple[Path, ...] = ()) -> OpenedDryRun:
     """Read a definition, its knowledge base and its reference documents, those on the web as well.
+
+    Without ``folders`` the knowledge base is that which the crawl would have.
 
     A document that cannot be had is left out, and said to be. Raise ``IcdError``, ``LoadError``, and ``DamageError``
     where the takedowns of a crawl of the definition cannot be read.
     """
     icd = checked(Icd.load(path))
     values = {"keywords": icd.topic.keywords, "entities": icd.topic.entities}
-    helper = LiveKnowledgeBase(folders, values, adapt=False).helper
+    helper = LiveKnowledgeBase(folders or folders_for(icd.output), values, adapt=False).helper
     with tempfile.TemporaryDirectory(prefix="aah-") as spool:
         fetched = fetch_documents(icd, Path(spool), lambda _: None, reader(helper.knowledge_base))
     texts = {document.url: fetched.texts.get(document.url, "") for document in icd.document_urls()}

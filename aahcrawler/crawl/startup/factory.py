@@ -55,6 +55,7 @@ from aahcrawler.objects.writer import ObjectWriter
 from aahcrawler.scope import Scope
 from aahcrawler.segments import DamageError
 from aahcrawler.tombstones import TakenDown
+from knowledge_base.file_selection import folders_for
 from online_analysis.analysers import analysers, seeds_of_posts
 from online_analysis.icd import Icd, IcdError, changes, parts
 from online_analysis.ranking import link_ranker
@@ -65,18 +66,23 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeSource:
-    """The folders of the knowledge base, which are looked at again while a crawl runs, and whether it mends itself.
+    """The named folders of the knowledge base, and whether it mends itself.
 
-    Without ``adapt`` actions that fail on a site are reported and not mended.
+    They are looked at again while a crawl runs, and so are the own entries beside the crawl. Without ``adapt`` actions
+    that fail on a site are reported and not mended.
     """
 
-    folders: tuple[Path, ...]
+    named: tuple[Path, ...]
     adapt: bool = True
+
+    def folders(self, icd: Icd) -> tuple[Path, ...]:
+        """Return the folders that count for the crawl of a definition, the weakest first."""
+        return folders_for(icd.output, self.named)
 
     def load(self, icd: Icd) -> LiveKnowledgeBase:
         """Load it for a crawl. Raise ``LoadError`` with every mistake of every file."""
         values = {"keywords": icd.topic.keywords, "entities": icd.topic.entities}
-        return LiveKnowledgeBase(self.folders, values, adapt=self.adapt)
+        return LiveKnowledgeBase(self.folders(icd), values, adapt=self.adapt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +102,7 @@ class SharedCrawl:
 def open_job(path: Path, folders: tuple[Path, ...], *, accept_changes: bool = False, adapt: bool = True) -> Job:
     """Open the crawl of the definition at ``path``: a first one, one that stopped, or the next one after one is over.
 
-    ``folders`` hold the knowledge base; it and the definition are looked at again while the crawl runs. Torn files of a
+    ``folders`` name the knowledge base; it and the definition are looked at again while the crawl runs. Torn files of a
     crawl that was killed are mended first, and what was being fetched then is queued again. Without ``adapt`` actions
     that fail on a site are reported and not mended. Raise ``IcdError`` for mistakes in the definition, ``LoadError``
     for those in the knowledge base, ``CrawlRefusedError`` for a folder that cannot be used, and
@@ -221,7 +227,7 @@ def _open(
         sessions=frontier,
         closing=opening.pop_all(),
     )
-    fingerprints = Fingerprints(sources.choice.folders, folder.root / LEARNED, topic_learner)
+    fingerprints = Fingerprints(sources.choice.folders(icd), folder.root / LEARNED, topic_learner)
     context = CrawlContext(
         icd,
         cache(lambda: knowledge.helper),  # The first one: a page goes by one helper from start to end.
@@ -235,7 +241,7 @@ def _open(
     context.traps.use(icd.traps)
     traps_file.recall(context.traps)
     policy = wire_settings(icd, folder.spool).addresses
-    reporting = Reporting(_description(folder, known), peer_export(icd, policy))
+    reporting = Reporting(_description(folder, known), peer_export(icd, policy), lambda: knowledge.used)
     options = replace(others.options, credentials=credentials)
     job = assemble(context, stores, reporting, options)
     logger.info("%s, in %s by AAHCrawler %s", reporting.started_as, folder.root, __version__)

@@ -4,13 +4,8 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
-from knowledge_base.file_selection import SHIPPED, SHIPPED_WORD, named_folders
-
-VARIABLE: Final = "AAH_KNOWLEDGE_BASE"
-OWN_NAME: Final = "knowledge-base"
-"""The folder of own entries beside the crawls, where none is named."""
+from knowledge_base.file_selection import OWN_NAME, SHIPPED, SHIPPED_WORD, VARIABLE, folders_for, named_folders
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +23,10 @@ class KnowledgeFolders:
         """Return the folders that the environment names.
 
         Own entries go to the last of them. Where that is the one that ships, they go to a folder of their own in
-        ``place``, which holds the crawls.
+        ``place``, which holds the crawls. Entries that are in that folder count in any case, as they do for its crawls.
         """
-        named = tuple(folder.absolute() for folder in named_folders(os.environ.get(VARIABLE, "")))
+        given = named_folders(os.environ.get(VARIABLE, "")) if place is None else folders_for(place / "any crawl")
+        named = tuple(folder.absolute() for folder in given)
         if named[-1] != SHIPPED.absolute():
             return cls(named, named[-1])
         return cls(named, None if place is None else (place / OWN_NAME).absolute())
