@@ -3,12 +3,14 @@
 import gzip
 import re
 import zlib
-from collections.abc import Callable, Container, Iterable, Iterator
-from contextlib import contextmanager
+from array import array
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from io import BufferedReader, RawIOBase
-from itertools import groupby, islice
+from datetime import UTC, datetime, timedelta
+from heapq import merge
+from io import BufferedReader, BytesIO, RawIOBase
+from itertools import groupby, islice, pairwise
 from operator import attrgetter
 from pathlib import Path
 from typing import BinaryIO, Literal, Self, cast
@@ -20,7 +22,7 @@ from aahcrawler.layout import OBJECTS
 from aahcrawler.objects import vocabulary as v
 from aahcrawler.objects.readings import Method, Reading, Readings, capture_of, first_segments, graph_of
 from aahcrawler.objects.writer import CaptureDescription
-from aahcrawler.segments import DamageError, open_segment
+from aahcrawler.segments import DamageError, Members, open_segment
 
 _BATCH = 10_000
 _BUFFER = 1 << 16
@@ -33,6 +35,11 @@ _TOLD = (
     *(v.EDITED, v.DELETED),
 )
 _PROVENANCE = re.compile(b" <(?:%s)> " % b"|".join(re.escape(predicate.encode()) for predicate in _TOLD))
+_TIME = re.compile(
+    rb'^<([^<> \n]*)> <%s> "([^"\n]*)"[^\n]* <\1> \.$' % re.escape(v.GENERATED_AT.encode()), re.MULTILINE
+)
+_EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
+_MOST_OPEN = 64
 _NEVER: _Seen = (datetime.min.replace(tzinfo=UTC), -1, "")
 
 
@@ -164,13 +171,14 @@ def object_changes(crawl: Path, number: int) -> ObjectChanges:
 
 
 def page_rows(crawl: Path, number: int | None = None) -> Iterator[PageRow]:
-    """Yield each capture of a page, redirect or error answer, in the order of capture; page requisites are left out.
+    """Yield each capture of a page, redirect or error answer in the order of time; page requisites are left out.
 
+    It does not matter which worker wrote what, and when. Captures of one time come in the order of writing.
     With ``number``, only those of that crawl among the ones of the folder. Raises ``ReadError``, also where the
     folder has captures and none of that crawl.
     """
     newest, found = 0, False
-    for group in _Segments.of(crawl).graphs(lambda stream: _parsed(filter(_is_about_its_graph, stream))):
+    for group in _Segments.of(crawl).in_time(lambda text: _parsed(filter(_is_about_its_graph, BytesIO(text)))):
         if group.is_requisite:
             continue
         row = group.page_row()
@@ -215,8 +223,8 @@ class Stated:
 
 
 def captures(crawl: Path) -> Iterator[Stated]:
-    """Yield the latest reading of each capture but page requisites, in the order of capture. Raises ``ReadError``."""
-    for group in _Segments.of(crawl).graphs(lambda stream: ox.parse(stream, ox.RdfFormat.N_QUADS, lenient=True)):
+    """Yield the latest reading of each capture but page requisites, in the order of time. Raises ``ReadError``."""
+    for group in _Segments.of(crawl).in_time(lambda text: ox.parse(text, ox.RdfFormat.N_QUADS, lenient=True)):
         if not group.is_requisite:
             yield group.stated()
 
@@ -361,7 +369,7 @@ class _Segments:
         return cls(first_segments(folder), readings)
 
     def graphs(self, parsed: Callable[[BinaryIO], Iterable[ox.Quad]]) -> Iterator[_Graph]:
-        """Yield the latest reading of each capture, in the order of capture.
+        """Yield the latest reading of each capture, in the order of writing.
 
         ``parsed`` gives the statements of a segment that are of interest; of later readings all are given.
         """
@@ -377,6 +385,42 @@ class _Segments:
         # Their first readings are lost.
         for capture in sorted(waiting):
             yield self._latest(capture)
+
+    def in_time(self, parsed: Callable[[bytes], Iterable[ox.Quad]]) -> Iterator[_Graph]:
+        """Yield the same in the order of time; ``parsed`` gives the statements of interest of a text.
+
+        Memory is needed for 16 bytes of each capture: the files are gone through once for the times of the captures,
+        and then read in their order.
+        """
+        waiting = set(self.readings)
+        runs = [self._run(number, path, waiting) for number, path in enumerate(self.files)]
+        with _OpenSegments(self.files) as opened:
+            # Of those that are waiting now, the first readings are lost.
+            lost = sorted((_moment(self._text(capture)), -1, capture) for capture in waiting)
+            for _, number, place in merge(*runs, iter(lost)):
+                if isinstance(place, str):
+                    yield self._latest(place)
+                    continue
+                text = opened.member(number, place)
+                with _explained(self.files[number]):
+                    groups = tuple(_grouped(parsed(text)))
+                for group in groups:
+                    yield self._latest(group.name) if group.name in self.readings else group
+
+    def _run(self, number: int, path: Path, waiting: set[str]) -> Iterator[tuple[int, int, int | str]]:
+        """Return the times and places of a segment's captures in the order of time."""
+        times, begins = array("q"), array("q")
+        with _explained(path), open_segment(path) as file:
+            members = Members(file)
+            while members.end < members.size:
+                begins.append(members.end)
+                text = members.member()
+                times.append(_moment(text))
+                waiting.discard(capture_of(graph_of(text)))
+        if any(later < earlier for earlier, later in pairwise(times)):
+            order = sorted(range(len(times)), key=times.__getitem__)
+            times, begins = array("q", map(times.__getitem__, order)), array("q", map(begins.__getitem__, order))
+        return ((time, number, begin) for time, begin in zip(times, begins, strict=True))
 
     def texts(self) -> Iterator[bytes]:
         """Yield the statements of the latest reading of each capture in pieces of whole lines."""
@@ -415,6 +459,36 @@ class _Segments:
     def _text(self, capture: str) -> bytes:
         with _explained(Path(capture)):
             return self.readings.statements(capture)
+
+
+class _OpenSegments:
+    """Segments that are read at many places, of which only so many are open as a process may have open."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._paths = paths
+        self._opened: dict[int, tuple[BinaryIO, Members]] = {}
+        self._closing = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._closing.close()
+
+    def member(self, number: int, begin: int) -> bytes:
+        """Return the text of the member that begins at a byte of one of the segments. Raises ``ReadError``."""
+        with _explained(self._paths[number]):
+            if number not in self._opened:
+                if len(self._opened) >= _MOST_OPEN:
+                    self._closing.close()
+                    self._opened.clear()
+                file = self._closing.enter_context(open_segment(self._paths[number]))
+                self._opened[number] = file, Members(file, begin)
+            file, members = self._opened[number]
+            if members.end != begin:
+                members = Members(file, begin)
+                self._opened[number] = file, members
+            return members.member()
 
 
 def _grouped(quads: Iterable[ox.Quad]) -> Iterator[_Graph]:
@@ -507,6 +581,12 @@ def _deleted(kept: _Segments, past: _Past) -> dict[str, str]:
                 if any(sighting.refutes(gone[subject]) for sighting in seen):
                     del gone[subject]
     return {subject: deletion.deleted_at for subject, deletion in gone.items()}
+
+
+def _moment(text: bytes) -> int:
+    """Return the time of the capture that statements are of, in microseconds since 1970; 0 where they tell none."""
+    found = _TIME.search(text)
+    return 0 if found is None else (_time(found[2].decode("utf-8", "replace")) - _EPOCH) // _MICROSECOND
 
 
 def _histories(stream: BinaryIO) -> Iterator[ox.Quad]:

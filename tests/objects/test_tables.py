@@ -4,11 +4,13 @@ import csv
 import gzip
 import io
 import json
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings, strategies
 
 from aahcrawler.objects import vocabulary as v
 from aahcrawler.objects.reader import (
@@ -16,6 +18,7 @@ from aahcrawler.objects.reader import (
     ObjectRow,
     PageRow,
     ReadError,
+    captures,
     object_changes,
     object_rows,
     page_rows,
@@ -101,7 +104,7 @@ def test_newest_capture_of_an_object_wins(tmp_path: Path, size: int) -> None:
         size=size,
     )
     assert [row.title for row in object_rows(crawl)] == ["only here", "new"]
-    assert [row.capture[-1] for row in page_rows(crawl)] == ["1", "3", "2"]
+    assert [row.capture[-1] for row in page_rows(crawl)] == ["1", "2", "3"]
 
 
 def test_of_two_captures_at_the_same_time_the_later_one_wins(tmp_path: Path) -> None:
@@ -143,6 +146,34 @@ def test_statement_that_only_looks_like_provenance(tmp_path: Path) -> None:
     crawl = crawl_of(tmp_path, (CAPTURE, (replace(POST, properties={"body": (trick,)}),)))
     (row,) = object_rows(crawl)
     assert (row.iri, row.body) == (POST.iri, trick)
+
+
+WRITTEN = strategies.tuples(strategies.integers(0, 3), strategies.integers(0, 40))
+"""Who writes a capture, and the second it was made at."""
+
+
+@settings(max_examples=60)
+@given(written=strategies.lists(WRITTEN, max_size=30), size=strategies.sampled_from([1, 2_000, 1 << 30]), left=...)
+def test_pages_come_in_the_order_of_time_whoever_wrote_them(
+    tmp_path_factory: pytest.TempPathFactory, written: list[tuple[int, int]], size: int, left: bool
+) -> None:
+    folder = tmp_path_factory.mktemp("crawl") / "objects"
+    with ExitStack() as opened:
+        writers = [
+            opened.enter_context(ObjectWriter(folder, f"writer{number}", lambda: FETCHED, size=size))
+            for number in range(4)
+        ]
+        for number, (writer, second) in enumerate(written):
+            made = replace(capture(number), fetched_at=FETCHED + timedelta(seconds=second))
+            writers[writer].write(made, (POST,))
+        if left:  # As a crawl that is running leaves them.
+            found = list(page_rows(folder.parent))
+    if not left:
+        found = list(page_rows(folder.parent))
+    times = [row.fetched_at for row in found]
+    assert times == sorted(times)
+    assert len({row.capture for row in found}) == len(found) == len(written)
+    assert [row.capture for row in found] == [said.row.capture for said in captures(folder.parent)]
 
 
 @pytest.mark.slow
