@@ -10,6 +10,9 @@ from aahcrawler import urls
 from aahcrawler.frontier.posting import UrlStatus
 from aahcrawler.frontier.protocol import FrontierUnavailableError, State
 from aahcrawler.frontiers import Crawl, crawl_of
+from aahcrawler.layout import REFUSED
+from aahcrawler.refusals import read
+from aahcrawler.report.reason_words import in_words
 from offline.explanation.frontier_state import status
 from offline.explanation.ranker_part import Ranked, ranked
 from offline.explanation.url_events import Event, Happened, Part, history
@@ -18,7 +21,7 @@ from online_analysis.ranking import LearningRanker
 
 
 class UnknownUrlError(Exception):
-    """A crawl has never met a URL; the message says so."""
+    """A crawl has never met a URL, or followed no link to it; the message says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,8 @@ def explain(folder: Path, url: str, *, quick: bool = False) -> Explanation:
     events = history(folder, canonical)
     present, unasked = _ask(crawl, canonical)
     if present is None and not events:
-        raise UnknownUrlError(f"{canonical}: {crawl.id} has never met this URL{f' ({unasked})' if unasked else ''}")
+        known = _refused(folder, crawl, canonical) or f"{crawl.id} has never met this URL"
+        raise UnknownUrlError(f"{canonical}: {known}{f' ({unasked})' if unasked else ''}")
     own = [event for event in events if event.crawl == crawl.number]
     prediction = ranked(crawl, canonical) if own and not quick else Ranked()
     return Explanation(canonical, crawl, present, unasked, events, made_of(own, prediction), prediction.reasons)
@@ -105,6 +109,16 @@ def made_of(events: Sequence[Event], ranked: Ranked) -> tuple[Part, ...]:
 
 def _mean(analyser: str, parts: Sequence[Part], weights: Mapping[str, float]) -> Part:
     return Part(analyser, weights.get(analyser, parts[-1].weight), fmean(part.value for part in parts))
+
+
+def _refused(folder: Path, crawl: Crawl, url: str) -> str:
+    """Say why the links to a URL were not followed, empty where there were none."""
+    each = next((each for each in read(folder / REFUSED, crawl.number) if each.offer.url == url), None)
+    if each is None:
+        return ""
+    return (
+        f"has no score, as links to it were not followed: {next(iter(in_words({each.reason: 0})))}, on {each.offer.via}"
+    )
 
 
 def _ask(crawl: Crawl, url: str) -> tuple[UrlStatus | None, str]:

@@ -14,6 +14,7 @@ from fastwarc.warc import ArchiveIterator
 from aahcrawler.objects.counts import object_counts
 from aahcrawler.objects.reader import PageRow, object_rows, page_rows
 from aahcrawler.objects.vocabulary import SOFT_404
+from aahcrawler.refusals import read
 from aahcrawler.traps import Trap
 from tests.adaptation.redesigned import Post, old, posts, thread
 from tests.crawl.crawling import aah, running, summary, write_icd
@@ -148,3 +149,19 @@ def test_a_soft_error_is_no_page() -> None:
     assert row.is_page
     assert not replace(row, trap=Trap.SOFT_404.value).is_page
     assert replace(row, trap=Trap.NEAR_DUPLICATE.value).is_page
+
+
+def test_every_counted_refusal_is_kept_with_its_link(tmp_path: Path) -> None:
+    links = ("/login?return=1", "/members?order=name", "http://elsewhere.test/", "/page.html", "/print?id=7")
+    page = "".join(f'<p>The dike held when the flood came. <a href="{link}">More of it</a></p>' for link in links)
+    site = Site({"/": Reply(f"<title>Dikes</title>{page}".encode()), "/page.html": Reply(b"<p>Here it is.")})
+    with serving(site):
+        write_icd(tmp_path, site.url)
+        aah("crawl", tmp_path / "icd.yaml")
+        told, crawl = summary(tmp_path / "crawl"), tmp_path / "crawl"
+        kept = Counter(each.reason for each in read(crawl / "refused", 1))
+        assert told["refused"] == dict(kept)
+        assert kept
+        for each in read(crawl / "refused", 1):
+            explained = aah("explain-score", crawl, each.offer.url)
+            assert each.reason in explained.out + explained.err, explained

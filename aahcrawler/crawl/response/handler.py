@@ -60,8 +60,9 @@ from aahcrawler.page import Headers, Page
 from aahcrawler.page.foreign_links import foreign_links
 from aahcrawler.pipeline.analysis import PageAnalysis, needs_requisites, of_redirect
 from aahcrawler.pipeline.links import NO_LINKS, SCOPE, DiscoveredLinks, discover_links
-from aahcrawler.scope import Refusal
+from aahcrawler.scope import Refusal, Spelling
 from aahcrawler.traps import Trap, is_probe
+from aahcrawler.urls import queue_of
 from aahcrawler.wire.errors import ProxyUnavailableError, RefusedAddressError, WireError
 
 logger = logging.getLogger(__name__)
@@ -414,7 +415,9 @@ class ResponseHandler:
         )
         if ending := self._steps.sessions.ending(lease.url, found.pages):
             stats.add("refused:logout", sum(offer.url in ending for offer in found.offers))
-            found = replace(found, offers=[offer for offer in found.offers if offer.url not in ending])
+            refused = {**found.rejected, "logout": [offer for offer in found.offers if offer.url in ending]}
+            offers = [offer for offer in found.offers if offer.url not in ending]
+            found = replace(found, offers=offers, rejected=refused)
         stats.merge(found.counts)
         if lease.kind == "page" and page.is_html:
             foreign = page.attempt("foreign links", lambda: foreign_links(page), dict[str, int])
@@ -474,10 +477,11 @@ class ResponseHandler:
         await topic_learner.learn(found.document, found.metadata.score, self._writer.retry)
 
     async def _keep_refused(self, lease: Lease, found: PageAnalysis | None, discovered: DiscoveredLinks) -> None:
-        """Keep the links that are refused, for the case that the definition is changed."""
+        """Keep the links that are refused, for people to see and for the case that the definition is changed."""
         log, language = self._writer.stores.refusals, None if found is None else found.metadata.language
-        if log is not None and discovered.rejected:
-            await self._writer.write(log.refused, lease.url, language, discovered.rejected)
+        refused = _refused(lease, found, discovered, self._context.now.scope.spelling)
+        if log is not None and refused:
+            await self._writer.write(log.refused, lease.url, language, refused)
 
     async def _keep_failed(self, lease: Lease, reason: str) -> None:
         """Keep that a URL failed, for people to see."""
@@ -567,6 +571,24 @@ def _annotations(
         and (lease.kind == "page" or needs_requisites(metadata) or bool(metadata.objects))
     )
     return Annotations(what, metadata if is_told else None, comparison.original, look.resources)
+
+
+def _refused(
+    lease: Lease, found: PageAnalysis | None, discovered: DiscoveredLinks, spelling: Spelling
+) -> Mapping[str, Sequence[Offer]]:
+    """Return every link of a page that was refused, by reason: all that the counts of refused links count."""
+    refused = {reason: list(offers) for reason, offers in discovered.rejected.items()}
+    urls = {
+        str(reason): [discovered.pages[position].url for position in positions]
+        for reason, positions in discovered.refused.items()
+        if reason not in refused
+    }
+    for each in () if found is None else found.refused:
+        urls.setdefault(str(each.reason), []).append(spelling(each.url) or each.url)
+    for reason, named in urls.items():
+        offers = (Offer(url, queue_of(url), 0.0, lease.depth + 1, via=lease.url) for url in named)
+        refused.setdefault(reason, []).extend(offers)
+    return refused
 
 
 def _stats(lease: Lease, comparison: RecrawlComparison, response: CapturedResponse, asked: ConditionalRequest) -> Stats:

@@ -5,7 +5,7 @@ last hop of its path tells it. What it holds is offered piece by piece while it 
 it offered, and the list to be fetched again.
 """
 
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Literal
@@ -25,6 +25,7 @@ from aahcrawler.pipeline.score import ScoredPage, score
 from aahcrawler.pipeline.understand import understand_list
 from aahcrawler.scope import SourceRefusal
 from aahcrawler.scores import Source
+from aahcrawler.urls import queue_of
 
 MOST_NESTED = 500
 """How many sitemaps that other sitemaps of a host name are asked for."""
@@ -62,8 +63,10 @@ class UrlLists:
             stats.merge(malformed(lease.url, list_kind(lease) or "feeds", assistance.mistakes))
             piece, admitted = score(assistance, context.analysers, context.icd.scoring.weights), Admitted()
             stats.add("listed", len(piece.links))
-            stats.merge(Counter(f"refused:{refused.reason}" for refused in assistance.refused))
-            admitted.add(self._vouched(lease, piece, stats), context.link_rules)
+            for refused in assistance.refused:
+                offer = Offer(refused.url, queue_of(refused.url), 0.0, lease.depth + 1, via=lease.url)
+                admitted.rejected.setdefault(str(refused.reason), []).append(offer)
+            admitted.add(self._vouched(lease, piece, admitted.rejected), context.link_rules)
             stats.merge(admitted.counts)
             await self._keep(lease, admitted.rejected)
             answers = await self._writer.call(frontier.offer, admitted.offers)
@@ -81,17 +84,20 @@ class UrlLists:
         source = Source.SITEMAP if list_kind(lease) == "sitemaps" else Source.FEED
         await self._writer.write(self._writer.stores.scores.offered, source, new)
 
-    def _vouched(self, lease: Lease, piece: ScoredPage, stats: Stats) -> Iterator[Offer]:
-        """Yield what a list may lead to: a feed to anything, a sitemap to pages of the hosts that it speaks for."""
+    def _vouched(self, lease: Lease, piece: ScoredPage, rejected: dict[str, list[Offer]]) -> Iterator[Offer]:
+        """Yield what a list may lead to: a feed to anything, a sitemap to pages of the hosts that it speaks for.
+
+        The rest is added to what is ``rejected``, by reason.
+        """
         hosts = _spoken_for(lease) if list_kind(lease) == "sitemaps" else None
         is_complete, helper = Step.of(lease) is not None, self._context.now.helper
         for offer in self._offers(lease, piece):
             if hosts is not None and _host(offer.url) not in hosts:
-                stats.add(f"refused:{SourceRefusal.NOT_VOUCHED}")
+                rejected.setdefault(SourceRefusal.NOT_VOUCHED, []).append(offer)
             elif is_complete and offer.kind == "page" and helper.is_intermediate(offer.url):
-                stats.add(f"refused:{SourceRefusal.LISTED_LINKS}")
+                rejected.setdefault(SourceRefusal.LISTED_LINKS, []).append(offer)
             elif offer.kind == "requisite" and self._is_beyond(lease):
-                stats.add(f"refused:{SourceRefusal.TOO_MANY_SITEMAPS}")
+                rejected.setdefault(SourceRefusal.TOO_MANY_SITEMAPS, []).append(offer)
             else:
                 yield offer
 
