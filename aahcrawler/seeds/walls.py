@@ -162,7 +162,7 @@ def _without_objects(page: Page, said: Metadata) -> Verdict:
     if len(others) <= 1 and _is_challenge(page):
         return Verdict.CHALLENGE
     if len(text) <= _LONGEST:
-        if _asks_password(page) and len(others) <= _MOST_WAYS:
+        if _asks_password(page) and len(others) <= _MOST_WAYS and not _leads_to_content(others, said):
             return Verdict.LOGIN
         if len(others) <= 1 and (_asks_consent(page, text) or _is_dialog(page, text)):
             return Verdict.CONSENT
@@ -176,6 +176,17 @@ def _without_objects(page: Page, said: Metadata) -> Verdict:
     return Verdict.EMPTY if is_empty else Verdict.FETCHED
 
 
+def _leads_to_content(others: Iterable[str], said: Metadata) -> bool:
+    """Return whether a page beside whose login few links stand leads to content all the same, as a small forum does.
+
+    An action of the knowledge base found the links, or two of them differ by a number alone, as those to boards do.
+    """
+    if any(link.action is not None for link in said.links):
+        return True
+    numbered = [_NUMBER.sub("0", url) for url in set(others) if _NUMBER.search(url)]
+    return len(set(numbered)) < len(numbered)
+
+
 def _beside_mail(page: Page) -> str:
     """Return the beginning of what a page says outside links that lead to no page, such as those to write a mail."""
     links = islice(page.tree.iter("a"), _MOST_LINKS)
@@ -183,6 +194,7 @@ def _beside_mail(page: Page) -> str:
     return excerpt(page.tree, _BRIEF, mail)
 
 
+_NUMBER: Final = re.compile(r"(?<=[/=_.-])\d+")
 _MOST_LINKS: Final = 1_000
 _MOST_WAYS: Final = 6
 """Links to other pages of a site up to which a page with a form for a password is a wall: help, registration, terms."""

@@ -111,6 +111,20 @@ def test_a_form_for_a_password_at_the_side_is_no_wall(place: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("links", "verdict"),
+    [
+        ((Link(f"{URL}board?f=1"), Link(f"{URL}board?f=2")), Verdict.FETCHED),
+        ((Link(f"{URL}ferries", action="boards"),), Verdict.FETCHED),
+        ((Link(f"{URL}help"), Link(f"{URL}rules")), Verdict.LOGIN),
+        ((Link(f"{URL}board?f=1"), Link(f"{URL}help")), Verdict.LOGIN),
+    ],
+    ids=["two boards", "a known rule", "help and rules", "a single number"],
+)
+def test_a_small_forum_with_a_login_on_its_front_page_is_no_wall(links: tuple[Link, ...], verdict: Verdict) -> None:
+    assert wall(page(f"<form>{SECRET}</form><p>The pier is closed.</p>"), Metadata(links=links)) is verdict
+
+
+@pytest.mark.parametrize(
     ("status", "body", "verdict"),
     [
         (403, ASKS_HUMAN, Verdict.CHALLENGE),
