@@ -24,6 +24,8 @@ _MARKDOWN = re.compile(
     r"\]\(\s*<?([^\s<>()]*(?:\([^\s<>()]*\)[^\s<>()]*)*)>?(?:\s[^)]*)?\)|^\s*\[[^\]]+\]:\s*<?(\S+?)>?(?:\s|$)"
 )
 _WITH_SCHEME = re.compile(r"(?<![A-Za-z0-9+.-])([A-Za-z][A-Za-z0-9+.-]{1,15}):(?=//|\\\\|\[?/)[^\s<>\"“”„«»]+")
+_SLASHES = re.compile(r"^(https?):[/\\\\]+", re.IGNORECASE)
+"""One slash or many: browsers take them for two (WHATWG URL, special schemes)."""
 _NEXT_ONE = re.compile(r"[,;|]+(?=https?:|www\.|$)", re.IGNORECASE)
 _HOST = re.compile(
     r"(?:www\.)?(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,10}[^\W\d_][\w-]{1,62}(?::\d{1,5})?(?:[/?#]\S*)?", re.IGNORECASE
@@ -158,7 +160,7 @@ def _seed(candidate: str) -> str:
         raise _NoSeedError("is a file on a computer, and no web address")
     if _MAIL.fullmatch(candidate):
         raise _NoSeedError("is a mail address")
-    url = _trimmed(candidate)
+    url = _SLASHES.sub(r"\1://", _trimmed(candidate))
     scheme, colon, _ = url.partition("://")
     if not colon and not _OTHER_SCHEME.match(url):
         url = f"https://{url}"

@@ -27,6 +27,8 @@ A, B = "https://a.example.org/", "https://b.example.net/x?y=1"
         (f"[A site]({A}) and [another]({B} 'title')", [A, B]),
         (f"[1]: {A}\n[2]: <{B}>", [A, B]),
         (f"<li><a href=\"{A}\">a</a> <a href='{B.replace('&', '&amp;')}'>b</a>", [A, B]),
+        ("http:/a.example.org/b", ["http://a.example.org/b"]),
+        ("https:///a.example.org/b", ["https://a.example.org/b"]),
         ("<a href='https://a.example.org/?a=1&amp;b=2'>x</a>", ["https://a.example.org/?a=1&b=2"]),
         (f"<{A}>", [A]),
         (

@@ -1,5 +1,6 @@
 """Pages on which a definition is begun, written as a form beside its text, tried, saved, and started."""
 
+from dataclasses import replace
 from difflib import unified_diff
 from typing import Annotated
 
@@ -80,9 +81,9 @@ class _Desk:
             operator=form.get("operator"),
             languages=tuple(form.get("languages").replace(",", " ").split()),
             anywhere=form.get("anywhere") == "true",
-            pages=int(form.get("pages")) if form.get("pages").isdecimal() and len(form.get("pages")) < 12 else None,
         )
         try:
+            wish = replace(wish, pages=_pages(form.get("pages")))
             if not seeds.seeds:
                 raise ProblemError(
                     BAD_DEFINITION, "no seed was found in what was pasted; give whole addresses, a line each"
@@ -187,6 +188,15 @@ class _Desk:
 
 _PATIENCE = 0.2
 """Seconds that a part of a page waits for a job."""
+
+
+def _pages(given: str) -> int | None:
+    """Return how many pages are wanted at most, None where nothing is said. Raise ``ProblemError``."""
+    if not given:
+        return None
+    if not (given.isascii() and given.isdecimal() and len(given) < 12 and int(given)):
+        raise ProblemError(BAD_DEFINITION, f"{given[:40]!r} is no number of pages; write one above 0, such as 10000")
+    return int(given)
 
 
 def _lines(form: Form, name: str) -> tuple[str, ...]:
