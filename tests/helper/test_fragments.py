@@ -74,3 +74,10 @@ def test_a_fragment_is_safe_in_an_address_whatever_the_name(name: str, moment: d
     assert fragment is not None
     assert fragment.isascii()
     assert quote(unquote(fragment, errors="strict"), safe="") == fragment
+
+
+def test_long_texts_that_begin_alike_make_different_fragments() -> None:
+    beginning = "We came to see the dike after the flood, and were shown around by the keeper. " * 2
+    told = [written(f"{beginning}{who}") for who in ("Anna", "Bert", "Anna")]
+    assert told[0] == told[2] != told[1]
+    assert all(len(each) <= 130 for each in told)

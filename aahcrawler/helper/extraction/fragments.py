@@ -1,5 +1,6 @@
 """Make the fragments of objects' URLs: the numbers that their page gives them, else author and date."""
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -17,6 +18,7 @@ COMPOSED = "c-"
 """The prefix of a composed fragment, unless the knowledge base names another one."""
 
 _LONGEST_VALUE = 100
+_DIGEST_BYTES = 6
 
 
 def found(
@@ -57,10 +59,16 @@ class Composed:
 def written(value: Value) -> str:
     """Return a value as a part of a fragment: a person's name, the digits of a time in UTC, white space as ``_``.
 
+    A long text is cut, and told from others that begin like it by a digest of it all.
+
     >>> written(Person("Ada L. & co")), written(datetime(2024, 5, 1, 9, 30, tzinfo=UTC))
     ('Ada_L._%26_co', '20240501093000')
     """
     if isinstance(value, datetime):
         return value.astimezone(UTC).strftime("%Y%m%d%H%M%S")
     shown = value.name if isinstance(value, Person) else value.url if isinstance(value, Reference) else str(value)
-    return quote("_".join(shown.split())[:_LONGEST_VALUE], safe="")
+    joined = "_".join(shown.split())
+    if len(joined) > _LONGEST_VALUE:
+        digest = hashlib.blake2b(joined.encode("utf-8", "replace"), digest_size=_DIGEST_BYTES).hexdigest()
+        joined = f"{joined[: _LONGEST_VALUE - len(digest) - 1]}-{digest}"
+    return quote(joined, safe="")
