@@ -30,25 +30,39 @@ class RefusedToReplayError(Exception):
     """Raised where the replay does not start; the message tells cause and remedy."""
 
 
-def folders_of(places: Sequence[Path]) -> dict[str, Path]:
+def folders_of(places: Sequence[Path], tell: Callable[[str], object] = lambda _: None) -> dict[str, Path]:
     """Return the folders of crawls by the crawls' ids. A place is such a folder, or one that holds some.
 
-    Raise ``RefusedToReplayError`` for a place without any crawl, and where two have the same id.
+    Of those that a place holds, ones without a readable archive are left out, and ``tell`` is told. Raise
+    ``RefusedToReplayError`` for a place without any that can be shown, and where two have the same id.
     """
     found: dict[str, Path] = {}
     for place in places:
         folders = [place] if (place / DEFINITION).is_file() else sorted(_within(place))
         if not folders:
             raise RefusedToReplayError(f"{place}: holds no crawl; name the output folder of one")
+        shown, problem = 0, ""
         for folder in folders:
-            name = _id_of(folder)
+            try:
+                name = _id_of(folder)
+            except RefusedToReplayError as error:
+                if folder == place:
+                    raise
+                problem = str(error)
+                tell(f"left out: {problem}")
+                continue
+            shown += 1
             if found.setdefault(name, folder) != folder:
                 raise RefusedToReplayError(f"{folder}: {found[name]} has the id {name}, too; name one of them")
+        if not shown:
+            raise RefusedToReplayError(problem)
     return found
 
 
 def serve(places: Sequence[Path], host: str, port: int, tell: Callable[[str], None]) -> None:
     """Serve the captures of the crawls in ``places`` until the process is told to end; ``tell`` gets the address.
+
+    Standard error is told which crawls are left out as they have no archive yet.
 
     Raise ``RefusedToReplayError`` where that cannot be.
     """
@@ -57,7 +71,9 @@ def serve(places: Sequence[Path], host: str, port: int, tell: Callable[[str], No
         raise RefusedToReplayError(
             f"{host} can be reached by others, and the replay asks nobody who they are: use {HOST}"
         )
-    app = replay_app(FixedFolders(folders_of(places)), (*_LOOPBACK_NAMES, host))
+    app = replay_app(
+        FixedFolders(folders_of(places, lambda line: sys.stderr.write(f"{line}\n"))), (*_LOOPBACK_NAMES, host)
+    )
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format=_LOG, force=True)
     with closing(_listener(name, port)) as listener:
         written = f"[{name}]" if ":" in name else name

@@ -170,6 +170,14 @@ def test_crawls_are_found_by_their_ids_and_others_are_refused(folder: Path, tmp_
     assert folders_of([tmp_path / "crawls", folder]) == {"inner": inner.folder, "test": folder}
     with pytest.raises(RefusedToReplayError, match="holds no crawl"):
         folders_of([tmp_path])
+    begun = tmp_path / "crawls" / "begun"
+    begun.mkdir()
+    (begun / "icd.json").write_bytes((inner.folder / "icd.json").read_bytes())
+    told: list[str] = []
+    assert folders_of([tmp_path / "crawls"], told.append) == {"inner": inner.folder}, "one of them has no archive yet"
+    assert [str(begun) in line for line in told] == [True]
+    with pytest.raises(RefusedToReplayError, match="begun"):
+        folders_of([begun])
     with pytest.raises(RefusedToReplayError, match="can be reached by others"):
         serve([folder], "0.0.0.0", 0, print)  # noqa: S104
 
