@@ -1,6 +1,6 @@
 """Stages of reading a page that failed: each costs its own result, and is told."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from traceback import walk_tb
@@ -54,8 +54,13 @@ class FailedStages:
 
     def add(self, stage: str, error: BaseException) -> None:
         """Note that a stage raised an error."""
-        if len(self._found) < _MOST:
-            self._found[FailedStage(stage, told(error))] = None
+        self.take((FailedStage(stage, told(error)),))
+
+    def take(self, failed: Iterable[FailedStage]) -> None:
+        """Note stages that raised."""
+        for each in failed:
+            if len(self._found) < _MOST:
+                self._found[each] = None
 
 
 def is_of_machine(error: BaseException) -> bool:

@@ -2,7 +2,7 @@
 
 import re
 from codecs import getincrementaldecoder
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -15,7 +15,7 @@ from lxml.html import HtmlElement
 from aahcrawler.page import charset, jsontree, markup, onward, xhtml
 from aahcrawler.page.bases import based
 from aahcrawler.page.dates import Order
-from aahcrawler.page.failed_stages import FailedStages
+from aahcrawler.page.failed_stages import FailedStage, FailedStages
 from aahcrawler.page.record_shape import RecordShape
 from aahcrawler.page.sniffing import HTML, XHTML, is_xml, read_as, sniff, xhtml_prefix
 from aahcrawler.page.transcript import Transcript
@@ -220,6 +220,11 @@ class Page:
         if make not in made:
             made[make] = make(self)
         return cast("T", made[make])
+
+    def keep(self, made: Mapping[Callable[["Page"], object], object], failed: Iterable[FailedStage]) -> None:
+        """Take over what another process found: results of functions of the page (``once``), and stages that raised."""
+        self.__dict__.setdefault("_made", {}).update(made)
+        self.failed.take(failed)
 
     @cached_property
     def failed(self) -> FailedStages:

@@ -71,7 +71,7 @@ def of_page(lease: Lease, page: Page, processed: ScoredPage, relevant_at: float)
         relevant=None if score is None else score >= relevant_at,
         priority=lease.score,
         depth=lease.depth,
-        links=tuple(_links(processed, nofollow=generic.forbids_following(page))),
+        links=tuple(_links(processed, nofollow=page.once(generic.forbids_following))),
         objects=assistance.objects,
         failures=tuple(map(str, assistance.failed_actions)),
         no_object=assistance.no_object or "",

@@ -6,7 +6,7 @@ as it came, and that is counted and kept with it.
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
@@ -30,6 +30,7 @@ from aahcrawler.crawl.browsing.visit_requests import VisitRequests
 from aahcrawler.crawl.capture.recrawl import Recrawl, RecrawlComparison, UnreadableCaptureError
 from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.core.fetch_control import FetchControl
+from aahcrawler.crawl.core.page_reading import PageReading, WorkEndedError
 from aahcrawler.crawl.fetch.download_handler import GRACE, CapturedResponse
 from aahcrawler.crawl.fetch.politeness import StoppedError
 from aahcrawler.exchange import Exchange
@@ -37,6 +38,7 @@ from aahcrawler.frontier.hops import Hop, ends_with
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.page import Page
 from aahcrawler.wire.replay import replayed
+from knowledge_base.behaviours import Behaviour
 
 logger = logging.getLogger(__name__)
 
@@ -115,7 +117,9 @@ class PageRendering:
         visits: Visits,
         recrawl: Recrawl,
         opened: Callable[[], Browser],
+        reading: PageReading,
     ) -> None:
+        self._reading = reading
         self._context = context
         self._fetching = fetching
         self._visits = visits
@@ -162,7 +166,7 @@ class PageRendering:
         if ends_with(lease.path, Hop.FORM):
             return NO_LOOK
         came = {"http:pages": 1.0, "http:bytes": float(exchange.response_size), "http:seconds": seconds}
-        reason = self._routes.choose(lease.queue, page, section, self._context.now.helper.scripted)
+        reason = await self._reason(lease, page)
         if not reason.is_look:
             return Look(counts=came | ({f"browser:{reason}": 1.0} if reason is Reason.VAIN else {}))
         if reason is not Reason.ASKED and self._data_pages.can_make(lease.queue, lease.url):
@@ -176,6 +180,15 @@ class PageRendering:
             async with self._places.alone() as place:
                 look = await self._looked(lease, page, exchange, place, reason) or NO_LOOK
         return replace(look, counts={**came, **look.counts})
+
+    async def _reason(self, lease: Lease, page: Page) -> Reason:
+        """Return why a page is to be looked at, or why not; one that takes too long to be read is not."""
+        section, tell = self._context.now.icd.browser, self._context.now.helper.scripted
+        try:
+            return await self._reading.of(page, lambda page: self._routes.choose(lease.queue, page, section, tell))
+        except WorkEndedError as error:
+            logger.warning("%s: not looked at in the browser: %s", lease.url, error)
+            return Reason.PLAIN
 
     async def _looked(self, lease: Lease, page: Page, exchange: Exchange, place: Place, reason: Reason) -> Look | None:
         """Return what came of a look, as far as one may be; None where it is lost and to be repeated alone."""
@@ -292,7 +305,7 @@ class PageRendering:
     async def _order(self, lease: Lease, page: Page) -> VisitOrder:
         icd, section = self._context.now.icd, self._context.now.icd.browser
         reading_only = self._visits.is_known_at(lease.url) and not section.under_login
-        behaviours = self._context.now.helper.behaviours(page)
+        behaviours = await self._behaviours(page)
         return VisitOrder(
             lease.url,
             icd.user_agent(),
@@ -303,6 +316,17 @@ class PageRendering:
             pictures=section.screenshots,
             bounds=VisitBounds(seconds=section.page_time.total_seconds()),
         )
+
+    async def _behaviours(self, page: Page) -> Sequence[Behaviour]:
+        """Return what is to be done on a page, nothing on one that takes too long to be read."""
+        helper = self._context.now.helper
+        known = helper.knowledge_base
+        shared = (*known.behaviours, *(each for of in known.applications for each in of.behaviours))
+        try:
+            return await self._reading.of(page, helper.behaviours, shared)
+        except WorkEndedError as error:
+            logger.warning("%s: shown without behaviours: %s", page.url, error)
+            return ()
 
     async def _until_ending(self, visit: Coroutine[None, None, RenderedPage], most: float) -> RenderedPage:
         """Return what a visit shows. Raise ``StoppedError`` where it takes longer than ``GRACE`` after the end."""
@@ -362,13 +386,18 @@ class PageRendering:
         dom = await self._visits.concealed(lease.url, rendered.dom)
         at = "" if rendered.url == lease.url else rendered.url
         shown = page.as_rendered(dom, at, self._context.now.icd.limits.page_bytes)
-        came, looked = Shown.of(page), Shown.of(shown)
+        pictures = tuple(pictures_of(lease.url, rendered))
+        note = note_of(rendered, dict(requests.refused), requests.requests)
+        try:
+            came = await self._reading.of(page, Shown.of)
+            looked, text = await self._reading.of(shown, lambda page: (Shown.of(page), digest_of(page)))
+        except WorkEndedError as error:
+            logger.warning("%s: as it was shown it cannot be read: %s", lease.url, error)
+            return Look(note=replace(note, failed="it takes too long to be read"), resources=pictures)
         gained = self._routes.learn(lease.queue, lease.url, came, looked)
         if gained and not at and not self._visits.is_known_at(lease.url):
             await self._data_pages.learn(lease.queue, page, dom, requests.data)
         counts = {"browser:gained" if gained else "browser:gained nothing": 1.0}
-        pictures = tuple(pictures_of(lease.url, rendered))
-        note = note_of(rendered, dict(requests.refused), requests.requests)
         if 2 * looked.letters < came.letters:
             await self._fetching.stores.count({**counts, "browser:showed less": 1.0})
             return Look(note=replace(note, failed="it showed less than was sent"), resources=pictures)
@@ -376,7 +405,7 @@ class PageRendering:
         document = Resource.rendered_dom(lease.url, dom, at)
         return Look(
             shown,
-            replace(note, dom=document.record_id, text=digest_of(shown)),
+            replace(note, dom=document.record_id, text=text),
             (document, *pictures),
             rendered.leads_to,
             requests.manifests,

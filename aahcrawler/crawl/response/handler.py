@@ -6,6 +6,7 @@ the frontier, its links, its counts and its end. A crash before that step leaves
 fetched again; after it this crawl never fetches it again.
 """
 
+import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -314,7 +315,7 @@ class ResponseHandler:
         pause = max(rest, self._fetching.politeness.delay_of(lease.url), 2.0 ** min(lease.attempt - 1, 10))
         last = lease.attempt >= self._context.now.attempts
         trail, told = self._steps.seed_trail, cause or reason
-        noted = trail.failed(lease, State.FAILED, told) if last else trail.tried(lease, told, page)
+        noted = trail.failed(lease, State.FAILED, told) if last else await trail.tried(lease, told, page)
         learned = self._fetching.politeness.learned(lease.url)
         outcome = Outcome(reason, {f"error:{reason}" if last else "retries": 1.0, **noted}, pause, learned)
         if last:
@@ -350,12 +351,14 @@ class ResponseHandler:
         if page.status >= HTTPStatus.BAD_REQUEST and not is_probe(lease.url):
             await self._keep_failed(lease, f"status {page.status}")
         comparison = await self._steps.transcripts.read(lease, comparison, stats)
-        comparison = self._steps.analyser.recalled(lease, comparison)
+        comparison = await self._steps.analyser.recalled(lease, comparison)
         if not comparison.remembered:
             await self._steps.session_probing.look(lease, comparison.page)
-        found = self._steps.analyser.analyse(lease, comparison)
+        found = await self._steps.analyser.analyse(lease, comparison)
+        await asyncio.sleep(0)  # Others have their turn: a page may have ten thousand links.
         found = None if found is None else seen(found, look, lease, known.scope.spelling)
         discovered = self._discover(lease, page, found.metadata, stats) if found is not None else NO_LINKS
+        await asyncio.sleep(0)
         if lease.kind == "page":
             discovered = (
                 discovered if found is None else self._steps.trap_detection.learn(lease, comparison, found, discovered)
@@ -368,7 +371,7 @@ class ResponseHandler:
             stated = await self._describe(lease, comparison, found, capture, page.status)
             self._count(lease, comparison, found, stated, stats)
             stats.merge(await self._writer.hand_on(stated, found.metadata.objects))
-        stats.merge(self._steps.seed_trail.answered(lease, page, found, discovered))
+        stats.merge(await self._steps.seed_trail.answered(lease, page, found, discovered))
         logger.info("%s %d %s", lease.url, page.status, comparison.change or lease.kind)
         discovered = await self._listed(lease, page, found, discovered)
         offers, outcome = self._steps.batch_scoring.offers(found, discovered), Outcome(stats=stats.counts)
@@ -420,7 +423,7 @@ class ResponseHandler:
             found = replace(found, offers=offers, rejected=refused)
         stats.merge(found.counts)
         if lease.kind == "page" and page.is_html:
-            foreign = page.attempt("foreign links", lambda: foreign_links(page), dict[str, int])
+            foreign = page.attempt("foreign links", lambda: page.once(foreign_links), dict[str, int])
             stats.merge({f"refused:{Refusal.SCHEME}:{name}": number for name, number in foreign.items()})
         return found
 
@@ -515,7 +518,7 @@ class ResponseHandler:
         stated = replace(
             description(lease, comparison, found.metadata, capture, status),
             crawl=crawl_iri(self._context.now.icd.id, self._lifecycle.number),
-            changes=self._steps.analyser.changes(lease, comparison, found),
+            changes=await self._steps.analyser.changes(lease, comparison, found),
         )
         # What is remembered was stated of the former capture, which the new one refers to.
         objects = () if comparison.remembered else found.metadata.objects

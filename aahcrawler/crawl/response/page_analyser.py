@@ -1,25 +1,32 @@
 """Analyse an answer, now or by what a former crawl understood, and compare the two."""
 
+import asyncio
 import logging
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
 
 from aahcrawler.archive.history import Former
 from aahcrawler.crawl.browsing.page_rendering import Look
 from aahcrawler.crawl.capture.recrawl import Change, Recrawl, RecrawlComparison, UnreadableCaptureError
 from aahcrawler.crawl.core.budget_left import Budget
-from aahcrawler.crawl.core.context import CurrentContext
+from aahcrawler.crawl.core.context import CrawlContext, CurrentContext
+from aahcrawler.crawl.core.page_reading import PageReading, WorkEndedError
+from aahcrawler.crawl.fetch.politeness import StoppedError
 from aahcrawler.crawl.health.error_classification import is_local
 from aahcrawler.crawl.response.trap_detection import TrapDetection
 from aahcrawler.frontier.hops import Hop, ends_with
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.helper import Refused
 from aahcrawler.helper.application import scripted
-from aahcrawler.helper.assistance import FailedAction, Failure
+from aahcrawler.helper.assistance import READ, FailedAction, Failure
 from aahcrawler.helper.raised_failures import failures_of, kind_of
 from aahcrawler.metadata import Link, LinkType, Metadata
 from aahcrawler.objects.versions import Changes, carried
-from aahcrawler.page import Page, feeds, shown_within
+from aahcrawler.page import Page, feeds, generic, shown_within
+from aahcrawler.page.failed_stages import FailedStage
+from aahcrawler.page.foreign_links import foreign_links
 from aahcrawler.page.onward import refresh
 from aahcrawler.pipeline import analysis
 from aahcrawler.pipeline.analysis import PageAnalysis, changes, is_doubtful
@@ -42,19 +49,25 @@ class PageAnalyser:
     """Makes sense of answers with what the crawl knows at that moment; nothing that a page provokes is raised."""
 
     def __init__(
-        self, context: CurrentContext, budget: Budget, recrawl: Recrawl, trap_detection: TrapDetection
+        self,
+        context: CurrentContext,
+        budget: Budget,
+        recrawl: Recrawl,
+        trap_detection: TrapDetection,
+        reading: PageReading,
     ) -> None:
         self._context = context
+        self._reading = reading
         self._budget = budget
         self._recrawl = recrawl
         self._trap_detection = trap_detection
         self._known_failures: set[str] = set()
 
-    def analyse(self, lease: Lease, comparison: RecrawlComparison) -> PageAnalysis | None:
+    async def analyse(self, lease: Lease, comparison: RecrawlComparison) -> PageAnalysis | None:
         """Return what an answer says; None for what leads nowhere by itself, such as an image."""
         page = comparison.page
         if lease.kind == "requisite" and is_probe(lease.url):
-            self._trap_detection.probed(page)
+            await self._trap_detection.probed(page)
             return None
         if comparison.remembered and comparison.before is not None:
             return PageAnalysis(analysis.leased_anew(comparison.before, lease))
@@ -64,24 +77,31 @@ class PageAnalyser:
             if lease.kind == "requisite":
                 found = _of_requisite(lease, page, self._context.now.icd.limits.stream_lines)
                 return None if found is None else self._signed(PageAnalysis(found))
-            return self._analyse_page(lease, page, comparison.before)
+            return await self._analyse_page(lease, page, comparison.before)
+        except StoppedError:
+            raise
+        except WorkEndedError as error:
+            return _given_up(lease, page, error)
         except Exception as error:  # Whatever a page may provoke, it is archived, and the crawl goes on.
             if is_local(error):
                 raise
             logger.exception("%s: not understood", page.url)
             return PageAnalysis(analysis.not_understood(lease, page, error), error=type(error).__name__)
 
-    def again(self, lease: Lease, comparison: RecrawlComparison) -> PageAnalysis | None:
+    async def again(self, lease: Lease, comparison: RecrawlComparison) -> PageAnalysis | None:
         """Return what an archived page says by now, from which nobody learns; None where it cannot be understood."""
         try:
-            return self._analysis(lease, comparison.page, self._scored(comparison.page, comparison.before))
+            return self._analysis(lease, comparison.page, await self._scored(comparison.page, comparison.before))
+        except (StoppedError, WorkEndedError) as error:
+            logger.warning("%s: not read again: %s", comparison.page.url, error or "the crawl ends")
+            return None
         except Exception as error:  # Whatever a page may provoke, the crawl goes on.
             if is_local(error):
                 raise
             logger.exception("%s: not understood when it was read again", comparison.page.url)
             return None
 
-    def recalled(self, lease: Lease, comparison: RecrawlComparison) -> RecrawlComparison:
+    async def recalled(self, lease: Lease, comparison: RecrawlComparison) -> RecrawlComparison:
         """Return a comparison whose former page is as the present reader reads it, where another one has read it.
 
         So what adaptation remembers of the page, and what changes are told by, is by nobody else: a knowledge base that
@@ -95,11 +115,11 @@ class PageAnalyser:
             return comparison
         if comparison.change is Change.UNCHANGED:
             return replace(comparison, before=None)
-        anew = self._former(lease, former, None)
+        anew = await self._former(lease, former, None)
         is_read = anew is not None and (anew.objects or not before.objects) and not is_doubtful(anew)
         return replace(comparison, before=anew) if is_read else comparison
 
-    def changes(self, lease: Lease, comparison: RecrawlComparison, found: PageAnalysis) -> Changes | None:
+    async def changes(self, lease: Lease, comparison: RecrawlComparison, found: PageAnalysis) -> Changes | None:
         """Compare the objects of a page with those of its former capture; None where nobody can tell.
 
         That was read by the same reader (``recalled``). Much of what is known of a site, such as the order of day and
@@ -113,19 +133,24 @@ class PageAnalyser:
         if comparison.change is Change.GONE:
             return told
         if before.understood_by != now.understood_by:
-            anew = self._former(lease, comparison.former, before)
+            anew = await self._former(lease, comparison.former, before)
             return None if anew is None else changes(anew, now, complete=comparison.page.complete)
         if not told or found.learned or is_doubtful(before) or is_doubtful(now):
             return told
-        anew = self._former(lease, comparison.former, before)
+        anew = await self._former(lease, comparison.former, before)
         return told if anew is None else told & changes(anew, now, complete=comparison.page.complete)
 
-    def _former(self, lease: Lease, former: Former, before: Metadata | None) -> Metadata | None:
+    async def _former(self, lease: Lease, former: Former, before: Metadata | None) -> Metadata | None:
         """Understand a former page as one of today; None where it cannot be read any more, or not be understood."""
         try:
             page = self._recrawl.page_of(former)
-            return self._analysis(lease, page, self._scored(page, before)).metadata
+            return self._analysis(lease, page, await self._scored(page, before)).metadata
         except UnreadableCaptureError:
+            return None
+        except StoppedError:
+            raise
+        except WorkEndedError as error:
+            logger.warning("%s: its former capture is not understood: %s", former.url, error)
             return None
         except Exception as error:  # It is the former page's trouble; today's is archived and understood.
             if is_local(error):
@@ -133,12 +158,12 @@ class PageAnalyser:
             logger.exception("%s: its former capture is not understood", former.url)
             return None
 
-    def _analyse_page(self, lease: Lease, page: Page, before: Metadata | None) -> PageAnalysis:
+    async def _analyse_page(self, lease: Lease, page: Page, before: Metadata | None) -> PageAnalysis:
         """Understand a page of today, from which the ranker learns: an error that it was worth nothing."""
+        scored = await self._scored(page, before)
         ranker = self._context.now.ranker
         if ranker is not None:
             ranker.take()  # What a page taught that could not be understood to the end.
-        scored = self._scored(page, before)
         is_relevant = scored.score >= self._context.now.icd.scoring.relevant
         verdict = self._trap_detection.judge(lease, page, scored, relevant=is_relevant)
         is_error = not page.is_content or (verdict is not None and verdict.trap is Trap.SOFT_404)
@@ -147,8 +172,9 @@ class PageAnalyser:
         elif ranker is not None:
             weights = self._context.now.icd.scoring.weights
             scored = rank(scored, weights, ranker, lease.depth, self._budget.left(lease))
-        found = self._analysis(lease, page, scored)
         lesson = None if ranker is None else ranker.take()
+        await asyncio.sleep(0)  # Others have their turn: a page may have ten thousand links.
+        found = self._analysis(lease, page, scored)
         contribution = None if is_error else found.contribution
         metadata = self._beside_former(found.metadata, before, verdict)
         return replace(found, metadata=metadata, lesson=lesson, contribution=contribution, verdict=verdict)
@@ -171,10 +197,8 @@ class PageAnalyser:
         links = tuple(link for link in metadata.links if reasons.get(link.url) is None)
         return PageAnalysis(replace(metadata, links=links), refused)
 
-    def _scored(self, page: Page, before: Metadata | None) -> ScoredPage:
-        known = self._context.now
-        assistance = understand(page, known.helper, known.scope.spelling, before, known.link_rules)
-        return score(assistance, known.analysers, known.icd.scoring.weights)
+    async def _scored(self, page: Page, before: Metadata | None) -> ScoredPage:
+        return await scored_page(page, self._reading, self._context.now, before)
 
     def _analysis(self, lease: Lease, page: Page, scored: ScoredPage) -> PageAnalysis:
         metadata = analysis.of_page(lease, page, scored, self._context.now.icd.scoring.relevant)
@@ -206,7 +230,7 @@ class PageAnalyser:
         """Add the feeds that a page announces, where the definition asks for them."""
         if self._context.now.icd.sources.feeds != "announced" or not page.is_html or not page.is_content:
             return found
-        announced = page.attempt("announced feeds", lambda: tuple(feeds.announced(page)), tuple[str, ...])
+        announced = page.attempt("announced feeds", lambda: page.once(feeds.announced), tuple[str, ...])
         links = tuple(Link(url, LinkType.FEED) for url in announced)
         return replace(found, metadata=replace(found.metadata, links=(*found.metadata.links, *links)))
 
@@ -229,6 +253,58 @@ class PageAnalyser:
 
     def _signed(self, found: PageAnalysis) -> PageAnalysis:
         return replace(found, metadata=replace(found.metadata, understood_by=self._context.now.fingerprint))
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A page as it was read: scored, what else is asked of its markup, and the stages that raised."""
+
+    scored: ScoredPage
+    facts: Mapping[Callable[[Page], object], object]
+    failed: tuple[FailedStage, ...]
+
+
+async def scored_page(
+    page: Page, reading: PageReading, known: CrawlContext, before: Metadata | None = None
+) -> ScoredPage:
+    """Understand and score a page; what else is asked of its markup is known from then on (``Page.once``).
+
+    Raise ``WorkEndedError`` where the clock ended that, ``StoppedError`` where the crawl ended before.
+    """
+
+    def work(page: Page) -> _Read:
+        assistance = understand(page, known.helper, known.scope.spelling, before, known.link_rules)
+        scored = score(assistance, known.analysers, known.icd.scoring.weights)
+        facts = {fact: page.attempt(name, partial(page.once, fact), none) for fact, name, none in _facts(page)}
+        return _Read(scored, facts, tuple(page.failed))
+
+    shared = (each for of in known.helper.knowledge_base.applications for each in (of, *of.levels))
+    read = await reading.of(page, work, shared)
+    page.keep(read.facts, read.failed)
+    return read.scored
+
+
+def _facts(page: Page) -> Sequence[tuple[Callable[[Page], object], str, Callable[[], object]]]:
+    """Return what is asked of a page's markup besides: the stages, their names, and what there is where they raise."""
+    if not page.is_content:
+        return ()
+    onward = (refresh, "refresh", lambda: None)
+    return (onward, *_OF_MARKUP) if page.is_html else (onward,)
+
+
+_OF_MARKUP: Final[Sequence[tuple[Callable[[Page], object], str, Callable[[], object]]]] = (
+    (feeds.announced, "announced feeds", tuple),
+    (shown_within.frames, "frames", tuple),
+    (generic.forbids_following, "links that are not to be followed", lambda: False),
+    (foreign_links, "foreign links", dict),
+)
+
+
+def _given_up(lease: Lease, page: Page, error: WorkEndedError) -> PageAnalysis:
+    """Return what is known of a page whose reading was ended by the clock: it is archived, and leads nowhere."""
+    logger.warning("%s: reading took too long: %s", page.url, error)
+    failed = FailedAction("", "", READ, Failure.SLOW, f"reading took too long: {error}")
+    return PageAnalysis(analysis.not_understood(lease, page, error), failed=(failed,), error=type(error).__name__)
 
 
 def _of_requisite(lease: Lease, page: Page, most_lines: int) -> Metadata | None:
@@ -265,9 +341,9 @@ def with_embedded(page: Page, found: PageAnalysis) -> PageAnalysis:
     """Add the documents within a page, and the page that it sends its readers on to."""
     if not page.is_content:
         return found
-    frames = page.attempt("frames", lambda: tuple(shown_within.frames(page)), tuple[str, ...]) if page.is_html else ()
+    frames = page.attempt("frames", lambda: page.once(shown_within.frames), tuple[str, ...]) if page.is_html else ()
     links = [Link(url, LinkType.FRAME) for url in frames]
-    onward = page.attempt("refresh", lambda: refresh(page), lambda: None)
+    onward = page.attempt("refresh", lambda: page.once(refresh), lambda: None)
     if onward is not None:
         links.append(Link(onward.url, LinkType.REDIRECT))
     if not links:

@@ -114,7 +114,7 @@ class Rereading:
         except UnreadableCaptureError:
             logger.warning("%s: cannot be read again, for the archive has it no more", page.lease.url)
             return
-        found = self._analyser.again(page.lease, comparison)
+        found = await self._analyser.again(page.lease, comparison)
         if found is not None and not _fails_still(found) and _is_another(first, found.metadata):
             await self._supersede(page, comparison, first, found)
 
@@ -131,7 +131,7 @@ class Rereading:
             application=said.application,
             level=said.level,
             role=said.role,
-            changes=self._analyser.changes(page.lease, comparison, found),
+            changes=await self._analyser.changes(page.lease, comparison, found),
             reader=self._reader(),
             reading=Reading(Method.REPAIR, datetime.now(UTC), page.stated.graph),
         )

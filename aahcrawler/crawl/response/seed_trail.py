@@ -1,5 +1,6 @@
 """Notes what becomes of the seeds, of what they redirect to, and of their sites."""
 
+import logging
 from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
@@ -7,6 +8,7 @@ from urllib.parse import urlsplit
 
 from aahcrawler import seeds
 from aahcrawler.crawl.core.context import CurrentContext
+from aahcrawler.crawl.core.page_reading import PageReading, WorkEndedError
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.frontier.hops import redirects_in_a_row
 from aahcrawler.frontier.protocol import Lease, State
@@ -20,6 +22,8 @@ from aahcrawler.seeds.bulk_refusals import ROBOTS, main_reason
 from aahcrawler.seeds.trail import Trail
 from online_analysis.document import Document
 
+logger = logging.getLogger(__name__)
+
 NOTHING: Mapping[str, float] = {}
 _TELLING = 200
 """Characters of text that say something: from here on, a page that is not relevant shows its site's other topic."""
@@ -28,11 +32,12 @@ _TELLING = 200
 class SeedTrail:
     """Returns what the end of a lease adds to the crawl's counts; nothing where it is no page of a seed's site."""
 
-    def __init__(self, context: CurrentContext, stats: Stats) -> None:
+    def __init__(self, context: CurrentContext, stats: Stats, reading: PageReading) -> None:
         self._context = context
+        self._reading = reading
         self._stats = stats
 
-    def answered(
+    async def answered(
         self, lease: Lease, page: Page, found: PageAnalysis | None, discovered: DiscoveredLinks
     ) -> Mapping[str, float]:
         """Return the notes on an answer."""
@@ -43,7 +48,7 @@ class SeedTrail:
         if is_kept and self._context.now.scope.is_of_seeds(lease.queue):
             counts |= _on_site(lease, page, found, _followed(discovered))
         if self._is_of_seed(lease):
-            counts[self._note(lease, page, found, discovered)] = 1
+            counts[await self._note(lease, page, found, discovered)] = 1
         return counts
 
     def failed(self, lease: Lease, state: State, reason: str) -> Mapping[str, float]:
@@ -53,14 +58,15 @@ class SeedTrail:
             return seeds.forbidden_on_site(lease.queue) if is_link and reason == ROBOTS else NOTHING
         return {seeds.of_failure(lease.url, reason, blocked=state is State.BLOCKED): 1}
 
-    def tried(self, lease: Lease, reason: str, page: Page | None) -> Mapping[str, float]:
+    async def tried(self, lease: Lease, reason: str, page: Page | None) -> Mapping[str, float]:
         """Return the notes on a URL that is to be tried again; ``page`` is the answer, None where there was none."""
         if not self._is_of_seed(lease):
             return NOTHING
-        verdict = seeds.of_reason(reason) if page is None or page.status < 400 else seeds.wall(page, Metadata())
+        is_told = page is None or page.status < 400
+        verdict = seeds.of_reason(reason) if is_told or page is None else await self._wall(page, Metadata())
         return {seeds.of_attempt(lease.url, verdict): 1}
 
-    def _note(self, lease: Lease, page: Page, found: PageAnalysis, discovered: DiscoveredLinks) -> str:
+    async def _note(self, lease: Lease, page: Page, found: PageAnalysis, discovered: DiscoveredLinks) -> str:
         target = next((link for link in found.metadata.links if link.type is LinkType.REDIRECT), None)
         if 300 <= page.status < 400 and page.status != 304 and not page.is_content:
             return self._redirect(lease, page, target, discovered)
@@ -71,7 +77,7 @@ class SeedTrail:
             return seeds.of_page(lease.url, Verdict.UNREAD)
         if Refusal.LANGUAGE in discovered.refused:
             return seeds.of_page(lease.url, Verdict.LANGUAGE)
-        verdict = seeds.wall(page, found.metadata)
+        verdict = await self._wall(page, found.metadata)
         if page.status == 401 and urlsplit(lease.url).hostname in self._context.now.icd.network.accounts:
             verdict = Verdict.LOGIN_FAILED
         if target is not None and not found.metadata.objects and verdict is not Verdict.CHALLENGE:
@@ -79,6 +85,13 @@ class SeedTrail:
         if verdict is Verdict.FETCHED and (reason := _refused(found, discovered)):
             return seeds.of_refused_links(lease.url, reason)
         return seeds.of_page(lease.url, verdict)
+
+    async def _wall(self, page: Page, said: Metadata) -> Verdict:
+        try:
+            return await self._reading.of(page, lambda page: seeds.wall(page, said))
+        except WorkEndedError as error:
+            logger.warning("%s: nobody knows whether it is a page: %s", page.url, error)
+            return Verdict.UNREAD
 
     def _redirect(self, lease: Lease, page: Page, target: Link | None, discovered: DiscoveredLinks) -> str:
         sets_cookie = bool(page.headers.get("Set-Cookie"))

@@ -8,6 +8,7 @@ from typing import Final
 from aahcrawler.crawl.capture.archiver import Annotations, identified
 from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.core.fetch_control import FetchControl
+from aahcrawler.crawl.core.page_reading import PageReading, WorkEndedError
 from aahcrawler.crawl.core.site_sessions import SiteSessions
 from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.fetch.download_handler import CapturedResponse
@@ -41,8 +42,14 @@ class SessionProbing:
     """
 
     def __init__(
-        self, context: CurrentContext, writer: StoreWriter, fetching: FetchControl, sessions: SiteSessions
+        self,
+        context: CurrentContext,
+        writer: StoreWriter,
+        fetching: FetchControl,
+        sessions: SiteSessions,
+        reading: PageReading,
     ) -> None:
+        self._reading = reading
         self._context = context
         self._writer = writer
         self._fetching = fetching
@@ -59,7 +66,12 @@ class SessionProbing:
         is_left = self._ask is None or not known.scope.drops_sessions or is_among(self._sessions.given.sites, lease.url)
         if is_left or lease.kind != "page":
             return
-        found = session_evidence.suspects(page, known.traps.sessions)
+        sessions = known.traps.sessions
+        try:
+            found = await self._reading.of(page, lambda page: session_evidence.suspects(page, sessions))
+        except WorkEndedError as error:
+            logger.warning("%s: not looked at for ids of sessions: %s", page.url, error)
+            return
         url = session_evidence.page_to_ask(page, lease, found)
         again = await self._again(url) if url else None
         if again is None:

@@ -13,6 +13,7 @@ from filelock import FileLock, Timeout
 
 from aahcrawler.crawl.capture.recrawl import GONE, RecrawlComparison
 from aahcrawler.crawl.core.context import CurrentContext
+from aahcrawler.crawl.core.page_reading import PageReading
 from aahcrawler.crawl.directory.files import write_whole
 from aahcrawler.crawl.response.listings import Step
 from aahcrawler.frontier.hops import Hop
@@ -48,8 +49,11 @@ class TrapError(Exception):
 class TrapDetection:
     """Has the traps of a crawl learn from its pages. ``name`` returns what no page is called by."""
 
-    def __init__(self, context: CurrentContext, name: Callable[[], str] = lambda: uuid4().hex) -> None:
+    def __init__(
+        self, context: CurrentContext, reading: PageReading, name: Callable[[], str] = lambda: uuid4().hex
+    ) -> None:
         self._context = context
+        self._reading = reading
         self._name = name
 
     @property
@@ -72,11 +76,12 @@ class TrapDetection:
             return None
         return self._traps.judge(seen(lease.url, lease.queue, assistance, relevant=relevant), self._name())
 
-    def probed(self, page: Page) -> None:
+    async def probed(self, page: Page) -> None:
         """Take the answer to a request for a page that cannot exist."""
         text = None
         if 200 <= page.status < 300:
-            text = content(self._context.now.helper.assist(page).document)
+            helper = self._context.now.helper
+            text = await self._reading.of(page, lambda page: content(helper.assist(page).document))
         logger.info("%s: %s", page.url, "a soft 404" if text is not None else f"answered {page.status}, as it should")
         self._traps.probed(page.url, text)
 

@@ -52,6 +52,9 @@ logger = logging.getLogger(__name__)
 ASKED = "aah_asked"
 """The key of ``Request.meta`` that holds what was known of the URL when it was asked for."""
 
+LARGE_PAGES = 3
+"""Answers of any size that may be handled while others are fetched: one that takes long stops nobody."""
+
 STAT = "aah/{}"
 """The names of the crawl's counts among Scrapy's statistics."""
 
@@ -188,7 +191,7 @@ class AahSpider(Spider):
             logger.error("a lease could not be ended; it runs out", exc_info=error)
 
     async def _until_there_is_capacity(self) -> None:
-        most = self.settings.getint("SCRAPER_SLOT_MAX_ACTIVE_SIZE")
+        most = self._most_held
         while self._fetching and (self._held > most or self._engine.downloader.needs_backout()):
             self._ended.clear()
             await self._ended.wait()
@@ -206,13 +209,14 @@ class AahSpider(Spider):
         except Exception as error:
             await self.job.handler.on_error(lease, _told(error))
             return
-        self._held += len(response.body)
+        held = min(len(response.body), self._most_held // LARGE_PAGES)
+        self._held += held
         self.items.begin(lease.url, response)
         try:
             await self.job.handler.on_response(lease, response, asked if recorded is None else asked.plain)
         finally:
             self.items.end(lease.url)
-            self._held -= len(response.body)
+            self._held -= held
 
     async def _recorded(self, lease: Lease, request: Request) -> CapturedResponse | None:
         """Return what a visit of this crawl has captured of a leased part of its page, None where that is nothing."""
@@ -239,6 +243,10 @@ class AahSpider(Spider):
         answer.request = request
         self.crawler.signals.send_catch_log(signals.response_received, response=answer, request=request, spider=self)
         return answer
+
+    @property
+    def _most_held(self) -> int:
+        return self.settings.getint("SCRAPER_SLOT_MAX_ACTIVE_SIZE")
 
     @property
     def _engine(self) -> ExecutionEngine:

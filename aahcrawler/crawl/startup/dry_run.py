@@ -16,8 +16,9 @@ from typing import Final
 
 from aahcrawler import urls
 from aahcrawler.crawl.core.context import CrawlContext, CurrentContext
+from aahcrawler.crawl.core.page_reading import PageReading, WorkEndedError
 from aahcrawler.crawl.fetch.client_settings import wire_settings
-from aahcrawler.crawl.response.page_analyser import with_embedded
+from aahcrawler.crawl.response.page_analyser import scored_page, with_embedded
 from aahcrawler.crawl.response.seed_trail import SeedTrail
 from aahcrawler.crawl.startup.polite_asking import NotAnsweredError, PoliteAsking
 from aahcrawler.crawl.startup.seeding import SEED_SCORE
@@ -29,8 +30,6 @@ from aahcrawler.page import Page
 from aahcrawler.pipeline import analysis, session_evidence
 from aahcrawler.pipeline.analysis import PageAnalysis
 from aahcrawler.pipeline.links import NO_LINKS, DiscoveredLinks, discover_links
-from aahcrawler.pipeline.score import score
-from aahcrawler.pipeline.understand import understand
 from aahcrawler.scope import ExternalUrl
 from aahcrawler.seeds import SeedResult, Verdict, seed_results
 from aahcrawler.seeds.trail import Trail
@@ -66,6 +65,7 @@ class DryRun:
         self._seed_seconds = seed_seconds
         self._all_seconds = all_seconds
         self._documents = DocumentReader()
+        self._reading = PageReading(asyncio.Event())
 
     def run(self, seeds: Sequence[str], told: Callable[[TriedSeed], None]) -> None:
         """Try seeds, a few sites at once, and tell of each as soon as it is done. Must not be called in a loop."""
@@ -128,7 +128,7 @@ class DryRun:
 
     async def _looked(self, lease: Lease, asking: PoliteAsking, stats: Stats) -> _Looked:
         """Follow a seed's redirects to a page, and note what the crawl would note of each answer."""
-        trail = SeedTrail(CurrentContext(self._context), stats)
+        trail = SeedTrail(CurrentContext(self._context), stats, self._reading)
         first, met = lease.url, {lease.url}
         while True:
             try:
@@ -139,7 +139,7 @@ class DryRun:
             await self._look_for_ids(lease, page, asking)
             found = await self._analysed(lease, page)
             links = discover_links(lease, found.metadata, self._context.link_rules, wants_requisites=False)
-            stats.merge(trail.answered(lease, page, found, links))
+            stats.merge(await trail.answered(lease, page, found, links))
             target = links.redirect
             is_judged = Trail.of(stats.counts).end_of(first)[1] is not None
             if target is None or is_judged or target in met or len(met) > MOST_REDIRECTS:
@@ -150,7 +150,12 @@ class DryRun:
     async def _look_for_ids(self, lease: Lease, page: Page, asking: PoliteAsking) -> None:
         """Ask once more for a page whose links may hold the id of a session, as the crawl does."""
         traps = self._context.traps
-        found = session_evidence.suspects(page, traps.sessions) if self._context.scope.drops_sessions else ()
+        if not self._context.scope.drops_sessions:
+            return
+        try:
+            found = await self._reading.of(page, lambda page: session_evidence.suspects(page, traps.sessions))
+        except WorkEndedError:
+            return  # What is said of the page will be the same.
         url = session_evidence.page_to_ask(page, lease, found)
         if url:
             with suppress(NotAnsweredError):
@@ -163,15 +168,14 @@ class DryRun:
             if self._context.icd.sources.documents and page.status < 300 and is_document(page):
                 transcript = await asyncio.to_thread(self._documents.read, page.body)
                 page = replace(page, transcript=transcript)
-            return self._understood(lease, page)
+            return await self._understood(lease, page)
         except Exception as error:  # Whatever a page may provoke, the others are tried
             return PageAnalysis(analysis.not_understood(lease, page, error), error=type(error).__name__)
 
-    def _understood(self, lease: Lease, page: Page) -> PageAnalysis:
-        known = self._context
-        assistance = understand(page, known.helper, known.scope.spelling, judge=known.link_rules)
-        scored = score(assistance, known.analysers, known.icd.scoring.weights)
-        metadata = analysis.of_page(lease, page, scored, known.icd.scoring.relevant)
+    async def _understood(self, lease: Lease, page: Page) -> PageAnalysis:
+        scored = await scored_page(page, self._reading, self._context)
+        assistance = scored.assistance
+        metadata = analysis.of_page(lease, page, scored, self._context.icd.scoring.relevant)
         found = PageAnalysis(
             metadata, assistance.refused, failed=assistance.failed_actions, document=assistance.document
         )

@@ -18,6 +18,7 @@ from aahcrawler.crawl.core.context import CrawlContext, CurrentContext
 from aahcrawler.crawl.core.domain_budgets import DomainBudgets
 from aahcrawler.crawl.core.fetch_control import FetchControl
 from aahcrawler.crawl.core.lifecycle import Background, Lifecycle, Reporting, WorkerRole
+from aahcrawler.crawl.core.page_reading import PageReading
 from aahcrawler.crawl.core.site_sessions import SiteSessions
 from aahcrawler.crawl.core.stores import Stores, StoreWriter
 from aahcrawler.crawl.fetch.client_settings import wire_settings
@@ -91,9 +92,10 @@ def assemble(
     fetching = FetchControl.of(icd, writer, ending, batch_scoring, options.slots)
     lifecycle = Lifecycle(current, writer, fetching, options.role, reporting)
     recrawl = Recrawl(stores.history, lifecycle.number, lifecycle.begun_at, icd.limits.page_bytes)
-    trap_detection = TrapDetection(current)
+    reading = PageReading(ending)
+    trap_detection = TrapDetection(current, reading)
     ranking = LinkRanking(current, writer, reporting.peer_export, lifecycle.fail)
-    analyser = PageAnalyser(current, Budget(current, writer.stats), recrawl, trap_detection)
+    analyser = PageAnalyser(current, Budget(current, writer.stats), recrawl, trap_detection, reading)
     recorded = RecordedAnswers(current, writer, lifecycle.number, lifecycle.begun_at)
     budgets = DomainBudgets(current, writer.stats)
     visits = Visits(writer, fetching, RequestRules(current, lifecycle, sessions, budgets), recorded)
@@ -109,11 +111,11 @@ def assemble(
         Transcripts(current),
         ranking,
         batch_scoring,
-        SeedTrail(current, writer.stats),
+        SeedTrail(current, writer.stats, reading),
         sessions,
         budgets,
-        SessionProbing(current, writer, fetching, sessions),
-        PageRendering(current, fetching, visits, recrawl, opened),
+        SessionProbing(current, writer, fetching, sessions, reading),
+        PageRendering(current, fetching, visits, recrawl, opened, reading),
         reporting.peer_export,
         rereading,
     )

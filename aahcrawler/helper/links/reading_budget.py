@@ -16,9 +16,13 @@ READ_STEPS: Final = 40_000
 TEXT_STEP, TAG_STEP = 40, 400
 """The bytes of text, and those within a tag, that are as much work as one more tag."""
 
+LONG_STEPS: Final = 12_000
+"""So many steps take so long that others should not have to wait for them."""
+
 READ_DEPTHS: Final = 2_500_000
 """The most that the depths of the elements which are read add up to: much is looked for from an element upwards."""
 
+_UNREAD = ("audio/", "font/", "image/", "video/")
 _DEEP = 100
 _is_deep = XPath("boolean(self::*" + _DEEP * "/*" + ")")
 _FEW_TAGS = READ_DEPTHS // 2_048  # No page is nested more deeply.
@@ -36,19 +40,29 @@ def beginning_of(page: Page) -> Page:
     return beginning if depths <= READ_DEPTHS else beginning.beginning(len(beginning.body) * READ_DEPTHS // depths)
 
 
-def read_bytes(body: bytes) -> int:
+def is_long(page: Page) -> bool:
+    """Return whether reading a page takes long, by its size alone. Time is linear in the size of the page."""
+    if page.transcript is not None:
+        return sum(len(sheet.text) for sheet in page.transcript.sheets) > LONG_STEPS * TEXT_STEP
+    size = len(page.body)
+    if not page.is_html:
+        return size > LONG_STEPS * TEXT_STEP and not page.media_type.startswith(_UNREAD)
+    return size > READ_BYTES or read_bytes(page.body, LONG_STEPS) < size
+
+
+def read_bytes(body: bytes, most_steps: int = READ_STEPS) -> int:
     """Return how many of the first bytes of an HTML page are read with all means; all of them for most pages.
 
     What scripts, style sheets and comments hold is no work. Time is linear in the size of the page.
     """
     most = min(len(body), READ_BYTES)
-    if body.count(b"<") + len(body) // TEXT_STEP <= READ_STEPS:
+    if body.count(b"<") + len(body) // TEXT_STEP <= most_steps:
         return most
     steps = place = 0
-    while place < most and steps <= READ_STEPS * TEXT_STEP:
+    while place < most and steps <= most_steps * TEXT_STEP:
         tag = body.find(b"<", place, most)
         if tag < 0:
-            left = READ_STEPS * TEXT_STEP - steps
+            left = most_steps * TEXT_STEP - steps
             return min(most, place + left)
         end = _end(body, tag, most)
         steps += tag - place + TEXT_STEP + (end - tag) * TEXT_STEP // TAG_STEP
