@@ -317,6 +317,9 @@ def _picture(value: Value, site: str) -> str:
     return named[0] if named else _link(value, site)
 
 
+_OF_TICKETS: Final = ("status", "resolution", "priority", "severity", "milestone", "component", "version")
+"""What a tracker says of a ticket: to change it is what trackers are for."""
+
 _COUNTED: Final[Mapping[str, Callable[[Value, str], str]]] = MappingProxyType(
     {
         "title": _text,
@@ -331,6 +334,8 @@ _COUNTED: Final[Mapping[str, Callable[[Value, str], str]]] = MappingProxyType(
         "video": _picture,
         "media": _picture,
         "links": _link,
+        "owner": _named,
+        **dict.fromkeys(_OF_TICKETS, _text),
     }
 )
 """The properties whose change is an edit, with the part of a value that counts; see ``docs/vocabulary.md``."""

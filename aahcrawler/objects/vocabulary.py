@@ -10,6 +10,8 @@ SCHEMA = "https://schema.org/"
 SIOC = "http://rdfs.org/sioc/ns#"
 DCTERMS = "http://purl.org/dc/terms/"
 PROV = "http://www.w3.org/ns/prov#"
+OSLC_CM = "http://open-services.net/ns/cm#"
+"""OSLC Change Management 3.0, an OASIS standard on what trackers hold."""
 AAH = "urn:aahcrawler:term:"
 """The namespace of this crawler's own terms, which the common vocabularies lack."""
 
@@ -83,17 +85,20 @@ TYPES: Mapping[str, tuple[str, ...]] = {
     "answer": (SIOC + "Post", SCHEMA + "Answer"),
     "article": (SCHEMA + "Article",),
     "audio": (SCHEMA + "AudioObject",),
+    "chapter": (SCHEMA + "TechArticle",),
     "comment": (SIOC + "Post", SCHEMA + "Comment"),
     "dataset": (SCHEMA + "Dataset",),
     "document": (SCHEMA + "DigitalDocument",),
     "event": (SCHEMA + "Event",),
     "faq": (SCHEMA + "FAQPage",),
+    "gallery": (SCHEMA + "ImageGallery",),
     "how-to": (SCHEMA + "HowTo",),
     "product": (SCHEMA + "Product",),
     "recipe": (SCHEMA + "Recipe",),
     "review": (SCHEMA + "Review",),
     "forum": (SIOC + "Forum",),
     "image": (SCHEMA + "ImageObject",),
+    "message": (SIOC + "Post", SCHEMA + "EmailMessage"),
     "photo": (SCHEMA + "Photograph", SCHEMA + "ImageObject"),
     "page": (SCHEMA + "WebPage",),
     "post": (SIOC + "Post", SCHEMA + "DiscussionForumPosting"),
@@ -101,6 +106,7 @@ TYPES: Mapping[str, tuple[str, ...]] = {
     "question": (SIOC + "Post", SCHEMA + "Question"),
     "reply": (SIOC + "Post", SCHEMA + "Comment"),
     "thread": (SIOC + "Thread",),
+    "ticket": (SIOC + "Post", OSLC_CM + "ChangeRequest"),
     "track": (SCHEMA + "AudioObject",),
     "video": (SCHEMA + "VideoObject",),
 }
@@ -119,9 +125,11 @@ PROPERTIES: Mapping[str, str] = {
     "links": SIOC + "links_to",
     "media": SCHEMA + "contentUrl",
     "modified": SCHEMA + "dateModified",
+    "owner": DCTERMS + "contributor",
     "parent": SIOC + "reply_of",
     "reply_to": SIOC + "reply_of",
     "size": SCHEMA + "contentSize",
+    "status": OSLC_CM + "status",
     "tag": SCHEMA + "keywords",
     "tags": SCHEMA + "keywords",
     "title": TITLE,

@@ -9,7 +9,11 @@ from aahcrawler.replay.object_finding import ShownObject
 from aahcrawler.replay.shown_text import shown
 
 # Colours that those who see few of them tell apart, on white and under white letters.
-_COLOURS: Final = {"post": "#0072b2", "reply": "#b34700", "comment": "#b34700", "article": "#00694d", "page": "#00694d"}
+_COLOURS: Final = {
+    **dict.fromkeys(("post", "message", "ticket"), "#0072b2"),
+    **dict.fromkeys(("reply", "comment"), "#b34700"),
+    **dict.fromkeys(("article", "page", "chapter"), "#00694d"),
+}
 _OTHER: Final = "#8a3a6d"
 _INSIDE: Final = {
     **dict.fromkeys(("table", "tbody", "thead", "tfoot", "tr"), ("td", "th")),

@@ -32,6 +32,8 @@ LOST = 0.1
 """The share of a page's former objects that may be missed: texts are edited."""
 MOST_PROBED = 50
 """The most former objects of one page that are looked for."""
+SHARE_TITLES = frozenset({"message"})
+"""Types of objects with pages of their own that rightly have the title of their thread, or begin with its list's."""
 
 _PARTED = re.compile(r"\s+[-\u2013\u2014|:\u00b7\u2022\u00ab\u00bb\u2039\u203a]+\s+")
 """The separators between the title of a page and the name of its site."""
@@ -216,7 +218,7 @@ def _changed(action: Extract, outcome: Outcome, record: TrackRecord) -> Trouble 
         return Trouble(Failure.CHANGED_SHAPE, f"no {' and no '.join(gone)} any more", frozenset(gone), certain=certain)
     if record.short > 1 and record.is_short(Shape.of(outcome.extracted)):
         return Trouble(Failure.CHANGED_SHAPE, "bodies are much shorter than before", certain=False)
-    if not action.many and (taken := _taken_for_another(known, record)) is not None:
+    if not action.many and (taken := _taken_for_another(action, known, record)) is not None:
         return taken
     if record.ended > 1 and Shape.of(outcome.extracted).ended:
         detail = f"bodies end with the same line on {record.ended} pages in a row"
@@ -226,15 +228,16 @@ def _changed(action: Extract, outcome: Outcome, record: TrackRecord) -> Trouble 
     return None
 
 
-def _taken_for_another(known: Collection[str], record: TrackRecord) -> Trouble | None:
+def _taken_for_another(action: Extract, known: Collection[str], record: TrackRecord) -> Trouble | None:
     """Return whether values of the one object of a page are those of something else, which page after page shows."""
+    told_by_title = "title" in known and action.type not in SHARE_TITLES
     if BODY in known and record.text and record.retold >= FEW:
         detail = f"the same text on {record.retold} pages in a row"
         return Trouble(Failure.CHANGED_SHAPE, detail, certain=False, another=True)
-    if "title" in known and record.title and record.repeated >= FEW:
+    if told_by_title and record.title and record.repeated >= FEW:
         detail = f"the same title on {record.repeated} pages in a row"
         return Trouble(Failure.CHANGED_SHAPE, detail, frozenset({"title"}), certain=False)
-    if "title" in known and any(record.ends) and record.named >= FEW:
+    if told_by_title and any(record.ends) and record.named >= FEW:
         detail = f"titles with the same part on {record.named} pages in a row"
         return Trouble(Failure.CHANGED_SHAPE, detail, frozenset({"title"}), certain=False)
     if BODY in known and record.headed >= FEW:

@@ -90,6 +90,9 @@ TERMS = {
     "wiki": Terms("article", "category", "comment", thing="article"),
     "photo": Terms("photo", "album", "comment", thing="photo"),
     "video": Terms("video", "channel", "comment", thing="video"),
+    "mail-archive": Terms("thread", "list", "message"),
+    "tracker": Terms("ticket", "query", "comment", thing="ticket"),
+    "documentation": Terms("chapter", "contents", "comment", thing="chapter"),
     "music": Terms("track", "album", "comment", thing="track"),
 }
 """By the kind's name."""

@@ -38,7 +38,7 @@ LISTING = frozenset({"wiki"})
 """Kinds of applications whose texts end with lists of links that belong to them."""
 
 FIELDS = ("title", "author", "date")
-WHOLES = frozenset({"article", "page", "post"})
+WHOLES = frozenset({"article", "chapter", "page", "post"})
 SOURCE = "generic reading"
 CUT = "cut at its ends by generic reading"
 
