@@ -32,7 +32,7 @@ _Seen = tuple[datetime, int, str]
 """The time at which an object was seen, the ordinal of that capture, and the capture's name."""
 _TOLD = (
     *(v.DERIVED_FROM, v.GENERATED_AT, v.GENERATED_BY, v.REVISION_OF, v.UNCHANGED_SINCE),
-    *(v.EDITED, v.DELETED),
+    *(v.ADDED, v.EDITED, v.DELETED),
 )
 _PROVENANCE = re.compile(b" <(?:%s)> " % b"|".join(re.escape(predicate.encode()) for predicate in _TOLD))
 _TIME = re.compile(
@@ -154,17 +154,27 @@ class ObjectChanges:
 
 
 def object_changes(crawl: Path, number: int) -> ObjectChanges:
-    """Return what one crawl of a folder changed in its web objects, each counted once. Raises ``ReadError``."""
+    """Return what one crawl of a folder changed in its web objects, each counted once. Raises ``ReadError``.
+
+    Of a page that was captured before, those are added that were not there by the reading of today: what a knowledge
+    base finds since it was taught better was there at the former capture.
+    """
     kept = _Segments.of(crawl)
     past = _past(kept)
     first: dict[str, int] = {}
     edited: set[str] = set()
+    numbers: dict[str, int] = {}
     for group in kept.graphs(_histories):
-        made_by = number_of(group.first(group.name, v.GENERATED_BY))
+        own = group.statements.get(group.name, {})
+        numbers[group.name] = made_by = number_of(group.first(group.name, v.GENERATED_BY))
+        former = (*own.get(v.REVISION_OF, ()), *own.get(v.UNCHANGED_SINCE, ()))
+        known_since = min((numbers.get(capture_of(each), made_by) for each in former), default=made_by)
+        added = set(own.get(v.ADDED, ()))
         for subject in group.objects():
-            first[subject] = min(made_by, first.get(subject, made_by))
+            since = made_by if subject in added else known_since
+            first[subject] = min(since, first.get(subject, since))
         if made_by == number:
-            edited.update(group.statements.get(group.name, {}).get(v.EDITED, ()))
+            edited.update(own.get(v.EDITED, ()))
     gone = _deleted(kept, past) if past.deletions else {}
     deleted = sum(number_of(past.deletions[subject].crawl) == number for subject in gone)
     return ObjectChanges(sum(made_by == number for made_by in first.values()), len(edited), deleted)

@@ -290,6 +290,18 @@ def test_what_a_crawl_changed_in_the_objects(tmp_path: Path) -> None:
     assert object_changes(crawl, 3) == ObjectChanges(0, 0, 0)
 
 
+def test_what_a_better_reader_finds_on_a_former_page_was_there_then(tmp_path: Path) -> None:
+    third = replace(POST, iri=f"{PAGE}#p3")
+    crawl = crawl_of(
+        tmp_path,
+        (recaptured(2, 1), ()),
+        (recaptured(3, 1), ()),
+        (recaptured(4, 2, 2, changes=Changes(added=(third.iri,))), (POST, third)),
+        (recaptured(5, 2, 3, unchanged=capture(3).iri), (REPLY,)),
+    )
+    assert object_changes(crawl, 2) == ObjectChanges(1, 0, 0)
+
+
 def test_an_object_that_moved_to_another_page_is_neither_added_nor_deleted(tmp_path: Path) -> None:
     crawl = crawl_of(
         tmp_path,
