@@ -54,6 +54,7 @@ from aahcrawler.crawl.response.url_lists import ListKind, UrlLists, list_kind
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.exchange import Truncation
 from aahcrawler.frontier.protocol import Lease, Offer, Outcome, State
+from aahcrawler.helper.links.reading_budget import is_long
 from aahcrawler.metadata import Metadata
 from aahcrawler.objects.vocabulary import crawl as crawl_iri
 from aahcrawler.objects.writer import CaptureDescription
@@ -510,7 +511,8 @@ class ResponseHandler:
             return
         count(comparison, found, stats)
         if self._steps.rereading is not None:
-            self._steps.rereading.noted(ReadPage(lease, stated, comparison.former, comparison.change), found)
+            read = ReadPage(lease, stated, comparison.former, comparison.change)
+            self._steps.rereading.noted(read, found, is_apart=comparison.page.once(is_long))
 
     async def _describe(
         self, lease: Lease, comparison: RecrawlComparison, found: PageAnalysis, capture: Capture, status: int

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -59,22 +60,32 @@ class Rereading:
         self._recrawl = recrawl
         self._analyser = analyser
         self._failed: OrderedDict[str, tuple[_Level, ReadPage]] = OrderedDict()
+        self._repaired: OrderedDict[_Level, None] = OrderedDict()
         self._waiting: deque[ReadPage] = deque(maxlen=MOST_PAGES)
         self._reader: Callable[[], str] = lambda: context.now.fingerprint
 
-    def noted(self, page: ReadPage, found: PageAnalysis) -> None:
-        """Take note of a page that was read, and of the repair that it shows to be in force."""
+    def noted(self, page: ReadPage, found: PageAnalysis, *, is_apart: bool = False) -> None:
+        """Take note of a page that was read, and of the repair that it shows to be in force.
+
+        A page that was read apart from the others (``is_apart``) may be from before a repair that others showed.
+        """
         said = found.metadata
         level = site_of(page.lease.url), said.application, said.level
         if found.learned:
             self.repaired(level)
         if found.failed and not (found.error or said.trap) and page.stated.status < 300:
+            if is_apart and level in self._repaired:
+                self.read_again(page)
+                return
             self._failed[page.lease.url] = level, page
             if len(self._failed) > MOST_PAGES:
                 self._failed.popitem(last=False)
 
     def repaired(self, level: _Level) -> None:
         """Have all remembered pages of a level of a site read again: by site, application and level."""
+        self._repaired[level] = None
+        if len(self._repaired) > MOST_PAGES:
+            self._repaired.popitem(last=False)
         for url in [url for url, (place, _) in self._failed.items() if place == level]:
             self.read_again(self._failed.pop(url)[1])
 
@@ -88,12 +99,12 @@ class Rereading:
         while True:
             await asyncio.sleep(PAUSE)
             if self._waiting and not self._writer.hindrance:
-                await self._read(self._waiting.popleft())
+                await self._read_first()
 
     async def close(self) -> None:
         """Read what still waits, unless the archive takes no more."""
         while self._waiting and not self._writer.hindrance:
-            await self._read(self._waiting.popleft())
+            await self._read_first()
             await asyncio.sleep(0)
         if self._waiting:
             logger.warning(
@@ -101,6 +112,13 @@ class Rereading:
                 len(self._waiting),
                 self._writer.stores.folder.root,
             )
+
+    async def _read_first(self) -> None:
+        """Read the page that waits longest; it waits on where this is cut short."""
+        page = self._waiting[0]
+        await self._read(page)
+        with suppress(ValueError):  # It is gone where too many came meanwhile.
+            self._waiting.remove(page)
 
     async def _read(self, page: ReadPage) -> None:
         """Read a page again, and write what it holds where that is something else than before."""
