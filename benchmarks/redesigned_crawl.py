@@ -11,13 +11,15 @@ import sys
 import urllib.request
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 
 from aahcrawler.adaptation.store.learned import LearnedAction
 from aahcrawler.adaptation.store.overlay import Overlay
 from aahcrawler.layout import LEARNED, NQUADS, OBJECTS
 from aahcrawler.objects.reader import PageRow, page_rows
-from aahcrawler.segments import segments
+from aahcrawler.objects.readings import capture_of, graph_of
+from aahcrawler.segments import Members, open_segment, segments
 from benchmarks.process_memory import run
 from benchmarks.recorded import RecordedSite, Served, score, start_site
 from benchmarks.results import Cell
@@ -114,15 +116,19 @@ def scores(redesign: Redesign, folder: Path, number: int) -> dict[str, Cell]:
 
 
 def only(crawled: Path, captures: set[str], target: Path) -> Path:
-    """Write to ``target`` the statements of a folder about some captures only; return it.
+    """Write to ``target`` all readings that a folder has of some captures; return it.
 
     Objects of a page from an earlier crawl that this one did not find must not count.
     """
     (target / OBJECTS).mkdir(parents=True)
     for path in segments(crawled / OBJECTS, NQUADS):
-        with gzip.open(path, "rt", encoding="utf-8") as lines:
-            kept = "".join(line for line in lines if line.rsplit(" ", 2)[1].strip("<>") in captures)
-        (target / OBJECTS / path.name).write_bytes(gzip.compress(kept.encode()))
+        with open_segment(path) as file, (target / OBJECTS / path.name).open("wb") as kept:
+            members = Members(file)
+            while members.end < members.size:
+                lines = BytesIO(members.member())
+                # Each reading stays a member of its own: that is how later readings are found.
+                if own := b"".join(line for line in lines if capture_of(graph_of(line)) in captures):
+                    kept.write(gzip.compress(own))
     return target
 
 

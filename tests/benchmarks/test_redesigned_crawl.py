@@ -4,7 +4,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from aahcrawler.adaptation.store.learned import LearnedAction
-from aahcrawler.objects.reader import PageRow
+from aahcrawler.layout import OBJECTS
+from aahcrawler.objects.reader import PageRow, object_rows, page_rows
+from aahcrawler.objects.readings import Method as ReadingMethod
+from aahcrawler.objects.readings import Reading
+from aahcrawler.objects.writer import ObjectWriter
 from aahcrawler.wrapper_induction.examples import Method
 from aahcrawler.wrapper_induction.wrapper import Wrapper
 from benchmarks.recorded import RecordedSite
@@ -12,6 +16,7 @@ from benchmarks.redesigned_crawl import beside, only, pages_to_repair
 from knowledge_base.loader import load
 from knowledge_base.model import Extract
 from tests.benchmarks import tinysite
+from tests.objects.samples import CAPTURE, GRAPH, PAGE, POST, REPLY
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 
@@ -73,6 +78,20 @@ def test_only_what_is_said_of_some_captures_is_kept(tmp_path: Path) -> None:
     (tmp_path / "crawl" / "objects" / segment).write_bytes(gzip.compress("".join(lines).encode()))
     kept = only(tmp_path / "crawl", {"urn:uuid:0", "urn:uuid:2"}, tmp_path / "own")
     assert gzip.decompress((kept / "objects" / segment).read_bytes()).decode() == lines[0] + lines[2]
+
+
+def test_of_a_page_that_was_read_again_the_latest_reading_counts(tmp_path: Path) -> None:
+    crawled = tmp_path / "crawl"
+    writer = ObjectWriter(crawled / OBJECTS, "tiny", lambda: NOON)
+    writer.write(CAPTURE, (REPLY,))
+    writer.write(replace(CAPTURE, iri="urn:uuid:other", url="http://forum.test/other"))
+    later = Reading(ReadingMethod.REPAIR, NOON, GRAPH)
+    writer.write(replace(CAPTURE, reader="ab", reading=later), (POST, REPLY))
+    writer.write(replace(CAPTURE, iri="urn:uuid:other", reader="ab", reading=later), (POST,))
+    writer.close()
+    kept = only(crawled, {GRAPH}, tmp_path / "own")
+    assert {row.iri for row in object_rows(kept)} == {POST.iri, REPLY.iri}
+    assert [row.url for row in page_rows(kept)] == [PAGE]
 
 
 def test_two_themes_stand_beside_one_another_with_server_and_scorer(tmp_path: Path) -> None:
