@@ -96,6 +96,8 @@ def judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given
     says = claims.says_article(page, given)
     if not says and _is_withheld(page, prepared):
         return Judged(sets, None, (), NoObject.WITHHELD)
+    if alone := tuple(each for each in sets if each.alone):
+        return Judged(sets, None, alone)
     part, text = None, None
     loose = [
         each
@@ -107,15 +109,15 @@ def judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given
     ]
     if loose:
         kept = tuple(each for each in sets if each not in loose)
-        part = main_part(prepared.outline, prepared.shown, kept, prepared.names)
+        part = main_part(prepared.outline, prepared.shown, kept, prepared.names, prepared.labels)
         text = article_text(page, prepared, part) if part is not None else None
         sets = kept if text is not None and _is_of_text(loose, text) else sets
     if not loose or any(each in sets for each in loose):
-        part, text = main_part(prepared.outline, prepared.shown, sets, prepared.names), None
+        part, text = main_part(prepared.outline, prepared.shown, sets, prepared.names, prepared.labels), None
     posts = tuple(each for each in sets if each.nature is Nature.POSTS)
     reason = NoObject.NO_TEXT if part is None else NoObject.LIST
     if part is not None and not _holds_posts(prepared, part, posts) and not _lies_in(part, teasers_of(page, given)):
-        read = text or article_text(page, prepared, part)
+        read = apart_from(text or article_text(page, prepared, part), prepared.outline, _labelled(prepared))
         taken = _taken(prepared, sets)
         text = apart_from(read, prepared.outline, taken)
         if text is not read:
@@ -180,8 +182,9 @@ def _is_thread(prepared: PreparedPage, each: RecordSet) -> bool:
     """Return whether records are posts beyond doubt: several, most of which the page addresses, or of a known shape."""
     if is_of(prepared.outline, each, prepared.shapes):
         return True
-    addressed = sum(record.key is not None for record in each.records)
-    return len(each.records) > 1 and each.confidence >= SURE and addressed >= MOSTLY_ADDRESSED * len(each.records)
+    addressed = sum(bool(record.key or record.permalink) for record in each.records)
+    is_told = addressed >= MOSTLY_ADDRESSED * len(each.records) or _are_signed_apart(each)
+    return len(each.records) > 1 and each.confidence >= SURE and is_told
 
 
 def _section(prepared: PreparedPage, each: RecordSet) -> Section | None:
@@ -194,6 +197,11 @@ def _taken(prepared: PreparedPage, sets: Sequence[RecordSet]) -> Sequence[tuple[
     proven = [each for each in sets if each.nature is Nature.POSTS and _is_thread(prepared, each)]
     places = [extent for each in proven for record in each.records for extent in _extents(prepared, record)]
     return (*places, *((each.first, each.end) for each in prepared.sections if _is_told(prepared, each, sets)))
+
+
+def _labelled(prepared: PreparedPage) -> Sequence[tuple[int, int]]:
+    """Return the extents of blocks of labels and values, which are no text of an article."""
+    return [(place, prepared.outline.ends[place]) for place in prepared.labels]
 
 
 def _extents(prepared: PreparedPage, record: Record) -> Sequence[tuple[int, int]]:

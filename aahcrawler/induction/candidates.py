@@ -19,6 +19,9 @@ MOST_RECORDS = 1_000
 HIGHEST = 12
 """The most levels above its date at which a record may begin."""
 
+MESSAGE = "message"
+"""The sign of a record that is the only message of its page."""
+
 _REPEATED = frozenset({"div", "li", "article", "section", "tr", "tbody", "table", "dl", "dd", "blockquote", "details"})
 _RECORD_WORD = re.compile(
     r"(?:[a-z]+[-_])?(?:c|p|pid|msg|cmt|comment|post|message|reply|answer|kommentar|commentaire|comentario|commento|"
@@ -44,8 +47,16 @@ class Candidate:
         return tuple(record[0] for record in self.records)
 
 
-def candidates(outline: Outline, shown: Sequence[Shown], sections: Sequence[Section] = ()) -> tuple[Candidate, ...]:
-    """Return the sets worth a closer look, the one with most text first; comments are sought in ``sections``."""
+def candidates(
+    outline: Outline,
+    shown: Sequence[Shown],
+    sections: Sequence[Section] = (),
+    messages: Sequence[tuple[int, ...]] = (),
+) -> tuple[Candidate, ...]:
+    """Return the sets worth a closer look, the one with most text first; comments are sought in ``sections``.
+
+    ``messages`` stand alone on their page; they come last, and always.
+    """
     found: dict[tuple[tuple[int, ...], ...], Candidate] = {}
     clusters = [("date", places) for places in _date_clusters(outline, shown)]
     for section in sections:
@@ -65,7 +76,8 @@ def candidates(outline: Outline, shown: Sequence[Shown], sections: Sequence[Sect
         if place is not None and (text := own_text(outline, [(place,)])):
             found[((place,),)] = Candidate(((place,),), text, "comments")
     ranked = sorted(found.values(), key=lambda each: (each.sign != "comments", -each.text, each.records))
-    return tuple(ranked[:MOST_CANDIDATES])
+    alone = (Candidate((record,), own_text(outline, [record]), MESSAGE) for record in messages)
+    return (*ranked[:MOST_CANDIDATES], *alone)
 
 
 def own_text(outline: Outline, records: Sequence[tuple[int, ...]]) -> int:

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta, timezone
 from itertools import accumulate, islice
 
 from aahcrawler.induction.prepared_page import PreparedPage
-from aahcrawler.induction.shown_dates import Shown
+from aahcrawler.induction.shown_dates import Shown, is_of_change
 from aahcrawler.page import Page, claims
 from aahcrawler.page.schemaorg import Item
 from aahcrawler.page.text import excerpt
@@ -46,7 +46,10 @@ def published(page: Page, prepared: PreparedPage, title: str, item: Item | None 
 
 
 def dateline(prepared: PreparedPage, title: str) -> Sequence[Shown]:
-    """Return the dates with a year near the heading with a title, those of changes last."""
+    """Return the dates with a year near the heading with a title, without those that words before them call a change's.
+
+    Those that the markup calls so come last.
+    """
     outline = prepared.outline
     found: dict[int, Shown] = {}
     owners = [piece.owner for piece in outline.pieces]
@@ -59,7 +62,9 @@ def dateline(prepared: PreparedPage, title: str) -> Sequence[Shown]:
         near += range(above - 1, max(above - 1 - PIECES_ABOVE, -1), -1)
         places = [owners[number] for number in near]
         for each in prepared.shown:
-            if _is_near(outline.ends[each.place], each.place, places) and each.read.names_day:
+            if not each.read.names_day or is_of_change(outline, each):
+                continue
+            if _is_near(outline.ends[each.place], each.place, places):
                 found.setdefault(each.place, each)
         if found:
             break

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC
 from functools import partial
 from hashlib import sha256
+from itertools import pairwise
 
 from lxml.etree import _Element as Element
 
 from aahcrawler.induction import datelines
 from aahcrawler.induction.article import Article, Judged, judge, stands_in, teasers_of
+from aahcrawler.induction.field_labels import labelled_title
 from aahcrawler.induction.headings import page_heading
 from aahcrawler.induction.merging import completed, merged, paired
 from aahcrawler.induction.paging import is_continued
@@ -38,6 +40,7 @@ _AUTHOR = re.compile(
 _BY = re.compile(
     r"\W*(?:submitted by|by|von|por|par|di|door|av|af|przez|autor|author|posted by|written by)\b\W", re.IGNORECASE
 )
+_NUMBERED = re.compile(r"\W*[^\W\d_]*\W*\d+\W*")
 _NO_NAME = re.compile(r"[*@?!:/\d]|…|\.\.\.")
 
 
@@ -175,6 +178,8 @@ def _article_object(page: Page, article: Article) -> WebObject:
 def _heading(page: Page, prepared: PreparedPage, each: RecordSet) -> str:
     """Return what a page's records are about: the heading above them, else the subject in the page's title."""
     outline = prepared.outline
+    if labelled := labelled_title(outline, prepared.labels, prepared.names.title):
+        return labelled
     places = [outline.places[element] for record in each.records for element in record.elements]
     found = page_heading(outline, prepared.names, min(places), ())
     if found and bare(found[0]) != bare(prepared.names.title):
@@ -198,6 +203,7 @@ def _records(
     page_iri = claims.permalink(page)
     iris: list[str] = []
     found: dict[int, WebObject] = {}
+    opening = _opening(each.records)
     for number, record in enumerate(each.records):
         body = record.body.plain() if record.body else ""
         iri = _iri(page_iri, record, body)
@@ -206,8 +212,8 @@ def _records(
             continue
         author = _person(page, record.author)
         parent = iris[record.parent] if record.parent is not None else _answered(record, above)
-        first = whole is None and number == 0 and not continued and parent is None
-        title = record.title or (heading if first else "")
+        first = whole is None and number == opening and not continued and parent is None
+        title = record.title or (heading if first and not _is_number_of_page(heading) else "")
         properties: dict[str, tuple[Value, ...]] = {
             "title": (title,) if title else (),
             "author": (author,) if author else (),
@@ -220,6 +226,18 @@ def _records(
         given: Mapping[str, tuple[Value, ...]] = {name: values for name, values in properties.items() if values}
         found[number] = WebObject(iri, kind, page.url, given, whole.iri if whole else page_iri)
     return found
+
+
+def _is_number_of_page(title: str) -> bool:
+    """Return whether a title is a word and a number, which tell of no subject: ``Message 17``."""
+    return _NUMBERED.fullmatch(title) is not None
+
+
+def _opening(records: Sequence[Record]) -> int:
+    """Return the number of the record that the others answer: the first one, the last where the newest come first."""
+    moments = [record.date.told for record in records if record.date is not None and record.date.told is not None]
+    falls = len(moments) == len(records) > 1 and all(first >= second for first, second in pairwise(moments))
+    return len(records) - 1 if falls and moments[0] > moments[-1] else 0
 
 
 def _answered(record: Record, above: Mapping[Element, str]) -> str | None:

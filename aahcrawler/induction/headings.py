@@ -25,7 +25,8 @@ class Names:
     """The names and URLs that a page gives for itself.
 
     ``title`` is that of its head, ``base`` the base of references, ``own`` all URLs of the page, ``queue`` the
-    site. ``canonical`` is True if the page declares its own URL as the canonical one.
+    site, ``here`` the URL that it was asked for by. ``canonical`` is True if the page declares that as its
+    canonical one.
     """
 
     title: str
@@ -33,6 +34,7 @@ class Names:
     own: frozenset[str]
     queue: str
     canonical: bool
+    here: str = ""
 
     @classmethod
     def of(cls, page: Page) -> "Names":
@@ -41,7 +43,13 @@ class Names:
         here = canonicalize(page.url) or page.url
         links = (link.get("href") for link in page.tree.iter("link") if "canonical" in (link.get("rel") or "").split())
         given = frozenset(url for href in links if href and (url := resolve(page.base_url, href)))
-        return cls(title, page.base_url, given | {here}, queue_of(here), here in given)
+        return cls(title, page.base_url, given | {here}, queue_of(here), here in given, here)
+
+
+def own_address(names: Names) -> str:
+    """Return the URL of a page by which it is known: the one that it declares, if it is one alone, else its own."""
+    declared = names.own - {names.here}
+    return next(iter(declared)) if len(declared) == 1 and not names.canonical else names.here
 
 
 def page_heading(outline: Outline, names: Names, before: int, roots: Sequence[int]) -> tuple[str, int] | None:

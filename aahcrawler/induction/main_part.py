@@ -1,7 +1,7 @@
 """Find the one article of a page, if it has one: its place, its author and date, and its text."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -38,10 +38,17 @@ class MainPart:
     heading: int | None = None
 
 
-def main_part(outline: Outline, shown: Sequence[Shown], sets: Sequence[RecordSet], names: Names) -> MainPart | None:
+def main_part(
+    outline: Outline,
+    shown: Sequence[Shown],
+    sets: Sequence[RecordSet],
+    names: Names,
+    labels: Collection[int] = (),
+) -> MainPart | None:
     """Return the part of a page that holds most of its running text apart from records; None if there is none.
 
-    One that lies in an ``aside`` is none on a page with a main element, unless asides hold the content of the page.
+    ``labels`` are the places of blocks of labels and values, which are no text. One that lies in an ``aside`` is
+    none on a page with a main element, unless asides hold the content of the page.
     """
     if not outline.elements:
         return None
@@ -53,7 +60,7 @@ def main_part(outline: Outline, shown: Sequence[Shown], sets: Sequence[RecordSet
     heading = page_heading(outline, names, deepest, taken.roots)
     holder = _holder(outline, deepest, heading, taken)
     part = Part((holder,), frozenset(root for root in taken.roots if outline.contains(holder, root)))
-    content = Content(outline, (part,))
+    content = Content(outline, (part,), labels=frozenset(labels))
     own = [each for each in shown if not taken.covers(each.place)]
     fields = read_fields(content, own)
     beside = set(fields.beside(0)) | ({heading[1]} if heading else set())

@@ -169,7 +169,7 @@ class Outline:
     def pieces_of(self, place: int) -> Iterator[Piece]:
         """Yield the text within an element, in document order."""
         end = self.ends[place]
-        for number in range(self._start(place), len(self.pieces)):
+        for number in range(self.number_of_piece(place), len(self.pieces)):
             piece = self.pieces[number]
             if piece.before > end or not place <= piece.owner < end:
                 if piece.before > end:
@@ -179,7 +179,7 @@ class Outline:
 
     def leading_word(self, place: int) -> str:
         """Return the last word of the text before an element in its parent, in lower case; empty if there is none."""
-        number = self._start(place) - 1
+        number = self.number_of_piece(place) - 1
         if (
             number < 0
             or self.pieces[number].linked
@@ -188,7 +188,8 @@ class Outline:
             return ""
         return self.pieces[number].text.split()[-1].strip(":").casefold()
 
-    def _start(self, place: int) -> int:
+    def number_of_piece(self, place: int) -> int:
+        """Return the number of the first piece of text behind the beginning of an element."""
         low, high = 0, len(self.pieces)
         while low < high:
             middle = (low + high) // 2

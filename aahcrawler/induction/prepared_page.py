@@ -8,6 +8,7 @@ from lxml.etree import _Element as Element
 
 from aahcrawler.induction.asides import asides_hold_content
 from aahcrawler.induction.comment_sections import Section, comment_sections
+from aahcrawler.induction.field_labels import label_blocks
 from aahcrawler.induction.headings import Names, headed_places
 from aahcrawler.induction.outline import Outline
 from aahcrawler.induction.shown_dates import Shown, shown_dates
@@ -24,7 +25,7 @@ class PreparedPage:
 
     ``writing`` is the place of the element that holds the first text area, None if there is none. Text areas that are
     hidden or in dialogs do not count. ``shapes`` are those of the records of the page's site, ``sections`` the
-    stretches of the page that hold comments.
+    stretches of the page that hold comments, ``labels`` the places of blocks of labels and values.
     """
 
     outline: Outline
@@ -33,6 +34,7 @@ class PreparedPage:
     writing: int | None
     shapes: tuple[RecordShape, ...] = ()
     sections: tuple[Section, ...] = ()
+    labels: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, page: Page) -> "PreparedPage":
@@ -43,7 +45,7 @@ class PreparedPage:
         if asides_hold_content(outline, names):
             outline.rename("aside", "div")
         sections = comment_sections(outline, shown, headed_places(outline, names))
-        return cls(outline, shown, names, _writing(page, outline), page.record_shapes, sections)
+        return cls(outline, shown, names, _writing(page, outline), page.record_shapes, sections, label_blocks(outline))
 
     def section_of(self, elements: Iterable[Element]) -> Section | None:
         """Return the section of comments that all of some elements lie in, None if there is none."""

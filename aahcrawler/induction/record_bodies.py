@@ -30,6 +30,7 @@ _ROWS = frozenset({"table", "tbody", "tr"})
 _CELLS = frozenset({"tr", "td", "th", "dt", "dd", "div"})
 _BREAKS = frozenset({"br", "hr", "wbr", "img"})
 _SHORT = 25
+_HALF = 0.5
 _LONGEST_CONTROL = 40
 _LONGEST_CONTROLS = 200
 MOST_A_RECORD = 1_500
@@ -66,12 +67,13 @@ class Content:
     """The amount of readable content within each element of a set of parts.
 
     Short pieces count little; pieces that most parts share, the text of links, dates (in ``dated`` places) and words
-    of bylines nothing.
+    of bylines nothing, and so does what stands in blocks of ``labels``: ``Author: X``, ``Status: new``.
     """
 
     outline: Outline
     parts: Sequence[Part]
     dated: frozenset[int] = frozenset()
+    labels: frozenset[int] = frozenset()
     weights: dict[int, float] = field(default_factory=dict)
     slots: dict[int, Slot] = field(default_factory=dict)
 
@@ -99,8 +101,11 @@ class Content:
             for piece in outline.pieces_of(root):
                 if piece.linked or piece.text in common or (len(self.parts) == 1 and self._is_byline(piece)):
                     continue
+                around = (piece.owner, *outline.ancestors(piece.owner))
+                if self.labels and not self.labels.isdisjoint(around):
+                    continue
                 value = piece.weight if piece.weight >= _SHORT else 0.3 * piece.weight
-                for above in (piece.owner, *outline.ancestors(piece.owner)):
+                for above in around:
                     self.weights[above] = self.weights.get(above, 0.0) + value
                     if above == root or above in part.holes:
                         break
@@ -170,7 +175,11 @@ class _Descent:
     def run(self, frontier: list[tuple[int, ...]]) -> list[Found | None]:
         for _ in range(40):
             noisy = self._noisy_slots(frontier)
-            kept = [[place for place in places if self._slot(place) not in noisy] for places in frontier]
+            labels = self.content.labels
+            kept = [
+                [place for place in places if self._slot(place) not in noisy and place not in labels]
+                for places in frontier
+            ]
             if not any(kept):
                 return [None for _ in frontier]
             single = self._dominant(kept)
@@ -321,6 +330,8 @@ class _Descent:
         held = sum(min(content.weight(place), MOST_A_RECORD) for _, place in places)
         share = held / whole if whole else 0.0
         tags = {outline.tags[place] for _, place in places}
+        if tags == {"tr"} and share < _HALF and all(self._is_caption(place) for _, place in places):
+            return True
         if tags <= _NOISY_TAGS and (share < 0.5 or not tags.isdisjoint(CONTROLS)):
             return True
         marked = sum(
@@ -352,6 +363,11 @@ class _Descent:
             and tags.isdisjoint({"p", "a"})
         )
 
+    def _is_caption(self, place: int) -> bool:
+        """Return whether a row has headings alone."""
+        cells = {self.content.outline.tags[each] for each in self.content.outline.children(place)}
+        return cells == {"th"}
+
     def _is_entry(self, place: int) -> bool:
         """Return whether an element is a post of a thread in a table that is read as one part."""
         return len(self.content.parts) == 1 and is_entry(self.content.outline, place)
@@ -380,7 +396,7 @@ class _Descent:
         holes = self.content.parts[number].holes
         outline = self.content.outline
         without = {hole for hole in holes if any(outline.contains(place, hole) for place in places)}
-        for mark in self.beside.get(number, ()):
+        for mark in (*self.beside.get(number, ()), *self.content.labels):
             if any(place < mark < outline.ends[place] for place in places):
                 without.add(mark)
         return Found(tuple(places), tuple(sorted(without)))

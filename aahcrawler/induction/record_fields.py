@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from urllib.parse import urlsplit
@@ -10,11 +10,12 @@ from urllib.parse import urlsplit
 from lxml.etree import _Element as Element
 
 from aahcrawler.induction.byline_words import BESIDE, name_in, names_nobody, without_byline_words
+from aahcrawler.induction.field_labels import FieldLabel, field_of, label_of, split_label
 from aahcrawler.induction.headings import LONGEST_HEADING
 from aahcrawler.induction.outline import Outline
 from aahcrawler.induction.record_bodies import Content, Part, Slot
 from aahcrawler.induction.record_sets import Byline
-from aahcrawler.induction.shown_dates import Shown
+from aahcrawler.induction.shown_dates import Shown, is_of_change
 from aahcrawler.page.text import excerpt, fold, headline
 
 LONGEST_NAME = 60
@@ -40,6 +41,7 @@ _NAME_TAGS = frozenset(
         "p",
         "li",
         "small",
+        "h2",
         "h3",
         "h4",
         "h5",
@@ -83,6 +85,14 @@ _NAME_WORD = re.compile(
 """What an element is called that shows the name of a person and nothing else."""
 _SEPARATORS = re.compile(r"[/?&=;~@]+")
 _LETTER = re.compile(r"[^\W\d_]")
+_DIGITS = re.compile(r"\d+")
+_LABELLED = 2.5
+"""What a label before a name is worth: ``Author:``; one of something else, as ``Owned by:``, forbids it."""
+_TIME_OF_DAY = re.compile(r"\W*\d{1,2}[:.h]\d{2}(?::\d{2})?\W*(?:[ap]\W?m\W*)?", re.IGNORECASE)
+_ADDRESS = re.compile(
+    r"\s*[<(\[]?\s*[^\s<>()]+(?:@|\s(?:at|\(at\)|\[at\])\s|%40)[^\s<>()]+\s*[>)\]]?\s*|\s*<[^<>]*>?\s*", re.IGNORECASE
+)
+"""An address of mail beside a name, also one that is written so that no machine finds it."""
 _COUNT = re.compile(r"[^\W\d_]\s*[:\uff1a]\s*\d|^\W*\d[\d.,]*\+?\s+[^\W\d_]+(?:\s[^\W\d_]+)?\W*$")
 
 
@@ -150,7 +160,7 @@ def sign(fields: Fields, content: Content, shown: Sequence[Shown]) -> None:
 def choose_dates(content: Content, shown: Sequence[Shown]) -> dict[int, Shown]:
     """Return the date of each part: from the place that most have, whose dates differ and follow one another."""
     by_slot: dict[Slot, dict[int, Shown]] = defaultdict(dict)
-    at = {each.place: each for each in shown}
+    at = {each.place: each for each in shown if not is_of_change(content.outline, each)}
     for number, part in enumerate(content.parts):
         for place in part.places(content.outline):
             if place in at:
@@ -222,7 +232,10 @@ class _Names:
         slots: dict[Slot, dict[int, Name]] = defaultdict(dict)
         for number, part in enumerate(self.content.parts):
             for name in self._possible(number, part):
-                slots[self.content.slots.get(name.place, ())].setdefault(number, name)
+                label = _label(self.content.outline, name.place)
+                if label in (None, FieldLabel.AUTHOR):
+                    slot = (*self.content.slots.get(name.place, ()), label or "")
+                    slots[slot].setdefault(number, name)
         ranked = sorted(((self._score(found), slot) for slot, found in slots.items()), reverse=True)
         good = [(score, slot) for score, slot in ranked if score >= 3.0]
         chosen: dict[int, Name] = {}
@@ -276,6 +289,8 @@ class _Names:
         outline, records = self.content.outline, len(self.content.parts)
         texts = Counter(name.text for name in found.values())
         coverage = len(found) / records
+        if _are_numbered(texts) and not any(outline.once(name.place, _names_user) for name in found.values()):
+            return 0.0
         hrefs = {name.href for name in found.values()}
         alone = len(texts) == 1 and (records >= 4 or len(hrefs) > 1)
         if coverage < 0.5 or (alone and not (len(hrefs) == 1 and all(map(self._is_user, found.values())))):
@@ -283,6 +298,7 @@ class _Names:
         score = 2.0 * coverage
         score += 2.0 * _share(found, lambda name: bool(name.href and _is_user_address(name.href)))
         score += 2.0 * _share(found, lambda name: outline.once(name.place, _names_user))
+        score += _LABELLED * _share(found, lambda name: _label(outline, name.place) is FieldLabel.AUTHOR)
         score += 0.8 * _share(found, lambda name: name.href is not None and not name.href.startswith("#"))
         score += 1.0 * _share(found, self._is_near_date)
         score += 0.5 if 1 < len(texts) < len(found) else 0.0
@@ -349,9 +365,18 @@ class _Names:
                         continue
                     words = piece.text.replace(dated.text, " ")
                     text = name_in(words)
-                    if text and _LETTER.search(text) and len(text) <= LONGEST_NAME:
+                    if text and _LETTER.search(text) and len(text) <= LONGEST_NAME and field_of(text) is None:
                         found.setdefault(number, Name(text, holder, None, number))
         return _without_common_words(found)
+
+
+def _label(outline: Outline, place: int) -> FieldLabel | None:
+    return outline.once(place, label_of)
+
+
+def _are_numbered(texts: Collection[str]) -> bool:
+    """Return whether texts differ in their numbers alone: ``msg14 (view)``, ``msg15 (view)``."""
+    return len(texts) > 1 and len({_DIGITS.sub("", text) for text in texts}) == 1
 
 
 def _without_common_words(found: Mapping[int, Name]) -> dict[int, Name]:
@@ -375,7 +400,11 @@ def name_at(outline: Outline, place: int, number: int) -> Name | None:
 
 def _name(outline: Outline, place: int) -> str:
     """Return the text of an element that may be a person's name, empty if it cannot be one."""
-    shown = excerpt(outline.elements[place], LONGEST_NAME + 1)
+    shown = _without_label(excerpt(outline.elements[place], 2 * LONGEST_NAME + 1))
+    if len(shown) > 2 * LONGEST_NAME or shown.endswith(("…", "...")):
+        return ""
+    if _TIME_OF_DAY.fullmatch(shown) or _is_label(outline, place, shown):
+        return ""
     text = name_in(shown)
     if text != shown or not _LETTER.search(text):
         text = _marked_name(outline, place, shown) or text
@@ -383,6 +412,25 @@ def _name(outline: Outline, place: int) -> str:
         return ""
     is_possible = len(text) <= LONGEST_NAME and not _COUNT.search(text) and _is_named(outline, place, text)
     return text if is_possible and not (_is_filed(outline, place) or _is_button(outline, place)) else ""
+
+
+def _is_label(outline: Outline, place: int, shown: str) -> bool:
+    """Return whether an element shows the label of a field, and no name that a page marks as one."""
+    return field_of(shown) is not None and not _address(outline, place) and not outline.once(place, _names_user)
+
+
+def _without_label(shown: str) -> str:
+    """Return a text without the label of an author before it, and without an address of mail beside a name.
+
+    >>> _without_label("From: Ann Boyd <ann@a.test>"), _without_label("ann at a.test (Ann Boyd)")
+    ('Ann Boyd', 'Ann Boyd')
+    """
+    field, value = split_label(shown)
+    value = value if field is FieldLabel.AUTHOR else shown
+    name = _ADDRESS.sub(" ", value).strip() if "@" in value or " at " in value or "<" in value else value
+    if name[:1] in ("(", '"', "'") and name[-1:] in (")", '"', "'"):
+        name = name[1:-1].strip()
+    return name if _LETTER.search(name) else value
 
 
 def _is_named(outline: Outline, place: int, text: str) -> bool:

@@ -11,8 +11,9 @@ from itertools import takewhile
 from lxml.etree import _Element as Element
 
 from aahcrawler.induction.asides import SIDE
-from aahcrawler.induction.candidates import Candidate, called_record, candidates, own_text
-from aahcrawler.induction.headings import headed_places
+from aahcrawler.induction.candidates import MESSAGE, Candidate, called_record, candidates, own_text
+from aahcrawler.induction.headings import headed_places, own_address
+from aahcrawler.induction.lone_messages import message
 from aahcrawler.induction.main_part import region
 from aahcrawler.induction.outline import Extents, Outline
 from aahcrawler.induction.prepared_page import PreparedPage
@@ -36,6 +37,9 @@ COMMENTS = 0.9
 
 MOST_DATES = 2.5
 """The mean number of dates of a record beyond which it is several records."""
+
+MESSAGES = 0.93
+"""The confidence of a message alone on its page, whose sender and date have labels."""
 
 LEAST_BODIED = 0.7
 """The share of records that have a text."""
@@ -62,8 +66,10 @@ def find_records(prepared: PreparedPage) -> tuple[RecordSet, ...]:
     signed = signed_records(outline, prepared.shown, prepared.names.base)
     judged = [_Judged(each, tuple(_places(outline, each)), signed=True) for each in signed]
     headed = headed_places(outline, prepared.names)
-    for candidate in candidates(outline, prepared.shown, prepared.sections):
+    for candidate in candidates(outline, prepared.shown, prepared.sections, _messages(prepared)):
         if _holds_own_comments(prepared, candidate):
+            continue
+        if candidate.sign == MESSAGE and any(each.set.nature is Nature.POSTS for each in judged):
             continue
         if candidate.sign == "single" and any(outline.contains(candidate.roots[0], place) for place in headed):
             continue
@@ -83,6 +89,13 @@ def find_records(prepared: PreparedPage) -> tuple[RecordSet, ...]:
     accepted += [below] if below is not None else []
     accepted.sort(key=lambda each: each.places)
     return tuple(each.set for each in accepted)
+
+
+def _messages(prepared: PreparedPage) -> Sequence[tuple[int, ...]]:
+    """Return the one message of a page whose sender and date stand in a block of labels; none for several."""
+    own = prepared.names
+    found = [each for block in prepared.labels if (each := message(prepared.outline, block, own.base, own.own))]
+    return found if len(found) == 1 else ()
 
 
 def _holds_own_comments(prepared: PreparedPage, candidate: Candidate) -> bool:
@@ -172,7 +185,7 @@ class _Reading:
         outline = self.prepared.outline
         roots = sorted(root for record in self.candidate.records for root in record)
         parts = [Part(record, _holes(outline, record, roots)) for record in self.candidate.records]
-        content = Content(outline, parts, self._dated)
+        content = Content(outline, parts, self._dated, frozenset(self.prepared.labels))
         fields = read_unsigned(content, self.prepared.shown, self.prepared.names.title)
         if _bodied(_bodies(content, fields)) < LEAST_BODIED:
             return None
@@ -183,11 +196,12 @@ class _Reading:
             return None
         records = self._records(parts, fields, found)
         targets = Leads(content, fields, found, self.prepared.names, self._dated).targets()
-        if self._is_list(records, len(targets) / len(parts), parts):
+        if self.candidate.sign != MESSAGE and self._is_list(records, len(targets) / len(parts), parts):
             listed = (replace(record, target=targets.get(number)) for number, record in enumerate(records))
             aside = self._is_aside(parts)
             return RecordSet(_container(outline, parts), tuple(listed), Nature.TEASERS, confidence, aside)
-        return RecordSet(_container(outline, parts), records, Nature.POSTS, confidence)
+        alone = self.candidate.sign == MESSAGE
+        return RecordSet(_container(outline, parts), records, Nature.POSTS, confidence, alone=alone)
 
     def of_shape(self, shape: RecordShape) -> RecordSet | None:
         """Return the records of a known shape that have a text and a date or an author; None where there are none.
@@ -197,7 +211,7 @@ class _Reading:
         outline = self.prepared.outline
         roots = sorted(root for record in self.candidate.records for root in record)
         parts = [Part(record, _holes(outline, record, roots)) for record in self.candidate.records]
-        content = Content(outline, parts, self._dated)
+        content = Content(outline, parts, self._dated, frozenset(self.prepared.labels))
         fields = read_unsigned(content, self.prepared.shown, self.prepared.names.title)
         sign(fields, content, self.prepared.shown)
         self._place_fields(fields, parts, shape)
@@ -237,6 +251,8 @@ class _Reading:
         outline, names = self.prepared.outline, self.prepared.names
         given = addresses(outline, parts, names.base, names.own, known)
         made = [self._record(n, part, fields, found[n], given[n]) for n, part in enumerate(parts)]
+        if self.candidate.sign == MESSAGE:
+            made = [replace(each, permalink=own_address(names), key=None) for each in made]
         return _with_parents(outline, parts, made)
 
     def _is_list(self, records: Sequence[Record], led: float, parts: Sequence[Part]) -> bool:
@@ -263,7 +279,10 @@ class _Reading:
             dated = AS_DATED
         if bodied < LEAST_BODIED or max(dated, named) < 0.6:
             return 0.0
-        keyed = sum(each.key is not None for each in addresses(outline, parts, "", frozenset())) / size
+        names = self.prepared.names
+        keyed = (
+            sum(bool(each.key or each.permalink) for each in addresses(outline, parts, names.base, names.own)) / size
+        )
         held = sum(content.weight(place) for each in found if each for place in each.elements)
         whole = sum(content.weight(root) for part in parts for root in part.roots) or 1.0
         mean = held / size
@@ -274,6 +293,8 @@ class _Reading:
             told = size > 1 or min(dated, named) == 1
             score *= 1.0 if self._dated_within(parts) <= MOST_DATES * size else 0.4
             return round(COMMENTS + (1 - COMMENTS) * min(1.0, score), 4) if told and score >= LEAST_CONFIDENCE else 0.0
+        if self.candidate.sign == MESSAGE:
+            return MESSAGES if min(dated, named) == 1 else 0.0
         score *= 1.0 if mean >= 25 else 0.4 + 0.6 * mean / 25
         score *= 1.0 if self._telling(found) >= 0.3 else 0.4
         score *= 1.0 if many <= MOST_DATES else 0.4

@@ -19,9 +19,13 @@ NUMBER = "\0"
 MOST_ADDRESSED = 0.6
 """The share of records that have a link of the same template if it is that of their URLs."""
 
+_BY_LINK = 1
 _BY_NUMBER = 1
 _BY_FRAGMENT = 3
 
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_LONGEST_OWN = 24
+"""The most characters of a link that shows a number and leads to the record; a longer one is a title."""
 _DEED = re.compile(
     r"(?:^|[/?&=;_.])(?:new|post|do|add|un)?(?:repl|quot|edit|report|delet|vot|like|rat[ei]|flag|login|register|shar[ei]|"
     r"print|histor|revision|diff|complain|bookmark|subscri|moderat|reput|karma|warn|ignor)[a-z]{0,9}(?=$|[/?&=;_.#\d])|"
@@ -29,7 +33,10 @@ _DEED = re.compile(
     re.IGNORECASE,
 )
 _PERMALINK = re.compile(r"permalink|permalien|bookmark|direct ?link|anchor|\burl\b", re.IGNORECASE)
-_NUMBER_SHOWN = re.compile(r"\W*\d{1,7}\W*")
+_NUMBER_SHOWN = re.compile(
+    r"\W*\d{1,7}\W*|\W*(?:link|url|permalink|permalien|permanent link|direct link|anchor|¶|🔗|∞)\W*", re.IGNORECASE
+)
+"""What a link to a record itself shows: its number, or that it is one."""
 _FRONT = re.compile(r"/(?:(?:index|default|home)\.\w+)?")
 
 
@@ -72,6 +79,8 @@ def addresses(
     """
     keys = [tuple(_keys(outline, part)) for part in parts]
     found = [_references(outline, part, names, base, own) for part, names in zip(parts, keys, strict=True)]
+    if base and not any(each.rank for references in found for each in references if each.rank >= _BY_NUMBER):
+        found = [_numbered_links(outline, part, base, own) for part in parts]
     template = _template(found, known)
     return [_addressed(names, each, template) for names, each in zip(keys, found, strict=True)]
 
@@ -129,6 +138,30 @@ def _references(outline: Outline, part: Part, keys: Sequence[str], base: str, ow
     return found
 
 
+def _numbered_links(outline: Outline, part: Part, base: str, own: frozenset[str]) -> list[_Reference]:
+    """Return the links of a record to a page of its own: what they show is its number, a date, or that they are links.
+
+    Records that repeat this far have no identifiers. A link with words of its own leads to what a record is about.
+    """
+    found: list[_Reference] = []
+    titled: set[str] = set()
+    for place in part.places(outline):
+        href = outline.elements[place].get("href") if outline.tags[place] == "a" else None
+        if not href or len(href) > 2_000 or _DEED.search(href):
+            continue
+        plain, fragment = _halves(href)
+        url = resolve(base, plain) if plain else None
+        tail = numbered(plain.rstrip("/"))
+        if fragment or url is None or url in own or tail is None or is_front(url):
+            continue
+        shown = excerpt(outline.elements[place], _LONGEST_OWN + 1)
+        if outline.is_within(place, _HEADINGS) or len(shown) > _LONGEST_OWN:
+            titled.add(url)
+        elif _is_marked(outline, place) or tail[1] in shown:
+            found.append(_Reference(_BY_LINK, (_templated(url, tail[1]), ""), None, tail[1]))
+    return [each for each in found if each.template[0].replace(NUMBER, each.number) not in titled]
+
+
 def _halves(href: str) -> tuple[str, str]:
     plain, _, fragment = href.partition("#")
     return plain, fragment
@@ -140,6 +173,8 @@ def _rank(plain: str, fragment: str, known: frozenset[str], numbers: frozenset[s
         return 0
     if fragment in known:
         return 4 if plain else 2
+    if plain and not fragment and plain.rstrip("/").rpartition("/")[2] in known:
+        return _BY_NUMBER
     if fragment and (parts := numbered(fragment)) and parts[1] in numbers:
         return _BY_FRAGMENT if plain else 0
     return _BY_NUMBER if plain and not fragment and _ends_with_number(plain, numbers) else 0
@@ -152,8 +187,12 @@ def _ends_with_number(address: str, numbers: frozenset[str]) -> bool:
 
 def _number(text: str, known: frozenset[str], numbers: frozenset[str]) -> str:
     """Return the number that a reference ends with; the whole fragment where it is an identifier without one."""
-    found = numbered(text.rstrip("/"))
-    return found[1] if found is not None and (found[1] in numbers or text in known) else text if text in known else ""
+    text = text.rstrip("/")
+    found = numbered(text)
+    if found is not None and (found[1] in numbers or text in known):
+        return found[1]
+    last = text.rpartition("/")[2]
+    return last if last in known else ""
 
 
 def _templated(text: str, number: str) -> str:

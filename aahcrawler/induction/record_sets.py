@@ -126,7 +126,8 @@ class Nature(StrEnum):
 class RecordSet:
     """Records of one shape. ``container`` is the element that holds them all, ``confidence`` lies in [0, 1].
 
-    ``aside`` is True if they lie in a sidebar, a header, a footer or a menu.
+    ``alone`` is True for the one message that its page is about, with labels of its sender and its date. ``aside`` is
+    True if they lie in a sidebar, a header, a footer or a menu.
     """
 
     container: Element
@@ -134,3 +135,4 @@ class RecordSet:
     nature: Nature
     confidence: float
     aside: bool = False
+    alone: bool = False

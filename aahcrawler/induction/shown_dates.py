@@ -6,6 +6,7 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from aahcrawler.induction.field_labels import tells_of_change, text_before
 from aahcrawler.induction.outline import Outline
 from aahcrawler.page import dates
 from aahcrawler.page.date_attributes import date_attributes
@@ -28,6 +29,8 @@ _SLASHED = re.compile(r"(?<!\d)(\d{1,2})[/-](\d{1,2})[/-]\d{2,4}(?!\d)")
 _NUMBER_OF_POST = re.compile(r"\W*(?:[^\W\d_]+\W{1,3}){0,2}?(?:#|№|n[ro]\.|n[°º])\s?\d{1,7}(?!\w)\W*", re.IGNORECASE)
 """What boards write before the date of an answer: ``« Reply #1 on: ``, of which words before the date may stay."""
 _LONGEST_UNREAD = 40
+_LONGEST_MOMENT = 40
+"""The most characters shown by an element whose title tells among other words when that was."""
 _MOST_WORDS, _FEW_WORDS = 4, 2
 _NUMBER = re.compile(r"\d{1,9}")
 _LONG_WORD = re.compile(r"[^\W\d_]{2,}")
@@ -78,6 +81,13 @@ def shown_dates(
             found |= {shown.place: shown for shown in group}
             break
     return tuple(found[place] for place in sorted(found))
+
+
+def is_of_change(outline: Outline, shown: Shown) -> bool:
+    """Return whether the words before a date tell that it is one of a change, or of the person who wrote."""
+    own = outline.pieces[shown.piece].text if shown.piece >= 0 else ""
+    head = own.partition(shown.text)[0][-LONGEST:] if shown.text in own else ""
+    return tells_of_change(head if _LONG_WORD.search(head) else outline.once(shown.place, text_before))
 
 
 def _unread(outline: Outline, now: datetime, found: Container[int]) -> Sequence[Sequence[Shown]]:
@@ -134,6 +144,9 @@ class _Reader:
             for name, value in date_attributes(element):
                 text = fold(value)
                 read = self._reading(text)
+                if read is None and name == "title" and _shows_moment(outline, place):
+                    text, read = self._within(text)
+                    read = read if read is not None and read.timed and not (read.vague or read.lacks_year) else None
                 if read is not None:
                     yield Shown(place, read, text, declared=True, attribute=name)
                     break
@@ -176,6 +189,14 @@ class _Reader:
             found = dates.read(text, now=self._now, language=self._language, order=self._order)
             self._read[text] = found if found is not None and found.moment.year >= EARLIEST else None
         return self._read[text]
+
+
+def _shows_moment(outline: Outline, place: int) -> bool:
+    """Return whether an element shows a few words with a number or of a relative date: ``4 years ago``, ``10:02``."""
+    if not 0 < outline.free(place) + outline.linked(place) <= _LONGEST_MOMENT:
+        return False
+    text = " ".join(piece.text for piece in outline.pieces_of(place))
+    return any(map(str.isdigit, text)) or dates.may_be_relative(text)
 
 
 def _may_be_date(text: str) -> bool:

@@ -1,5 +1,6 @@
 """Recognise teasers among records: entries of a list that lead to pages of their own."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from aahcrawler.induction.record_identity import RecordIdentity, addresses, is_f
 from aahcrawler.page.text import excerpt, fold
 from aahcrawler.urls import queue_of, resolve
 
+_NUMBERS = re.compile(r"\d+")
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _SHORTEST_SUBJECT = 6
 
@@ -94,7 +96,7 @@ class Leads:
         for each in links:
             counted.update({self._slot(link.place) for link in each})
             for link in each:
-                called[self._slot(link.place)].add(link.subject)
+                called[self._slot(link.place)].add(_NUMBERS.sub("", link.subject) or link.subject[:1])
         return frozenset(
             slot
             for slot, times in counted.items()

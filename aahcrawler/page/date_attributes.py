@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from lxml.etree import _Element as Element
 
-LONGEST = 60
+LONGEST = 80
 """The most characters of an attribute that holds a date and nothing else."""
 
 _PLAIN = ("title", "content")

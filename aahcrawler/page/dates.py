@@ -155,7 +155,7 @@ def _machine_date(text: str) -> Reading | None:
 _CJK_DATE = re.compile(r"(\d{4})\s?[年년]\s?(\d{1,2})\s?[月월]\s?(\d{1,2})(?!\d)\s?[日일号號]?")
 _NUMERIC = re.compile(r"(?<![\d.:])(\d{1,4})\s?([./-])\s?(\d{1,2})\s?\2\s?(\d{4}|\d{1,2})(?:\.(?!\d))?(?!\d|\2\d)")
 _ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th|er|ste|o|e)(?![\w'])")
-_JOINED = re.compile(r"(?<=\d)t(?=\d)|(?<=[a-z./-]\d{4}):(?=\d\d:\d\d)")
+_JOINED = re.compile(r"(?<=\d)t(?=\d)|(?<=-\d\d)\.(?=\d\d:\d\d)|(?<=[a-z./-]\d{4}):(?=\d\d:\d\d)")
 _GLUED = re.compile(r"(?<=\d)(?=[ap]m\b)|(?<=\d)(?=z\b)")
 _OF_ANY = "st nd rd th er ste o e t z h am pm a p m utc gmt"
 _NEUTRAL = frozenset(_OF_ANY.split()) | clocks.ZONE_NAMES

@@ -1,0 +1,269 @@
+"""The labels beside fields of posts: ``Author: X``, ``Reported by``, ``Last edited``, in tables, lists and lines."""
+
+import re
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+
+from aahcrawler.induction.outline import Outline
+from aahcrawler.page.text import fold
+
+LONGEST_LABEL = 40
+LEAST_TITLE = 4
+LONGEST_ROW = 400
+"""The most characters of a line, or of the row of a table, in which a label stands before a value."""
+
+LONGEST_VALUE = 160
+"""A longer text in a block of labels is no value of a field."""
+
+
+class FieldLabel(StrEnum):
+    """What a label says of the value behind it."""
+
+    AUTHOR = "author"
+    DATE = "date"
+    TITLE = "title"
+    OTHER = "other"
+    """A field that every post may have, and that is none of these: its owner, its last change, its recipients."""
+
+
+_AUTHOR = """
+author|authors|by|from|posted by|written by|reported by|reporter|submitted by|submitter|created by|creator|
+opened by|added by|asked by|started by|sent by|sender|poster|originator|raised by|contributed by|comment by|
+name|username|nickname|autor|autorin|von|verfasser|verfasserin|verfasst von|erstellt von|gemeldet von|absender|
+geschrieben von|auteur|par|de|expéditeur|rapporteur|créé par|publié par|posté par|autora|remitente|creado por|
+publicado por|por|informador|autore|da|mittente|scritto da|creato da|van|door|afzender|geplaatst door|av|af|fra|
+från|skrevet av|skriven av|afsender|forfatter|författare|kirjoittaja|lähettäjä|autor wpisu|nadawca|od|przez|
+автор|от|от кого|отправитель|odesílatel|feladó|szerző|gönderen|yazar|αποστολέας|
+作者|发件人|寄件者|投稿者|差出人|작성자|글쓴이
+"""
+_DATE = """
+date|posted|posted on|posted at|sent|submitted|submitted on|created|created on|created at|opened|opened on|
+reported|reported on|date submitted|date posted|added|added on|published|published on|written|time|when|on|at|
+datum|gesendet|erstellt|erstellt am|geschrieben am|am|gemeldet|date de création|envoyé|le|créé le|posté le|
+fecha|enviado|creado|publicado|el|data|inviato|creato|pubblicato|verzonden|geplaatst|dato|skickat|sendt|
+päivämäärä|lähetetty|data wysłania|wysłano|dodano|дата|отправлено|создано|odesláno|tarih|ημερομηνία|日期|时间|日時|
+投稿日|날짜|작성일
+"""
+_TITLE = """
+subject|title|summary|topic|headline|betreff|titel|thema|objet|sujet|titre|asunto|título|oggetto|titolo|
+onderwerp|ämne|emne|otsikko|aihe|temat|tytuł|тема|заголовок|předmět|tárgy|konu|θέμα|主题|标题|件名|題名|제목
+"""
+_OTHER = """
+to|cc|bcc|reply-to|in-reply-to|in reply to|references|message-id|follow-ups|delivered-to|newsgroups|lists|list|
+content-type|owner|owned by|assigned|assigned to|assignee|assigned person|handler|responsible|watchers|nosy|
+nosy list|participants|qa contact|mentors|reviewer|reviewers|status|state|priority|severity|resolution|
+milestone|target version|fixed in|version|component|components|product|project|category|type|keywords|tags|
+labels|platform|os|hardware|reproducibility|view status|due|due date|start date|estimated time|% done|progress|
+superseder|depends on|blocks|attachments|importance|modified|an|kopie|antwort an|zugewiesen an|bearbeiter|
+zuständig|zugewiesen|fällig|priorität|à|copie|assigné à|statut|priorité|para|asignado a|estado|prioridad|a|
+assegnato a|stato|priorità|aan|toegewezen aan|till|til|komu|кому|назначена|статус|приоритет
+"""
+_WORDS: dict[str, FieldLabel] = {
+    word.strip(): field
+    for field, words in (
+        (FieldLabel.OTHER, _OTHER),
+        (FieldLabel.TITLE, _TITLE),
+        (FieldLabel.DATE, _DATE),
+        (FieldLabel.AUTHOR, _AUTHOR),
+    )
+    for word in words.replace("\n", "").split("|")
+}
+_CHANGED = re.compile(
+    r"\b(?:edit(?:ed)?|modif\w*|updat\w*|last change|changed|clos(?:ed|ing)|resolved|revised|revision|completed|"
+    r"expires|due|joined|registered|member since|"
+    r"last (?:activity|active|reply|post|visit|seen|message|comment)|bearbeitet|geändert|änderung|"
+    r"aktualisiert|geschlossen|mitglied seit|registriert|modifié|mis à jour|dernière|fermé|inscrit|última|"
+    r"modificad\w|actualizad\w|editad\w|cerrado|registrado|ultima|aggiornat\w|modificat\w|chiuso|iscritto|"
+    r"gewijzigd|bijgewerkt|bewerkt|gesloten|laatste|lid sinds|redigerad|ändrad|uppdaterad|redigeret|ændret|"
+    r"opdateret|endret|muokattu|päivitetty|zmienion\w|edytowan\w|zamknięt\w|upraven\w|změněn\w|изменен\w?|"
+    r"изменён\w?|отредактирован\w?|обновлен\w?|обновлено|düzenlen\w*|güncellen\w*)\b",
+    re.IGNORECASE,
+)
+_MARKS = " \t:\uff1a-–—*•·()[]|»«,.#"
+_CLAUSES = re.compile(r"[,;|•·()\[\]»«]|\s[-–—]\s|\.\s")
+_LABELS = frozenset({"th", "dt", "label", "dfn"})
+_ROWS = frozenset({"tr", "li", "dl", "p", "td", "th", "dd", "dt", "h1", "h2", "h3", "h4", "h5", "h6"})
+_BLOCKS = frozenset({"table", "ul", "dl", "tbody", "div", "p", "pre"})
+_WRAPPERS = frozenset(
+    {"b", "strong", "em", "i", "span", "small", "font", "a", "time", "abbr", "cite", "bdi", "code", "tt"}
+)
+
+
+def field_of(label: str) -> FieldLabel | None:
+    """Return what a label says of the value behind it, None for words that are no known label.
+
+    >>> field_of("Reported by:"), field_of("Last edited by"), field_of("Owned by"), field_of("The harbour")
+    (<FieldLabel.AUTHOR: 'author'>, <FieldLabel.OTHER: 'other'>, <FieldLabel.OTHER: 'other'>, None)
+    """
+    if len(label) > LONGEST_LABEL:
+        return None
+    words = " ".join(label.strip(_MARKS).casefold().split())
+    return _WORDS.get(words) or (FieldLabel.OTHER if words and tells_of_change(words) else None)
+
+
+def tells_of_change(text: str) -> bool:
+    """Return whether words before a date or a name tell of a later change, or of the person: not of the writing.
+
+    >>> tells_of_change("Last edited"), tells_of_change("Posted"), tells_of_change("Member since")
+    (True, False, True)
+    """
+    return _CHANGED.search(text) is not None
+
+
+def split_label(text: str) -> tuple[FieldLabel | None, str]:
+    """Return what the label that a text begins with says, and the value behind it; None and the text without one.
+
+    >>> split_label("Author: Ann Boyd"), split_label("Ann Boyd")
+    ((<FieldLabel.AUTHOR: 'author'>, 'Ann Boyd'), (None, 'Ann Boyd'))
+    """
+    head, mark, value = text.replace("\uff1a", ":", 1).partition(":")
+    field = field_of(head) if mark and value.strip() else None
+    return (field, value.strip()) if field is not None else (None, text)
+
+
+def label_of(outline: Outline, place: int) -> FieldLabel | None:
+    """Return what the label of an element says: the one it begins with, or the one before it in its line or row."""
+    own = next(iter(outline.pieces_of(place)), None)
+    if own is not None and own.owner != place:
+        field = _label_in(outline, place, own.owner, own.text)
+        if field is not None:
+            return field
+    elif own is not None and (field := split_label(own.text)[0]) is not None:
+        return field
+    before = text_before(outline, place)
+    return field_of(before) if before else None
+
+
+def _label_in(outline: Outline, place: int, owner: int, text: str) -> FieldLabel | None:
+    """Return what an element within another says that stands at its beginning: ``<em>From</em>: Ann``."""
+    field, value = split_label(text)
+    if field is not None and value:
+        return field
+    pieces = outline.pieces_of(place)
+    next(pieces)
+    following = next(pieces, None)
+    is_label = text.rstrip().endswith((":", "\uff1a")) or outline.tags[owner] in _LABELS
+    is_label = is_label or (following is not None and following.text.startswith((":", "\uff1a")))
+    return field_of(text) if is_label and following is not None else None
+
+
+def text_before(outline: Outline, place: int) -> str:
+    """Return the last words before an element in its line, or in its row of a table; empty if there are none."""
+    number = outline.number_of_piece(place) - 1
+    for _ in range(2):
+        if number < 0:
+            return ""
+        piece = outline.pieces[number]
+        common = outline.common(place, piece.owner)
+        if common < 0 or not _is_line(outline, common, place, piece.owner):
+            return ""
+        text = piece.text.strip()
+        if text.strip(_MARKS):
+            return "" if piece.linked else _CLAUSES.split(text.rstrip(_MARKS))[-1].strip()
+        if text.strip(" ") not in (":", "\uff1a"):
+            return ""
+        number -= 1
+    return ""
+
+
+def _is_line(outline: Outline, common: int, place: int, owner: int) -> bool:
+    """Return whether two elements stand in one line or row: nothing but marks of style is between them and it."""
+    if outline.free(common) + outline.linked(common) > LONGEST_ROW and outline.tags[common] in _ROWS:
+        return False
+    inner = {outline.tags[each] for at in (place, owner) for each in _between(outline, at, common)}
+    if outline.tags[common] in ("tr", "dl"):
+        return inner <= _WRAPPERS | _ROWS
+    return inner <= _WRAPPERS or outline.free(common) + outline.linked(common) <= LONGEST_LABEL * 2
+
+
+def _between(outline: Outline, place: int, above: int) -> Iterator[int]:
+    """Yield the elements around a place up to, and without, one above it."""
+    while place > above:
+        yield place
+        place = outline.parents[place]
+
+
+def label_blocks(outline: Outline) -> tuple[int, ...]:
+    """Return the outermost tables, lists and boxes that consist of labels of fields and their short values.
+
+    At least two of the labels are known, one of these as that of an author, a date or a title, and each row has one.
+    """
+    found: list[int] = []
+    place = 0
+    while place < len(outline.tags):
+        if outline.tags[place] in _BLOCKS and _is_label_block(outline, place):
+            found.append(place)
+            place = outline.ends[place]
+        else:
+            place += 1
+    return tuple(found)
+
+
+def _is_label_block(outline: Outline, place: int) -> bool:
+    size = outline.free(place) + outline.linked(place)
+    if not 10 <= size <= 2_000 or outline.ends[place] - place > 300:
+        return False
+    known = labels = values = 0
+    of_post = False
+    told: set[str] = set()
+    for piece in outline.pieces_of(place):
+        if piece.weight > LONGEST_VALUE:
+            return False
+        text = piece.text
+        split = split_label(text)[0] is not None
+        is_label = split or outline.tags[piece.owner] in _LABELS or text.rstrip().endswith((":", "\uff1a"))
+        is_label = is_label or (outline.tags[piece.owner] in _WRAPPERS and field_of(text) is not None)
+        label = text.partition(":")[0].strip().casefold() if is_label else ""
+        field = split_label(text)[0] or (field_of(text) if is_label else None)
+        if field is not None:
+            of_post = of_post or field is not FieldLabel.OTHER
+            if label in told:
+                return False
+            told.add(label)
+            known += 1
+        labels += is_label
+        values += not is_label or split
+    return (
+        known >= 2
+        and of_post
+        and 3 * labels >= values
+        and all(_has_label(outline, row) for row in _rows(outline, place))
+    )
+
+
+def _rows(outline: Outline, place: int) -> Iterator[int]:
+    """Yield the rows of a table, or the items of a list, that show text."""
+    for each in range(place, outline.ends[place]):
+        if outline.tags[each] in ("tr", "li") and outline.free(each) + outline.linked(each) > 0:
+            yield each
+
+
+def _has_label(outline: Outline, row: int) -> bool:
+    """Return whether a row begins with a label: a cell of that kind, or words with a colon."""
+    first = next(iter(outline.pieces_of(row)))
+    return (
+        outline.tags[first.owner] in _LABELS
+        or ":" in first.text
+        or label_of(outline, first.owner) is not None
+        or field_of(first.text) is not None
+    )
+
+
+def labelled_title(outline: Outline, blocks: Iterable[int], page_title: str) -> str:
+    """Return the value that a block of labels calls the title, if the page's title has it; "" if there is none."""
+    for block in blocks:
+        pieces = list(outline.pieces_of(block))
+        for number, piece in enumerate(pieces):
+            field, value = split_label(piece.text)
+            following = pieces[number + 1].text.lstrip(": ") if number + 1 < len(pieces) else ""
+            told = value if field is FieldLabel.TITLE else following if field_of(piece.text) is FieldLabel.TITLE else ""
+            if len(told) >= LEAST_TITLE and fold(told).casefold() in fold(page_title).casefold():
+                return told
+    return ""
+
+
+def has_labels(outline: Outline, block: int, wanted: Iterable[FieldLabel]) -> bool:
+    """Return whether a block of labels has all of some fields."""
+    pieces = outline.pieces_of(block)
+    told = {split_label(piece.text)[0] or field_of(piece.text) for piece in pieces}
+    return told.issuperset(wanted)

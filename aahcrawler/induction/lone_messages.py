@@ -1,0 +1,70 @@
+"""Find the message of a page that shows one: what follows the labels of its sender and its date."""
+
+import re
+from collections.abc import Collection
+
+from aahcrawler.induction.field_labels import FieldLabel, has_labels
+from aahcrawler.induction.outline import Outline
+from aahcrawler.urls import resolve
+
+_HIGHEST = 3
+_LONGEST_ENTRY = 100
+_COLUMNS = 3
+_LISTS = frozenset({"ul", "ol", "dl", "table"})
+_ENDS = frozenset({"form", "nav", "footer", "aside"})
+_NUMBERS = re.compile(r"\d+")
+
+
+def message(outline: Outline, block: int, base: str, own: Collection[str]) -> tuple[int, ...]:
+    """Return the places of the elements of a message whose labels are a block; none if it has no sender, date or text.
+
+    It ends before lists of other messages, and before forms and menus. ``base`` and ``own`` are the base of the page's
+    references and its URLs.
+    """
+    if not has_labels(outline, block, (FieldLabel.AUTHOR, FieldLabel.DATE)):
+        return ()
+    first = block
+    for _ in range(_HIGHEST):
+        found = _followed(outline, first, base, own)
+        if any(outline.free(place) for place in found):
+            return (first, *found)
+        if outline.parents[first] <= 0 or outline.tags[outline.parents[first]] == "main":
+            break
+        first = outline.parents[first]
+    return ()
+
+
+def _followed(outline: Outline, first: int, base: str, own: Collection[str]) -> list[int]:
+    found: list[int] = []
+    for place in outline.children(outline.parents[first]):
+        if place <= first:
+            continue
+        if outline.tags[place] in _ENDS or _is_of_others(outline, place, base, own) or _is_log(outline, place):
+            break
+        found.append(place)
+    return found
+
+
+def _is_of_others(outline: Outline, place: int, base: str, own: Collection[str]) -> bool:
+    """Return whether a list leads to messages like this one: all of its entries have links, one to such an address."""
+    if outline.tags[place] not in _LISTS or not outline.linked(place):
+        return False
+    if any(piece.weight > _LONGEST_ENTRY and not piece.linked for piece in outline.pieces_of(place)):
+        return False
+    entries = [each for each in outline.children(place) if outline.tags[each] in ("li", "tr", "dd", "dt")]
+    if not entries or not all(outline.linked(each) for each in entries):
+        return False
+    shapes = {_NUMBERS.sub("#", url) for url in own}
+    hrefs = (
+        outline.elements[each].get("href") for each in range(place, outline.ends[place]) if outline.tags[each] == "a"
+    )
+    targets = {(resolve(base, href) or "").partition("#")[0] for href in hrefs if href}
+    return any(_NUMBERS.sub("#", url) in shapes and url not in own for url in targets)
+
+
+def _is_log(outline: Outline, place: int) -> bool:
+    """Return whether a table has a row that heads at least three columns: a list of changes, of files, of votes."""
+    if outline.tags[place] != "table":
+        return False
+    rows = [each for each in range(place, outline.ends[place]) if outline.tags[each] == "tr"]
+    return any(sum(outline.tags[each] == "th" for each in outline.children(row)) >= _COLUMNS for row in rows)
