@@ -24,6 +24,7 @@ from aahcrawler.service.views.crawl_summary import read_summary
 from aahcrawler.service.views.object_list import object_counts
 from aahcrawler.service.views.page_indexes import Asked
 from aahcrawler.service.views.page_list import PageFilter, page_list
+from aahcrawler.service.views.refused_links import RefusedLinks, RefusedQuery
 from aahcrawler.service.views.site_pages import SiteQuery, sites_page
 from aahcrawler.service.views.worded_reasons import counted
 from aahcrawler.service.web.problems import TOO_MANY, ProblemError
@@ -35,6 +36,8 @@ MOST_STREAMS: Final = 50
 """Pages that are kept up at once; others show what was there when they were loaded."""
 _BEAT: Final = 2.0
 _SITES, _NEWEST = 12, 8
+_COUNTING: Final = 0.02
+"""Seconds for which failures are counted on for one look: a crawl that is watched pays for them."""
 _LEAST_WINDOW, _WINDOWS = 20, 25
 """The fewest pages that a moving average is of, and how many such averages lie side by side in a large crawl."""
 _EVENT_STREAM: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -138,7 +141,9 @@ def _values(instruments: Instruments, crawl: Crawl, name: str) -> Mapping[str, o
 
 
 def _now(instruments: Instruments, crawl: Crawl) -> Mapping[str, object]:
-    return {"status": instruments.states.status(crawl)}
+    links = RefusedLinks(crawl, _COUNTING) if crawl.folder is not None else None
+    failed = links.failed(RefusedQuery(most=1)) if links is not None else None
+    return {"status": instruments.states.status(crawl), "failed": failed}
 
 
 def _sites(instruments: Instruments, crawl: Crawl) -> Mapping[str, object]:
