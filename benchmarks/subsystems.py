@@ -40,6 +40,7 @@ SUBSYSTEMS: Final[Mapping[str, str]] = {
     "knowledge_base.reason_meanings": OUTSIDE,
     "knowledge_base.xml_reader": START,
     "knowledge_base.xpath_cost": START,
+    "knowledge_base.xpath_text_cost": START,
     "knowledge_base.xpath_syntax": START,
     "knowledge_base.element_index": "helper: index of elements",
     "knowledge_base.globs": CALLER,

@@ -12,10 +12,17 @@ from functools import lru_cache
 from typing import Final
 
 from knowledge_base.literals import MOST_REMEMBERED
-from knowledge_base.xpath_syntax import Call, Expression, Number, Operation, Path, Step, parse
+from knowledge_base.xpath_syntax import Call, Expression, Literal, Number, Operation, Path, Step, parse
+from knowledge_base.xpath_text_cost import Text, compared, product, result
 
-MOST_WORK: Final = 200_000_000
-"""Nodes that one evaluation may look at: two to four seconds on a common machine."""
+MOST_WORK: Final = 100_000_000
+"""Nodes that one evaluation may look at: one to two seconds on a common machine, for which an event loop may wait."""
+
+BYTES_OF_NODE: Final = 64
+"""Bytes of a page's source that count as one more node: long texts take time as well."""
+
+FEW_NODES: Final = 300
+"""Nodes of a page on which anything may be evaluated that does not multiply texts."""
 
 DEEP: Final = 50
 """The depth of elements beyond which a page is deep."""
@@ -44,6 +51,17 @@ _OF_CONTEXT: Final = frozenset({"string", "string-length", "normalize-space", "n
 _COMPARED: Final = frozenset({"=", "!=", "<", "<=", ">", ">="})
 
 
+_NAMES: Final = frozenset({"name", "local-name", "namespace-uri"})
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """The length of the texts of some nodes in bytes: of each node's once (``total``), and of the longest."""
+
+    total: int
+    longest: int
+
+
 def _unknown(_: Step) -> int | None:
     return None
 
@@ -53,8 +71,9 @@ class Shape:
     """What the cost of expressions depends on in a page, or in the part of it below an element.
 
     ``size`` is the number of nodes, ``depth`` the greatest depth, ``siblings`` the most children of a node; ``depths``
-    is the sum of the depths of all nodes, ``beside`` that of the numbers of their siblings. ``count`` returns how many
-    nodes on the page a step can find at most, None where that is not known.
+    is the sum of the depths of all nodes, ``beside`` that of the numbers of their siblings. ``texts`` is the length of
+    what elements contain, ``names`` that of their names, and ``values`` returns that of the attributes of a name.
+    ``count`` returns how many nodes on the page a step can find at most, None where that is not known.
     """
 
     size: int
@@ -62,32 +81,39 @@ class Shape:
     siblings: int
     depths: int
     beside: int
+    texts: Length
+    names: Length
+    values: Callable[[str], Length]
     count: Callable[[Step], int | None] = field(default=_unknown)
 
     @classmethod
     def worst(cls, size: int, depth: int) -> "Shape":
         """Return the shape of a page of which no more is known than size and depth."""
-        return cls(size, depth, size, size * depth, size * size)
+        whole = Length(BYTES_OF_NODE * size, BYTES_OF_NODE * size)
+        texts = Length(BYTES_OF_NODE * size * depth, BYTES_OF_NODE * size)
+        return cls(size, depth, size, size * depth, size * size, texts, whole, lambda _: whole)
 
     def part(self, size: int) -> "Shape":
         """Return the shape of a part of the page with so many nodes."""
         size = min(size, self.size)
         depth, siblings = min(size, self.depth), min(size, self.siblings)
         depths, beside = min(self.depths, size * depth), min(self.beside, size * siblings)
-        return Shape(size, depth, siblings, depths, beside, self.count)
+        longest = min(self.texts.longest, BYTES_OF_NODE * size)
+        texts = Length(min(self.texts.total, longest * depth), longest)
+        return Shape(size, depth, siblings, depths, beside, texts, self.names, self.values, self.count)
 
 
 @dataclass(frozen=True, slots=True)
 class _Nodes:
     """Nodes that an expression gives for all of its contexts together.
 
-    ``number`` counts a node once for each context that it is given for, at most ``times``. Only of ``values`` the text
-    is at hand.
+    ``number`` counts a node once for each context that it is given for, at most ``times``. Only of attributes the text
+    is at hand, whose length is ``values`` then.
     """
 
     number: int
     times: int
-    values: bool = False
+    values: Length | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +130,11 @@ class _Meter:
     def __init__(self, shape: Shape) -> None:
         self._shape = shape
         self.work = 0
+        self.products = 0
+        """How much of the work is that of functions that multiply the lengths of texts."""
 
-    def read(self, expression: Expression, at: _Contexts) -> _Nodes | None:
-        """Add the work of an expression; return its nodes, None where its value is no set of nodes."""
+    def read(self, expression: Expression, at: _Contexts) -> _Nodes | Text:
+        """Add the work of an expression; return its nodes, or its text where its value is no set of nodes."""
         match expression:
             case Path():
                 return self._path(expression, at)
@@ -114,12 +142,15 @@ class _Meter:
                 return self._operation(expression, at)
             case Call():
                 return self._call(expression, at)
-        return None
+            case Literal(value):
+                return Text.of_literal(value, at.number)
+        return Text.of_number(at.number)
 
     def _path(self, path: Path, at: _Contexts) -> _Nodes:
         nodes = _Nodes(at.number, at.number if path.absolute else at.times)
         if path.base is not None:
-            nodes = self.read(path.base, at) or nodes
+            base = self.read(path.base, at)
+            nodes = base if isinstance(base, _Nodes) else nodes
             for predicate in path.chosen:
                 nodes = self._filtered(nodes, predicate, at.number)
         steps = path.steps
@@ -142,9 +173,10 @@ class _Meter:
         self.work += looked
         known = shape.count(step) if step.axis not in _VALUES else None
         size = shape.size if known is None else known
-        found = _Nodes(min(looked, nodes.number * size, times * size), times, step.axis in _VALUES)
+        values = shape.values(step.test) if step.axis in _VALUES else None
+        found = _Nodes(min(looked, nodes.number * size, times * size), times, values)
         if step.axis in _VALUES and step.test != "*":
-            found = _Nodes(nodes.number, nodes.times, values=True)
+            found = _Nodes(nodes.number, nodes.times, values)
         for predicate in step.predicates:
             found = self._filtered(found, predicate, nodes.number)
         if nodes.number <= contexts or step.axis in _DISTINCT:
@@ -180,41 +212,60 @@ class _Meter:
         self.read(predicate, _Contexts(nodes.number, nodes.times))
         return nodes
 
-    def _operation(self, operation: Operation, at: _Contexts) -> _Nodes | None:
+    def _operation(self, operation: Operation, at: _Contexts) -> _Nodes | Text:
         left, right = self.read(operation.left, at), self.read(operation.right, at)
-        if operation.operator in _COMPARED:
-            self._texts(left)
-            self._texts(right)
-        if left is None or right is None or not at.number:
-            return None
+        texts = [self._read(each) for each in (left, right)] if operation.operator in _COMPARED else []
+        if not isinstance(left, _Nodes) or not isinstance(right, _Nodes) or not at.number:
+            return Text.of_number(at.number)
         if operation.operator == "|":
             self.work += left.number * right.number // at.number // COMPARISONS
             number, times = left.number + right.number, left.times + right.times
-            return _Nodes(number, min(times, at.number), left.values and right.values)
-        if operation.operator in _COMPARED:
+            return _Nodes(number, min(times, at.number), _longer(left.values, right.values))
+        if texts:
             self.work += left.number * right.number // at.number
+            self._multiply(compared(texts[0], left.number, texts[1], right.number) // at.number)
+        return Text.of_number(at.number)
+
+    def _call(self, call: Call, at: _Contexts) -> _Nodes | Text:
+        given = [self.read(argument, at) for argument in call.arguments]
+        if call.name in _OF_CONTEXT and not given:
+            given = [_Nodes(at.number, at.times)]
+        texts: list[Text] = []
+        if call.name in _OF_TEXTS:
+            texts = [self._read(each if call.name == "sum" else _first(each, at)) for each in given]
+        self._multiply(product(call.name, texts))
+        if call.name == "id":
+            return _Nodes(at.number, at.number)
+        if call.name in _NAMES:
+            return Text(at.number * self._shape.names.longest, self._shape.names.longest)
+        return result(call.name, texts, at.number)
+
+    def _multiply(self, units: int) -> None:
+        self.products += units
+        self.work += units
+
+    def _read(self, value: _Nodes | Text) -> Text:
+        """Return the texts of nodes, and add the work of reading them."""
+        if isinstance(value, Text):
+            return value
+        length = value.values or self._shape.texts
+        below = min(value.number * self._shape.size, value.times * self._shape.depths)
+        self.work += value.number + (below if value.values is None else 0)
+        return Text(min(value.number * length.longest, value.times * length.total), length.longest)
+
+
+def _longer(one: Length | None, other: Length | None) -> Length | None:
+    """Return a length of attributes of which some are of one name and some of another, None where not all are such."""
+    if one is None or other is None:
         return None
-
-    def _call(self, call: Call, at: _Contexts) -> _Nodes | None:
-        for argument in call.arguments:
-            nodes = self.read(argument, at)
-            if call.name in _OF_TEXTS:
-                first = nodes if nodes is None or call.name == "sum" else _first(nodes, at)
-                self._texts(first)
-        if call.name in _OF_CONTEXT and not call.arguments:
-            self._texts(_Nodes(at.number, at.times))
-        return _Nodes(at.number, at.number) if call.name == "id" else None
-
-    def _texts(self, nodes: _Nodes | None) -> None:
-        """Add the work of reading the texts of nodes."""
-        if nodes is None:
-            return
-        below = 0 if nodes.values else min(nodes.number * self._shape.size, nodes.times * self._shape.depths)
-        self.work += nodes.number + below
+    return Length(one.total + other.total, max(one.longest, other.longest))
 
 
-def _first(nodes: _Nodes, at: _Contexts) -> _Nodes:
-    return _Nodes(min(nodes.number, at.number), min(nodes.times, at.number), nodes.values)
+def _first(value: _Nodes | Text, at: _Contexts) -> _Nodes | Text:
+    """Return the first of some nodes for each context, whose text is taken."""
+    if isinstance(value, Text):
+        return value
+    return _Nodes(min(value.number, at.number), min(value.times, at.number), value.values)
 
 
 def work(expression: Expression, shape: Shape) -> int:
@@ -229,12 +280,13 @@ class Form:
     """What an expression's form alone tells of its cost: ``expression`` is None where it cannot be told.
 
     ``least`` is a size of pages of any shape up to which it may be evaluated, ``shallow`` that of pages that are not
-    deep.
+    deep. On pages of ``few`` nodes it may be evaluated, however it goes through them.
     """
 
     expression: Expression | None
     least: int
     shallow: int
+    few: int = 0
 
     @property
     def is_downward(self) -> bool:
@@ -264,14 +316,22 @@ def form_of(source: str) -> Form:
     """Return the form of an expression.
 
     >>> [form_of(source).least for source in ("//a[@href]", "//a//b", "//a[count(//b[//c]) > 1]")]
-    [1108419, 1125, 500]
+    [1108419, 1125, 0]
     """
     try:
         expression = parse(source)
     except ValueError:
         expression = None
     unlimited = Form(expression, 0, 0)
-    return Form(expression, _largest(unlimited, lambda size: size), _largest(unlimited, lambda _: DEEP))
+    few = FEW_NODES if expression is None or _products(expression) <= MOST_WORK else 0
+    return Form(expression, _largest(unlimited, lambda size: size), _largest(unlimited, lambda _: DEEP), few)
+
+
+def _products(expression: Expression) -> int:
+    """Return how much work it is at most to multiply the lengths of texts on a page of few nodes."""
+    meter = _Meter(Shape.worst(FEW_NODES, FEW_NODES))
+    meter.read(expression, _Contexts(1, 1))
+    return meter.products
 
 
 def _largest(form: Form, depth: Callable[[int], int]) -> int:

@@ -7,14 +7,8 @@ from dataclasses import dataclass, replace
 from lxml import etree
 from lxml.html import HtmlElement
 
-from knowledge_base.xpath_cost import DEEP, MOST_WORK, Form, Shape, form_of
+from knowledge_base.xpath_cost import BYTES_OF_NODE, DEEP, MOST_WORK, Form, Length, Shape, form_of
 from knowledge_base.xpath_syntax import Call, Expression, Literal, Operation, Path, Step
-
-BYTES_OF_NODE = 64
-"""Bytes of a page's source that count as one more node: long texts take time as well."""
-
-FEW_NODES = 300
-"""Nodes of a page on which anything may be evaluated."""
 
 _size = etree.XPath("count(descendant-or-self::*)")
 _part = etree.XPath(f"count(descendant-or-self::*) + string-length() div {BYTES_OF_NODE}")
@@ -54,6 +48,13 @@ class _Measured:
                     yield self.classes[word[1:-1]]
 
 
+def _bytes(text: str | None) -> int:
+    """Return the length of a text, which the engine keeps in UTF-8."""
+    if not text:
+        return 0
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
 def _is_word(text: str) -> bool:
     return len(text) > 2 and text[0] == text[-1] == " " and " " not in text[1:-1]
 
@@ -81,10 +82,8 @@ class Limits:
     def check(self, source: str, context: HtmlElement) -> None:
         """Raise ``TooCostlyError`` where an expression must not be evaluated at an element of the page."""
         size = self._size or self._sized()
-        if size <= FEW_NODES:
-            return
         form = form_of(source)
-        if size <= form.least or (size <= form.shallow and not self._is_deep):
+        if size <= max(form.few, form.least) or (size <= form.shallow and not self._is_deep):
             return
         work = self._work(source, form, context)
         if work > MOST_WORK:
@@ -120,6 +119,8 @@ class Limits:
 def _measured(root: HtmlElement, texts: int) -> _Measured:
     """Look at all elements of a page; ``texts`` are the nodes that its text counts for."""
     names, classes, ids = Counter[str](), Counter[str](), Counter[str]()
+    values, longest = Counter[str](), dict[str, int]()
+    text = text_depths = name = 0
     children = [0]
     depths = beside = deepest = siblings = 0
     for event, element in etree.iterwalk(root, events=("start", "end")):
@@ -129,7 +130,16 @@ def _measured(root: HtmlElement, texts: int) -> _Measured:
             continue
         if not isinstance(element.tag, str):
             children.append(0)
+            behind = _bytes(element.tail)
+            text, text_depths = text + behind, text_depths + behind * len(children)
             continue
+        for attribute, value in element.items():
+            values[attribute] += _bytes(value)
+            longest[attribute] = max(longest.get(attribute, 0), _bytes(value))
+        inside, behind = _bytes(element.text), _bytes(element.tail)
+        text += inside + behind
+        text_depths += inside * len(children) + behind * (len(children) - 1)
+        name = max(name, _bytes(element.tag))
         names[element.tag] += 1
         classes.update(set((element.get("class") or "").split()))
         ids[element.get("id") or ""] += 1
@@ -138,7 +148,15 @@ def _measured(root: HtmlElement, texts: int) -> _Measured:
         deepest = max(deepest, len(children))
         children.append(0)
     size = names.total()
+    whole = Length(values.total(), max(longest.values(), default=0))
     shape = Shape(
-        size + texts, deepest, siblings, depths + texts * depths // max(1, size), beside + texts * max(1, siblings)
+        size + texts,
+        deepest,
+        siblings,
+        depths + texts * depths // max(1, size),
+        beside + texts * max(1, siblings),
+        Length(text_depths, text),
+        Length(name * size, name),
+        lambda named: whole if named == "*" else Length(values[named], longest.get(named, 0)),
     )
     return _Measured(shape, names, classes, ids)

@@ -337,4 +337,4 @@ _READERS = {
     "feimage": _of_svg,
 }
 # Attributes are found sooner than elements that are asked for them.
-_STYLED = XPath("//@style/.. | //@background/..")
+_STYLED = XPath("//*[@style or @background]")

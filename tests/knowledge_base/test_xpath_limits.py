@@ -6,8 +6,8 @@ from lxml.html import HtmlElement, document_fromstring
 
 from knowledge_base.element_index import Elements
 from knowledge_base.selectors import compile_selector
-from knowledge_base.xpath_cost import MOST_WORK, Shape, form_of, work
-from knowledge_base.xpath_limits import FEW_NODES, Limits, TooCostlyError
+from knowledge_base.xpath_cost import FEW_NODES, MOST_WORK, Shape, form_of, work
+from knowledge_base.xpath_limits import Limits, TooCostlyError
 from knowledge_base.xpath_syntax import parse
 
 CUBIC = "//i[count(//i[count(//i) > 1]) > 1]"
@@ -116,3 +116,59 @@ def test_a_selector_refuses_before_it_begins() -> None:
     for ask in (selector.found, selector.nodes, selector.elements, selector.holds, selector.shows):
         with pytest.raises(etree.XPathError, match=r"may look at [0-9,]+ nodes"):
             ask(tree, elements)
+
+
+UPPER, LOWER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
+LONG = "the harbour was closed on Tuesday, and nobody knew why. "
+
+
+def text_of(size: int) -> HtmlElement:
+    return document_fromstring(f"<main><p>{LONG * (size // len(LONG))}</p></main>")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param("string-length(translate(., ., .))", id="translate"),
+        pytest.param("//p[translate(string(/), normalize-space(.), '') = '']", id="translate with normal blanks"),
+        pytest.param(f"string-length(concat({', '.join(['.'] * 400)}))", id="concat of many"),
+        pytest.param("string-length(concat(., '" + "', ., '".join("x" * 400) + "'))", id="concat with literals"),
+        pytest.param("contains(., concat(substring(., 1, 200000), 'b'))", id="contains"),
+        pytest.param("substring-before(., concat(., '!'))", id="substring-before"),
+        pytest.param(f"string-length(translate(., '{'ABC' * 2_000}', ''))", id="translate of a long literal"),
+    ],
+)
+def test_products_of_long_texts_are_refused(source: str) -> None:
+    tree = text_of(424_000)
+    assert etree.XPath(source), "it is an expression"
+    assert refused(source, tree, length=424_000)
+    assert not refused(source, text_of(1_000), length=1_000)
+
+
+def test_products_of_texts_count_on_pages_of_few_elements() -> None:
+    assert refused("//*[translate(., ., .) = translate(string(/), ., .)]", rows(50, LONG * 6), length=18_000)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        f"//p[translate(normalize-space(.), '{UPPER}', '{LOWER}') = 'reply']",
+        f"//*[contains(translate(@class, '{UPPER}', '{LOWER}'), 'body')]",
+        "//div[contains(concat(' ', normalize-space(@class), ' '), ' post ')]//p[contains(., 'words')]",
+        "//a[starts-with(@href, concat('/', 'x'))][contains(@href, 'x')]",
+        "concat(//title, ' - ', //h1, ' - ', string(//p))",
+    ],
+)
+def test_usual_functions_of_texts_are_evaluated_on_large_pages(source: str) -> None:
+    tree = rows(8_000)
+    assert not refused(source, tree, length=len(etree.tostring(tree)))
+
+
+def test_attributes_count_by_their_own_length() -> None:
+    long, short = (
+        document_fromstring("<main>" + f"<a href='{text}' class=c>t</a>" * 500) for text in ("x" * 2_000, "x")
+    )
+    source = "//a[translate(@href, @href, '') = '']"
+    assert refused(source.replace("'') = ''", "@href) = string(//a[translate(@href, @href, '')])"), long)
+    assert not refused(source, short)
+    assert not refused(source.replace("@href", "@class"), long)

@@ -15,10 +15,11 @@ from aahcrawler.frontiers import server_of
 from aahcrawler.layout import FRONTIER
 from aahcrawler.service.catalog.crawl_catalog import Catalog
 from aahcrawler.service.catalog.gateway import Gateway
+from aahcrawler.service.catalog.lent_servers import LentServers
 from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.web.problems import ProblemError
 from online_analysis.icd import Icd
-from tests.crawl.crawling import aah, until
+from tests.crawl.crawling import PATIENCE, aah, until
 from tests.crawl.site import Site, html, serving
 from tests.crawl.world import crawl, network
 from tests.service.asking import begun, running
@@ -158,3 +159,31 @@ def test_a_server_that_another_uses_stays(reach: Reach, folder: Path) -> None:
         pass
     with server_of(folder) as address:
         assert address == lent_at(folder / FRONTIER)
+
+
+def test_a_server_that_is_just_ending_is_lent_to_nobody(reach: Reach, monkeypatch: pytest.MonkeyPatch) -> None:
+    crawl, ends, goes_on = reach.crawl("test"), threading.Event(), threading.Event()
+    end = LentServers._end
+
+    def slowly(self: LentServers, folder: Path, lent: object) -> None:
+        ends.set()
+        goes_on.wait(PATIENCE)
+        end(self, folder, lent)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(LentServers, "_end", slowly)
+    with reach.frontier(crawl):
+        pass
+    assert ends.wait(PATIENCE)
+    asked: list[int] = []
+
+    def ask() -> None:
+        with reach.frontier(crawl) as frontier:
+            asked.append(frontier.counts().queues)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    asking.join(0.3)
+    assert not asked, "the server that ends was asked"
+    goes_on.set()
+    asking.join(PATIENCE)
+    assert asked == [1]

@@ -19,6 +19,7 @@ from aahcrawler.service.views.refused_links import FailedPage, RefusedLinks, Ref
 from aahcrawler.service.views.score_histories import ScoreHistories, ScoreHistory
 from aahcrawler.service.views.site_pages import SiteOrder, SitePage, SiteQuery, SitesPage
 from aahcrawler.service.views.url_story import UrlStory, url_story
+from aahcrawler.service.web.asking_again import AskingAgain
 from aahcrawler.service.web.problems import (
     BAD_SEARCH,
     BAD_URL,
@@ -58,7 +59,7 @@ Severity = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 
 def queue_routes(reach: Reach, states: CrawlStates) -> APIRouter:
     """Return the routes, all below one crawl."""
-    router = APIRouter(prefix="/crawls/{crawl}", tags=["queue"])
+    router = APIRouter(prefix="/crawls/{crawl}", route_class=AskingAgain, tags=["queue"])
     _add_state(router, reach, states)
     _add_queue(router, reach)
     _add_sites(router, reach)

@@ -19,6 +19,7 @@ from aahcrawler.service.steering.starting_crawls import Ending, Starting
 from aahcrawler.service.steering.steering_log import MOST_ACTS, Acts, read_acts
 from aahcrawler.service.steering.url_scores import Admission, UrlDone
 from aahcrawler.service.web import problems
+from aahcrawler.service.web.asking_again import AskingAgain
 from aahcrawler.service.web.roles import Caller, Role, needs
 from aahcrawler.urls import MAX_LENGTH
 
@@ -32,7 +33,7 @@ _OF_URLS = problem_responses(problems.NO_URL, problems.BAD_URL, problems.CONFLIC
 
 def steering_routes(helm: Helm) -> APIRouter:
     """Return the routes, all below one crawl."""
-    router = APIRouter(prefix="/crawls/{crawl}", tags=["steering"])
+    router = APIRouter(prefix="/crawls/{crawl}", route_class=AskingAgain, tags=["steering"])
     _add_pausing(router, helm)
     _add_starting(router, helm)
     _add_exclusions(router, helm)

@@ -64,11 +64,10 @@ class LentServers:
     @contextmanager
     def address(self, folder: Path) -> Iterator[str]:
         """Lend the URL of a server. Raise ``FrontierUnavailableError`` where it cannot be started now."""
-        others = None if folder in self._lent else lent_at(folder / FRONTIER)
-        if others is not None:
-            yield others
-            return
         lent = self._taken(folder)
+        if isinstance(lent, str):
+            yield lent
+            return
         try:
             yield lent.server.url
         finally:
@@ -110,7 +109,11 @@ class LentServers:
         if watcher is not None:
             watcher.join()
 
-    def _taken(self, folder: Path) -> _Lent:
+    def _taken(self, folder: Path) -> _Lent | str:
+        """Return a server of this process, or the URL of one that another process lends.
+
+        One of this process that is just ending is neither: its file is still there.
+        """
         lent = self._running(folder)
         if lent is not None:
             return lent
@@ -118,6 +121,9 @@ class LentServers:
             lent = self._running(folder)
             if lent is not None:
                 return lent
+            others = None if folder in self._lent else lent_at(folder / FRONTIER)
+            if others is not None:
+                return others
             self._check(folder)
             ending, began = ExitStack(), time.monotonic()
             server = ending.enter_context(started_server(folder))

@@ -8,6 +8,7 @@ from aahcrawler.frontier.blocking_rules import Rule, RuleKind
 from aahcrawler.service.cockpit.sign_in import Said
 from aahcrawler.service.cockpit.site import Operating, Reading, Sent, Site, address, then
 from aahcrawler.service.steering.exclusion_rules import exclude, exclusions, preview, readmit, rule_of
+from aahcrawler.service.web.asking_again import AskingAgain
 
 KINDS = (
     (RuleKind.PREFIX, "all URLs that begin with"),
@@ -21,7 +22,7 @@ _PATIENCE = 0.2
 
 def routes(site: Site) -> APIRouter:
     """Return the routes of exclusions."""
-    router = APIRouter(prefix="/crawls/{crawl}/exclusions")
+    router = APIRouter(prefix="/crawls/{crawl}/exclusions", route_class=AskingAgain)
     reach, jobs = site.instruments.reach, site.instruments.helm.jobs
 
     @router.get("")

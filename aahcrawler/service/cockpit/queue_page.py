@@ -11,6 +11,7 @@ from aahcrawler.service.cockpit.site import Reading, Site, address
 from aahcrawler.service.steering.exclusion_rules import RuleShown
 from aahcrawler.service.views.queue_pages import QueueQuery, queue_page
 from aahcrawler.service.views.site_pages import SiteOrder, SiteQuery, site_page, sites_page
+from aahcrawler.service.web.asking_again import AskingAgain
 
 Text = Annotated[str, Query(max_length=2_000)]
 Word = Annotated[str, Query(max_length=300)]
@@ -27,7 +28,7 @@ ORDERS = (("queued", "most queued"), ("best", "best score"), ("done", "most fetc
 
 def routes(site: Site) -> APIRouter:
     """Return the routes of the queue and its sites."""
-    router = APIRouter(prefix="/crawls/{crawl}")
+    router = APIRouter(prefix="/crawls/{crawl}", route_class=AskingAgain)
     reach = site.instruments.reach
 
     @router.get("/queue")

@@ -14,6 +14,7 @@ from aahcrawler.service.steering.order_preview import preview_weights
 from aahcrawler.service.steering.redefining import Redefined, Section, change
 from aahcrawler.service.steering.scope_preview import preview_scope
 from aahcrawler.service.steering.url_scores import admission
+from aahcrawler.service.web.asking_again import AskingAgain
 from aahcrawler.service.web.problems import ProblemError
 from online_analysis.icd.editing import edited, steps
 from online_analysis.icd.form_view import FieldView, FormView, form_changes, form_view
@@ -31,7 +32,7 @@ _PATIENCE = 0.2
 
 def routes(site: Site) -> APIRouter:
     """Return the routes of steering by form."""
-    router = APIRouter(prefix="/crawls/{crawl}/steer")
+    router = APIRouter(prefix="/crawls/{crawl}/steer", route_class=AskingAgain)
     desk = _Desk(site)
 
     @router.get("/{section}")
