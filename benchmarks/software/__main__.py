@@ -1,22 +1,25 @@
 """Crawls real applications of unknown software: as they are, after changes, behind a login.
 
-    python -m benchmarks.software [--app NAME ...] [--case NAME ...] [--change NAME ...] [--quick] --json FILE
+    python -m benchmarks.software [--app NAME ...] [--case NAME ...] [--change NAME ...] [--quick]
+                                  [--scripts FOLDER] --json FILE
 
 Each application is installed into an environment of its own in ``.cache/software`` (once; this needs package indexes),
-filled with content drawn from a seed, served on loopback and crawled by ``scrapy crawl aah``. The row of an application
-that cannot be installed or crawled names the failure, and the exit code is 1.
+filled with content drawn from a seed, served on loopback and crawled by ``scrapy crawl aah``. Others are built by
+scripts that lie outside of the project, and crawled with and without their entries in the knowledge base. The row of an
+application that cannot be installed or crawled names the failure, and the exit code is 1.
 """
 
 import argparse
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.results import Cell, Row, report
 from benchmarks.sites import BenchmarkError
 from benchmarks.software.installation import APPLICATIONS, Application, InstallationError
 from benchmarks.software.measuring import Case, Plan, measure
+from benchmarks.software.scripted import SCRIPTED, SCRIPTS, Scripted, measure_scripted
 from benchmarks.software.template import Redesign
 from benchmarks.software.writing import QUICK, Size
 
@@ -27,9 +30,11 @@ _COLUMNS = (
 )
 
 
-def chosen(names: Sequence[str] | None, *, held_out: bool) -> Iterator[Application]:
+def chosen(
+    names: Sequence[str] | None, *, held_out: bool, among: Iterable[Application | Scripted] = APPLICATIONS
+) -> Iterator[Application | Scripted]:
     """Yield the applications of these names, or all; those held out only if asked for, and else it is said."""
-    for application in APPLICATIONS:
+    for application in among:
         if names is not None and application.name not in names:
             continue
         if names is None and application.held_out and not held_out:
@@ -38,13 +43,17 @@ def chosen(names: Sequence[str] | None, *, held_out: bool) -> Iterator[Applicati
         yield application
 
 
-def rows(applications: list[Application], plan: Plan) -> Iterator[Row]:
+def rows(applications: Iterable[Application | Scripted], plan: Plan, scripts: Path = SCRIPTS) -> Iterator[Row]:
     """Measure applications one after the other; one that fails has a row that says why."""
     for application in applications:
         print(f"{application.name}: installing, filling, crawling", file=sys.stderr, flush=True)
         with tempfile.TemporaryDirectory(prefix="aah-software-") as folder:
             try:
-                yield from ({name: row[name] for name in _COLUMNS} for row in measure(application, plan, Path(folder)))
+                if isinstance(application, Scripted):
+                    measured = measure_scripted(application, scripts, plan, Path(folder))
+                else:
+                    measured = measure(application, plan, Path(folder))
+                yield from ({name: row[name] for name in _COLUMNS} for row in measured)
             except (InstallationError, BenchmarkError) as error:
                 head: dict[str, Cell] = {
                     "app": application.name,
@@ -56,7 +65,8 @@ def rows(applications: list[Application], plan: Plan) -> Iterator[Row]:
 
 def main() -> int:
     """Run the benchmark from the command line."""
-    names = [application.name for application in APPLICATIONS]
+    everything = (*APPLICATIONS, *SCRIPTED)
+    names = [application.name for application in everything]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--app", nargs="+", choices=names, help="measure these applications alone")
     parser.add_argument(
@@ -66,6 +76,9 @@ def main() -> int:
     parser.add_argument("--change", nargs="+", choices=list(Redesign), help="these changes of a template alone")
     parser.add_argument("--seed", type=int, default=1, help="what content and redesigns are drawn from (default: 1)")
     parser.add_argument("--quick", action="store_true", help="little content, and total redesigns alone")
+    parser.add_argument(
+        "--scripts", type=Path, default=SCRIPTS, metavar="FOLDER", help=f"where the scripts lie (default: {SCRIPTS})"
+    )
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep each crawl here, with a list of its mistakes")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows here")
     arguments = parser.parse_args()
@@ -75,7 +88,11 @@ def main() -> int:
         frozenset(map(Case, arguments.case)), tuple(map(Redesign, redesigns)), size, arguments.seed, arguments.keep
     )
     measured: list[Row] = []
-    for row in rows(list(chosen(arguments.app, held_out=arguments.held_out)), plan):
+    applications = list(chosen(arguments.app, held_out=arguments.held_out, among=everything))
+    if arguments.app is None and not arguments.scripts.is_dir():
+        print(f"{arguments.scripts}: no scripts there, so what they build is not measured", file=sys.stderr, flush=True)
+        applications = [application for application in applications if isinstance(application, Application)]
+    for row in rows(applications, plan, arguments.scripts):
         measured.append(row)
         print(
             " ".join(f"{name}={value}" for name, value in row.items() if value is not None), file=sys.stderr, flush=True

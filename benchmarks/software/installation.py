@@ -7,7 +7,7 @@ import time
 import urllib.error
 import urllib.request
 import venv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +20,8 @@ from benchmarks.software.site import PLACES
 ENVIRONMENTS: Final = PROJECT / ".cache" / "software"
 REQUIREMENTS: Final = Path(__file__).with_name("requirements")
 _STARTS_WITHIN: Final = 60.0
-_INSTALLS_WITHIN: Final = 1200.0
-_FILLS_WITHIN: Final = 1800.0
+INSTALLS_WITHIN: Final = 1200.0
+FILLS_WITHIN: Final = 1800.0
 
 
 class InstallationError(Exception):
@@ -43,8 +43,9 @@ class Application:
     """A real application: ``name`` is also that of its module in `benchmarks.software.sites`.
 
     Each has a virtual environment of its own, with what its file in ``requirements`` pins, and pinned packages of npm
-    beside that. A page of a thread shows ``page_size`` posts. One that is ``held_out`` is not looked at while the
-    crawler is worked on. One with a ``login`` can show itself to members alone.
+    beside that; ``programs`` are those of the system that it needs as well. A page of a thread shows ``page_size``
+    posts. One that is ``held_out`` is not looked at while the crawler is worked on. One with a ``login`` can show
+    itself to members alone.
     """
 
     name: str
@@ -53,26 +54,28 @@ class Application:
     node: Sequence[str] = ()
     held_out: bool = False
     login: Login | None = None
+    programs: Sequence[str] = ()
 
     def install(self) -> Path:
         """Make the environment where it is not there; return the interpreter that runs the application's module.
 
-        Raises ``InstallationError`` with what the installer said.
+        Raises ``InstallationError`` with what the installer said, or with the name of a program that is not there.
         """
+        require(self.programs)
         return installed(self.name, REQUIREMENTS / f"{self.name}.txt", self.node)
 
     def run(self, command: str, home: Path, argument: Path) -> Mapping[str, Place]:
         """Let the module ``create`` or ``edit`` a site in ``home``; return the place of each post by its id."""
-        _run([*self._command(command, home), argument], _FILLS_WITHIN)
+        run_command([*self._command(command, home), argument], FILLS_WITHIN)
         return read_places(home / PLACES)
 
     def join(self, home: Path, member: Path) -> None:
         """Let the module register the member whose name and password a file of JSON has."""
-        _run([*self._command("join", home), member], _FILLS_WITHIN)
+        run_command([*self._command("join", home), member], FILLS_WITHIN)
 
     def end_sessions(self, home: Path) -> None:
         """Let the module forget who is logged in."""
-        _run(self._command("end-sessions", home), _FILLS_WITHIN)
+        run_command(self._command("end-sessions", home), FILLS_WITHIN)
 
     @contextmanager
     def serving(self, home: Path, port: int, *, members_only: bool = False) -> Iterator[None]:
@@ -81,18 +84,8 @@ class Application:
         Raises ``InstallationError`` where the server does not start.
         """
         command = self._command("serve-members" if members_only else "serve", home)
-        with (home / "server.log").open("ab") as log:
-            process = subprocess.Popen([*command, str(port)], cwd=home, env=_environment(), stdout=log, stderr=log)
-            try:
-                wait_for(port, process, home / "server.log")
-                yield
-            finally:
-                process.terminate()
-                try:
-                    process.wait(10)
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                    process.wait()
+        with served([*command, str(port)], home, port, home / "server.log"):
+            yield
 
     def _command(self, command: str, home: Path) -> list[str]:
         return [
@@ -103,6 +96,26 @@ class Application:
             command,
             str(home),
         ]
+
+
+@contextmanager
+def served(command: Sequence[str], folder: Path, port: int, said: Path) -> Iterator[None]:
+    """Let a command serve on a port of loopback until the block ends; what it says is added to a file.
+
+    Raises ``InstallationError`` where nothing answers.
+    """
+    with said.open("ab") as log:
+        process = subprocess.Popen(command, cwd=folder, env=environment(), stdout=log, stderr=log)
+        try:
+            wait_for(port, process, said)
+            yield
+        finally:
+            process.terminate()
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
 
 
 def installed(name: str, requirements: Path, node: Sequence[str], package: Path | None = None) -> Path:
@@ -120,24 +133,38 @@ def installed(name: str, requirements: Path, node: Sequence[str], package: Path 
     shutil.rmtree(folder, ignore_errors=True)
     venv.create(folder, with_pip=True)
     if requirements.is_file():
-        _run([interpreter, "-I", "-m", "pip", "install", "-q", "-r", requirements], _INSTALLS_WITHIN)
+        run_command([interpreter, "-I", "-m", "pip", "install", "-q", "-r", requirements], INSTALLS_WITHIN)
     if package is not None:
         shutil.copy(package, folder / "package.json")
     if node or package is not None:
         npm: list[str | Path] = ["npm", "install", "--prefix", folder, "--ignore-scripts", "--no-audit", "--no-fund"]
-        _run([*npm, *node], _INSTALLS_WITHIN)
+        run_command([*npm, *node], INSTALLS_WITHIN)
     made.write_text(pins, "utf-8")
     return interpreter
 
 
-def _environment() -> dict[str, str]:
+def require(programs: Iterable[str]) -> None:
+    """Raise ``InstallationError`` where one of some programs of the system is not there."""
+    if missing := [name for name in programs if shutil.which(name) is None]:
+        raise InstallationError(f"not installed: {', '.join(missing)}; install the packages of the system of that name")
+
+
+def environment() -> dict[str, str]:
+    """Return the environment that applications run in."""
     return {**os.environ, "PYTHONPATH": str(PROJECT), "PYTHONWARNINGS": "ignore", "TZ": "UTC"}
 
 
-def _run(command: Sequence[str | Path], within: float) -> None:
+def run_command(command: Sequence[str | Path], within: float, cwd: Path | None = None) -> None:
+    """Run a command, in a folder if one is given; raise ``InstallationError`` with what it said if it fails."""
     try:
         finished = subprocess.run(
-            list(map(str, command)), env=_environment(), capture_output=True, text=True, timeout=within, check=False
+            list(map(str, command)),
+            env=environment(),
+            capture_output=True,
+            text=True,
+            timeout=within,
+            check=False,
+            cwd=cwd,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise InstallationError(str(error)) from error
@@ -166,4 +193,8 @@ APPLICATIONS: Final = (
     Application("mezzanine", "blog with comments", 10),
     Application("eleventy", "static site with comments", 10, node=("@11ty/eleventy@3.1.8",)),
     Application("askbot", "questions and answers", 10, held_out=True),
+    Application("ikiwiki", "wiki with comments", 10, held_out=True, programs=("ikiwiki",)),
+    Application(
+        "publicinbox", "mail archive", 10, held_out=True, programs=("public-inbox-init", "public-inbox-httpd", "git")
+    ),
 )

@@ -6,12 +6,12 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from pydantic_core import to_jsonable_python
 
@@ -59,6 +59,8 @@ class Case(StrEnum):
     """The site shown to members alone, never seen before, crawled by one of them."""
     LOGIN_LOST = "login-lost"
     """The same, and the application forgets all sessions when half of the requests were made."""
+    KNOWN = "known"
+    """A site of software that a file of the knowledge base describes: what scripts outside of the project build."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,37 @@ class Plan:
     size: Size
     seed: int
     kept: Path | None = None
+
+
+class Crawlable(Protocol):
+    """A site that can be served and crawled, with what it shows."""
+
+    @property
+    def name(self) -> str:
+        """The name of its application."""
+
+    @property
+    def folder(self) -> Path:
+        """The folder of its definition and of all that is made of it."""
+
+    @property
+    def front(self) -> Front:
+        """The server that the crawl asks."""
+
+    @property
+    def seed(self) -> str:
+        """The URL that the crawl begins with."""
+
+    @property
+    def crawled(self) -> Path:
+        """The folder of the crawl."""
+
+    @property
+    def true(self) -> TrueObjects:
+        """What the site shows."""
+
+    def serving(self, *, members_only: bool = False) -> AbstractContextManager[None]:
+        """Serve the site behind its front until the block ends, to all or to its members."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +125,23 @@ class Site:
         return self.folder / "home"
 
     @property
+    def name(self) -> str:
+        """The name of the application."""
+        return self.application.name
+
+    @property
+    def seed(self) -> str:
+        """The URL of the front page."""
+        return self.front.url
+
+    @property
     def crawled(self) -> Path:
         """The folder of the crawl."""
         return self.folder / "crawl"
+
+    def serving(self, *, members_only: bool = False) -> AbstractContextManager[None]:
+        """Serve the site behind its front until the block ends, to all or to its members."""
+        return self.application.serving(self.home, self.backend, members_only=members_only)
 
     @property
     def true(self) -> TrueObjects:
@@ -117,7 +164,7 @@ class Site:
 class Crawl:
     """One crawl of a site as it was then: what the command used, how many pages it asked for, and its number."""
 
-    site: Site
+    site: Crawlable
     finished: Finished
     asked: int
     number: int
@@ -292,8 +339,8 @@ def keep(crawled: Path, target: Path, matching: Matching, changes: ComparedChang
     (target / "mistakes.jsonl").write_text("".join(f"{line}\n" for line in lines), "utf-8")
 
 
-def crawl(site: Site, number: int, member: Member | None = None, knowledge_base: str = "") -> Crawl:
-    """Crawl a site from its front page with the shipped defaults, but without a delay, and with loopback allowed.
+def crawl(site: Crawlable, number: int, member: Member | None = None, knowledge_base: str = "") -> Crawl:
+    """Crawl a site from its seed with the shipped defaults, but without a delay, and with loopback allowed.
 
     With a member the site shows itself to members alone, and the crawl is one of them. ``knowledge_base`` names other
     folders than the one that ships.
@@ -301,9 +348,9 @@ def crawl(site: Site, number: int, member: Member | None = None, knowledge_base:
     site.front.log.write_text("", "utf-8")
     definition = site.folder / DEFINITION
     described = ICD.format(
-        site=site.application.name,
-        seed=site.front.url,
-        network=member.network(site.front.url) if member else NETWORK,
+        site=site.name,
+        seed=site.seed,
+        network=member.network(site.seed) if member else NETWORK,
         output=json.dumps(str(site.crawled)),
     )
     definition.write_text(described + LIMITED.format(pages=MOST_PAGES_UNKNOWN), "utf-8")
@@ -311,12 +358,10 @@ def crawl(site: Site, number: int, member: Member | None = None, knowledge_base:
     environment = {**os.environ, **_SETTINGS, **(member.environment if member else {})}
     if knowledge_base:
         environment[KNOWLEDGE_BASE] = knowledge_base
-    with site.application.serving(site.home, site.backend, members_only=member is not None):
+    with site.serving(members_only=member is not None):
         finished = run(command, environment, LONGEST)
     if finished.code:
-        raise BenchmarkError(
-            f"{site.application.name}: the crawl ended with {finished.code}:\n{finished.output[-4000:]}"
-        )
+        raise BenchmarkError(f"{site.name}: the crawl ended with {finished.code}:\n{finished.output[-4000:]}")
     return Crawl(site, finished, page_requests(each.path for each in asked_of(site.front.log)), number)
 
 

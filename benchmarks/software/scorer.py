@@ -36,6 +36,7 @@ class Described:
     """An object, true or extracted; ``url`` is that of its page. A field that is None is not there.
 
     No page shows the ``hidden`` fields of a true object: they need not be found, but what is said must be true.
+    ``others`` are further texts that count as its body, such as a mail without what it quotes.
     """
 
     id: str
@@ -45,16 +46,26 @@ class Described:
     author: str | None = None
     date: str | None = None
     hidden: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
 
     @cached_property
     def bag(self) -> Counter[str]:
         """The words of the body, as often as they occur."""
         return Counter(words(self.body))
 
+    @cached_property
+    def bags(self) -> tuple[Counter[str], ...]:
+        """The words of all texts that count as the body."""
+        return (self.bag, *(Counter(words(text)) for text in self.others))
+
     def agrees(self, other: "Described") -> float:
-        """Return the F1 of the words of both bodies."""
-        total = self.bag.total() + other.bag.total()
-        return 2 * (self.bag & other.bag).total() / total if total else 0.0
+        """Return the F1 of the words of both bodies; of several that count, that of the one which agrees best."""
+        return max(_f1(bag, other.bag) for bag in self.bags)
+
+
+def _f1(one: Counter[str], other: Counter[str]) -> float:
+    total = one.total() + other.total()
+    return 2 * (one & other).total() / total if total else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +110,7 @@ class TrueObjects:
         self.objects = tuple(objects)
         self._holders: defaultdict[str, set[int]] = defaultdict(set)
         for number, true in enumerate(self.objects):
-            for word in true.bag:
+            for word in set().union(*true.bags):
                 self._holders[word].add(number)
 
     def fits(self, extracted: Described) -> list["Fit"]:
