@@ -7,9 +7,6 @@ from lxml.etree import XPath
 
 from aahcrawler.page import Page, generic
 
-READ_BYTES: Final = 2_000_000
-"""The first bytes of an HTML page, whose texts and objects are read at most."""
-
 READ_STEPS: Final = 40_000
 """Tags that are read, and what is as much work as one tag: so many take about a second."""
 
@@ -39,16 +36,17 @@ def beginning_of(page: Page) -> Page:
 def read_bytes(body: bytes) -> int:
     """Return how many of the first bytes of an HTML page are read with all means; all of them for most pages.
 
-    What scripts, style sheets and comments hold is no work. Time is linear in the size of the page.
+    What scripts, style sheets and comments hold is no work, however much it is: the body of a page is bounded by its
+    crawl (``limits.page_bytes``). Time is linear in the size of the page.
     """
-    most = min(len(body), READ_BYTES)
+    most = len(body)
     if body.count(b"<") + len(body) // TEXT_STEP <= READ_STEPS:
         return most
     steps = place = 0
     while place < most and steps <= READ_STEPS * TEXT_STEP:
         tag = body.find(b"<", place, most)
-        if tag < 0:
-            left = READ_STEPS * TEXT_STEP - steps
+        left = READ_STEPS * TEXT_STEP - steps
+        if tag < 0 or tag - place > left:
             return min(most, place + left)
         end = _end(body, tag, most)
         steps += tag - place + TEXT_STEP + (end - tag) * TEXT_STEP // TAG_STEP
