@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from aahcrawler.adaptation.detection.failure_detection import Trouble, of_action, since, trouble
 from aahcrawler.adaptation.detection.former_values import compared, contradicts, differs, evident, settled
-from aahcrawler.adaptation.detection.level_fallback import LevelFallback
+from aahcrawler.adaptation.detection.level_fallback import LevelFallback, is_telling
 from aahcrawler.adaptation.detection.sign_learning import SignLearning
 from aahcrawler.adaptation.detection.text_sampling import body_of, body_text
 from aahcrawler.adaptation.repair.action_learning import (
@@ -26,6 +26,7 @@ from aahcrawler.adaptation.repair.action_learning import (
 from aahcrawler.adaptation.repair.cases import Case, Cases, Kept, Name, Way
 from aahcrawler.adaptation.repair.link_repair import LinkRepair
 from aahcrawler.adaptation.repair.memory import recall
+from aahcrawler.adaptation.repair.page_structure import Structures
 from aahcrawler.adaptation.repair.plausibility import Told, misbehaving
 from aahcrawler.adaptation.repair.strategy import RepairStrategy
 from aahcrawler.adaptation.repair.supplements import sketches, supplemented
@@ -84,7 +85,9 @@ class Adaptation:
         self._sign_learning = sign_learning or SignLearning(KnowledgeBase(()))
         self._level_fallback = LevelFallback(self._sign_learning)
         self._link_repair = link_repair or LinkRepair()
+        self._redesigned: LruMapping[tuple[str, str], None] = LruMapping(MOST_NAMES)
         self._rejected = Rejected()
+        self._structures = Structures()
 
     def heed(self, rejected: Rejected) -> None:
         """Put nothing in force from now on that people rejected."""
@@ -129,6 +132,9 @@ class Adaptation:
         """See `aahcrawler.helper.adaptation_protocol.Adapter.check_outcome`."""
         case = self._case(question)
         outcome = replace(outcome, learned=case.current.name)
+        if self._is_list(question):
+            self._level_fallback.refute(question.page, question.application, question.level)
+            return Outcome(learned=case.current.name)
         if not question.page.complete or outcome.failure not in _TROUBLED:
             return outcome
         if case.current.learned is not None:
@@ -193,19 +199,39 @@ class Adaptation:
         wrong = trouble(question.action, outcome, way.record)
         return replace(wrong, certain=False) if wrong is not None and not question.shown else wrong
 
+    def _is_list(self, question: Question) -> bool:
+        """Return whether a page, which nothing but a URL like all others says to hold an object, lists other pages."""
+        page, level = question.page, question.level
+        if question.shown or question.former is not None or not page.is_html or is_telling(level, page.url):
+            return False
+        if all(action.many for action in level.actions if isinstance(action, Extract)):
+            return False
+        return self._structures.of(page, question.application).is_list
+
     # Reactions to failures
 
     def _looked_after(self, question: Question, case: Case, outcome: Outcome, runner: Runner) -> Outcome:
-        """Compare a learned action that works with an example now and then: it may leave something out."""
+        """Compare an action that works with an example now and then: it may leave something out.
+
+        A redesign may leave the signs of some of a page's posts as they were: where other actions had to be repaired,
+        that of the file is looked at as well. Where a level has posts of several kinds, those beside the ones that it
+        finds are likely of another kind, so that it is let be.
+        """
         former = question.former
         if former is not None and of_action(question.action, former.objects):
             # All that was there before is found: no repair strategy knows more about this page.
             return outcome
+        is_doubtful = len(case.ways) == 1 and _site_of(question) in self._redesigned and _is_only_list(question)
+        if case.current.learned is None and not is_doubtful:
+            return outcome
         if not outcome.extracted or len(question.page.body) > LARGEST or not case.current.is_due():
             return outcome
-        wrong = Trouble(Failure.CHANGED_SHAPE, "the learned action leaves objects out", certain=False)
+        wrong = Trouble(Failure.CHANGED_SHAPE, "the action leaves objects out", certain=False)
         example = self._example(question, wrong, outcome, runner)
-        return self._used(question, case, example, outcome, runner, wrong) if example is not None else outcome
+        if example is None:
+            return outcome
+        case.current.look_again()
+        return self._used(question, case, example, outcome, runner, wrong)
 
     def _mended(self, question: Question, case: Case, outcome: Outcome, runner: Runner, wrong: Trouble) -> Outcome:
         if wrong.remembered:
@@ -256,6 +282,7 @@ class Adaptation:
             if self._is_better(question, way, other, outcome, wrong):
                 way.note(other)
                 case.put_in_force(way)
+                self._redesigned.get(_site_of(question), lambda: None)
                 return replace(other, learned=way.name)
         return None
 
@@ -367,6 +394,7 @@ class Adaptation:
             self._cases.keep(case, kept)
             return replace(kept.before, failure=wrong.failure, detail=f"{wrong.detail}: {VETOED}".lstrip(": "))
         case.put_in_force(way)
+        self._redesigned.get(_site_of(question), lambda: None)
         self._cases.drop(case, [each for each, _ in attempted.agreeing])
         self._remember((question.application.name, question.level.name, question.action.name), way)
         if self._told is not None and way.learned is not None:
@@ -393,6 +421,16 @@ def _of_page(outcome: Outcome, kept: Kept, wrong: Trouble) -> Outcome:
     """Return the outcome of an action that is in force for its page alone, which says so."""
     detail = f"{len(outcome.extracted)} objects {_how(kept.example.method)}"
     return replace(outcome, failure=wrong.failure, detail=f"{wrong.detail}: {detail}" if wrong.detail else detail)
+
+
+def _site_of(question: Question) -> tuple[str, str]:
+    return site_of(question.page.url), question.application.name
+
+
+def _is_only_list(question: Question) -> bool:
+    """Return whether an action finds the objects of a page of which it may have many, and no other action does."""
+    others = (each for each in question.level.actions if isinstance(each, Extract) and each.many)
+    return question.action.many and question.action.run is None and sum(1 for _ in others) == 1
 
 
 def _is_verified(question: Question, outcome: Outcome) -> bool:

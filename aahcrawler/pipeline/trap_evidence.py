@@ -11,16 +11,21 @@ from aahcrawler.webobject import WebObject
 from online_analysis.document import Document
 
 
-def marked(metadata: Metadata, verdict: Verdict | None, *, keeps_objects: bool = False) -> Metadata:
+def marked(metadata: Metadata, verdict: Verdict | None, own: Sequence[WebObject] = ()) -> Metadata:
     """Return what is kept of a page with what was found of traps.
 
-    A soft 404 has no score, and a near duplicate none of the objects that pages before it had, unless it
-    ``keeps_objects``, which a former crawl read from it.
+    A soft 404 has no score, and a near duplicate none of the objects that pages before it had, other than its ``own``,
+    which a former crawl read from it.
     """
     if verdict is None:
         return metadata
-    if verdict.repeated and not keeps_objects:
-        kept = tuple(each for number, each in enumerate(metadata.objects) if number not in verdict.repeated)
+    if verdict.repeated:
+        known = set(map(identity, own))
+        kept = tuple(
+            each
+            for number, each in enumerate(metadata.objects)
+            if number not in verdict.repeated or identity(each) in known
+        )
         metadata = replace(metadata, objects=kept)
     if verdict.trap is None:
         return metadata

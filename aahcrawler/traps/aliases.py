@@ -8,7 +8,11 @@ without which another URL shows the same, such as ``?page=1``.
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 
+import numpy as np
+from numpy.typing import NDArray
+
 from aahcrawler.traps.parts_of_urls import is_id, parts
+from aahcrawler.traps.url_digests import digest
 
 EVIDENCE = 3
 """The pairs of near duplicates that must differ in one part alone before it is left out."""
@@ -27,7 +31,7 @@ class Aliases:
 
     def __init__(self) -> None:
         self._evidence: OrderedDict[str, dict[str, int]] = OrderedDict()
-        self._known: OrderedDict[str, str] = OrderedDict()
+        self._known: OrderedDict[int, int] = OrderedDict()
 
     def learn(self, url: str, like: str) -> None:
         """Note that two URLs of a host show the same."""
@@ -37,7 +41,7 @@ class Aliases:
         counts = self._evidence.setdefault(_host(url), {})
         counts[part] = counts.get(part, 0) + 1
         if counts[part] == EVIDENCE and not part.startswith("-"):
-            self.other(like)
+            self.has_other(like)
         if len(counts) > MOST_PARTS:
             del counts[next(iter(counts))]
         if len(self._evidence) > MOST_HOSTS:
@@ -64,29 +68,48 @@ class Aliases:
             return None
         return next((rest for part, rest in _without(url) if counts.get(part, 0) >= EVIDENCE), None)
 
-    def other(self, url: str) -> str | None:
-        """Return the URL that a page is known under with another id; None for a new one, which it is known by now.
+    def has_other(self, url: str) -> bool:
+        """Return whether a page is known under a URL with another id; a new one is known by this URL from now on.
 
         Costs next to nothing for hosts without such ids.
         """
         counts = self._evidence.get(_host(url))
         if counts is None or max(counts.values(), default=0) < EVIDENCE:
-            return None
+            return False
         page = "".join("" if counts.get(name, 0) >= EVIDENCE and is_id(text) else text for name, text in parts(url))
         if page == url:
-            return None
-        known = self._known.setdefault(page, url)
+            return False
+        own = digest(url)
+        known = self._known.setdefault(digest(page), own)
         if len(self._known) > MOST_PAGES:
             self._known.popitem(last=False)
-        return known if known != url else None
+        return known != own
 
     def state(self) -> Mapping[str, Mapping[str, int]]:
-        """Return the parts that change nothing, by host; pages are found again. ``restore`` takes it."""
+        """Return the parts that change nothing, by host. ``restore`` takes it."""
         return dict(self._evidence)
 
-    def restore(self, state: Mapping[str, Mapping[str, int]]) -> None:
-        """Restore a result of ``state``."""
+    def pages(self) -> NDArray[np.uint64]:
+        """Return digests of pages and of the URLs that they are known under, a row each, the oldest first."""
+        return np.array(list(self._known.items()), np.uint64).reshape(-1, 2)
+
+    def restore(self, state: Mapping[str, Mapping[str, int]], pages: NDArray[np.generic]) -> None:
+        """Restore results of ``state`` and ``pages``. Raise ``ValueError`` where these are none."""
+        if pages.dtype != np.uint64 or pages.shape[1:] != (2,):
+            raise ValueError("pages are no pairs of digests")
         self._evidence.update({host: {part: int(n) for part, n in counts.items()} for host, counts in state.items()})
+        self._known.update(pages.tolist())
+
+    def join(self, state: Mapping[str, Mapping[str, int]], pages: NDArray[np.generic]) -> None:
+        """Take in what another worker learned, results of its ``state`` and ``pages``."""
+        for host, counts in state.items():
+            own = self._evidence.setdefault(host, {})
+            own.update({part: max(n, own.get(part, 0)) for part, n in counts.items()})
+        self._known = OrderedDict({**dict(pages.tolist()), **self._known})
+        while len(self._known) > MOST_PAGES:
+            self._known.popitem(last=False)
+        while len(self._evidence) > MOST_HOSTS:
+            self._evidence.popitem(last=False)
 
 
 def _difference(one: str, other: str) -> str | None:

@@ -1,6 +1,6 @@
 """Remembers hashes that a crawl has seen: a set that forgets the oldest rather than grow without bound."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -87,6 +87,16 @@ class BloomFilters:
         """Bytes that the filters take."""
         return sum(len(each.bits) for each in self._filters)
 
+    def join(self, state: Arrays) -> None:
+        """Take in the filters of another set, whose ``state`` this is, the last ones first, as far as there is room."""
+        for place, count in reversed(list(enumerate(state["heard"]))):
+            bits = _checked(state[f"heard{place}"])
+            if self.size + len(bits) <= self._bound():
+                self._filters.insert(0, _Filter(bits, int(count)))
+
+    def _bound(self) -> int:
+        return 4 * self._most // 8
+
     def state(self) -> Arrays:
         """Return all of it as arrays; ``restored`` makes the set anew of them."""
         counts = np.array([each.count for each in self._filters], np.int64)
@@ -99,7 +109,7 @@ class BloomFilters:
         heard._filters = [
             _Filter(_checked(state[f"heard{place}"]), int(count)) for place, count in enumerate(state["heard"])
         ]
-        if not heard._filters or heard.size > 4 * most_bits // 8:
+        if not heard._filters or heard.size > heard._bound():
             raise ValueError("no filters, or larger ones than there can be")
         return heard
 
@@ -130,3 +140,6 @@ class RecentSet:
 
     def __contains__(self, number: int) -> bool:
         return number in self._now or number in self._before
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._now | self._before)

@@ -86,6 +86,11 @@ class Budgets:
         wider = map(self._budgets.get, pattern.families)
         return next((budget for budget in wider if budget is not None and budget.is_spent), None)
 
+    def brings(self, pattern: Pattern) -> bool:
+        """Return whether pages of a pattern have brought something new."""
+        own = self._budgets.get(pattern.shape)
+        return own is not None and own.worthwhile > 0
+
     def charge(self, pattern: Pattern, *, is_new: bool, promises: float = 0.0) -> None:
         """Note a fetched page, and whether it had new content.
 

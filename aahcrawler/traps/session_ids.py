@@ -148,6 +148,13 @@ class SessionIds:
         for name, (asked, names) in state.items():
             self._hosts[name] = _Host(0, int(asked), {str(part): bool(found) for part, found in names.items()})
 
+    def join(self, state: Mapping[str, tuple[int, Mapping[str, bool]]]) -> None:
+        """Take in what another worker found out, a result of its ``state``."""
+        for name, (asked, names) in state.items():
+            host = self._host(name)
+            host.asked = max(host.asked, asked)
+            host.names = {**names, **host.names}
+
 
 _Values = dict[str, set[str]]
 """The values of a part, each with what else its links say."""

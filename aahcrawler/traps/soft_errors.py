@@ -66,7 +66,7 @@ class SoftErrors:
         """Take the answer to a URL that cannot exist: the sketch of the page, None for an honest answer."""
         host = self._host(_host_of(url))
         if sketch is None or not sketch.size:
-            host.standing = Standing.HONEST
+            host.standing, host.size = Standing.HONEST, 0
         else:
             host.standing, host.fingerprint, host.size = Standing.SOFT, sketch.fingerprint, sketch.size
 
@@ -76,10 +76,20 @@ class SoftErrors:
         The front page of a host is a page, also where the host shows it instead of others.
         """
         host = self._hosts.get(_host_of(url))
-        if host is None or host.standing is not Standing.SOFT or not sketch.size or url == _front(url):
+        if host is None or not host.size or not sketch.size or url == _front(url):
             return False
         bits = NEAR if min(sketch.size, host.size) >= FEWEST else 0
         return distance(sketch.fingerprint, host.fingerprint) <= bits
+
+    def join(self, state: Mapping[str, Sequence[str | int]]) -> None:
+        """Take in the ``state`` of a former crawl: pages are compared with the same answers, hosts may be asked anew.
+
+        A host may answer otherwise by now, which shows where its pages look alike and like no answer that is known.
+        """
+        for name, (_, _, fingerprint, size) in state.items():
+            host = self._host(name)
+            if size:
+                host.fingerprint, host.size = int(fingerprint), int(size)
 
     def _host(self, name: str) -> _Host:
         host = self._hosts.setdefault(name, _Host())

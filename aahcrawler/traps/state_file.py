@@ -8,7 +8,7 @@ import numpy as np
 
 from aahcrawler.traps.bloom_filters import Arrays
 
-FORMAT = 3
+FORMAT = 4
 """The version of the bytes; others are refused."""
 
 

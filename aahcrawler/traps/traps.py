@@ -3,7 +3,7 @@
 import json
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import islice
 from urllib.parse import unquote
@@ -17,6 +17,7 @@ from aahcrawler.traps.budgets import Budgets
 from aahcrawler.traps.neighbours import Neighbours
 from aahcrawler.traps.path_shape import misshapen
 from aahcrawler.traps.patterns import Pattern, pattern_of
+from aahcrawler.traps.precedents import Decisions, Precedents
 from aahcrawler.traps.reasons import Trap
 from aahcrawler.traps.session_ids import SessionIds, Suspect
 from aahcrawler.traps.sketch import Hashes, distance, fingerprint, shingle_sample, sketch
@@ -91,8 +92,10 @@ NO_PAGE = Verdict(is_empty=True)
 
 
 class Traps:
-    """The knowledge of one worker about traps; its memory is bounded, some 60 MB when it is full.
+    """The knowledge of one worker about traps; its memory is bounded, some 110 MB when it is full.
 
+    It outlasts the crawl: the next one of the definition asks for what was asked for, refuses what was refused, and
+    takes the same pages for originals, as long as their patterns bring nothing new. Its budgets are full again.
     Other workers of the crawl learn by themselves: a host is one worker's at a time, and mostly stays with it.
     """
 
@@ -107,14 +110,23 @@ class Traps:
         """Which parts of URLs are ids of sessions."""
         self._heard = BloomFilters()
         self._links = RecentSet(MOST_LINKS)
-        self._fetched = RecentSet(MOST_LINKS)
+        self._decisions = Decisions()
+        self._precedents = Precedents()
         self._trials: OrderedDict[str, None] = OrderedDict()
 
     def use(self, settings: TrapsSection) -> None:
-        """Judge by other settings from now on; learned state stays."""
+        """Judge by other settings from now on; learned state stays, but for refusals by those that changed."""
+        self._forget_refusals(self._settings.pages, self._settings.barren, settings)
         self._settings = settings
         self._budgets.minimum = settings.pages
         self._yields.bound = settings.barren
+
+    def _forget_refusals(self, pages: int, barren: int, settings: TrapsSection) -> None:
+        """Forget what was refused by bounds other than those of some settings."""
+        for reason, before, now in ((Trap.NOVELTY, pages, settings.pages), (Trap.BARREN, barren, settings.barren)):
+            if before != now:
+                self._precedents.forget(reason)
+                self._decisions.forget(reason)
 
     def admit(self, url: str, *, trusted: bool = False, via: str = "") -> Trap | None:
         """Return the trap for which a link is not followed, or a queued page not fetched; None where it is admitted.
@@ -126,21 +138,38 @@ class Traps:
         of = self._settings
         if trap := misshapen(url, repeats=of.repeats, segments=of.segments, parameters=of.parameters):
             return trap
-        if of.pages and self._budgets.may_refuse(_host(url)) and self._is_spent(url, trusted=trusted):
-            return Trap.NOVELTY
-        if of.barren and not trusted and self._is_barren(url):
-            return Trap.BARREN
+        if self._precedents.has_fetched(url):
+            return None
+        reason = self._precedent(url, trusted=trusted) or self._by_yield(url, trusted=trusted)
+        if reason is not None:
+            self._decisions.refuse(url, reason, trusted=trusted)
+            return reason
         if of.duplicates != "skip":
             return None
         plain = self.sessions.without(url)
-        if (plain not in (url, via) and self.knows(plain)) or self._aliases.other(url) is not None:
+        if (plain not in (url, via) and self.knows(plain)) or self._aliases.has_other(url):
             return Trap.SESSION
         shorter = self.shorter(url)
         return Trap.COPY if shorter is not None and self.knows(shorter) else None
 
+    def _by_yield(self, url: str, *, trusted: bool) -> Trap | None:
+        """Return whether pages like one have brought nothing for too long, or led to no content."""
+        if self._settings.pages and self._budgets.may_refuse(_host(url)) and self._is_spent(url, trusted=trusted):
+            return Trap.NOVELTY
+        return Trap.BARREN if self._settings.barren and not trusted and self._is_barren(url) else None
+
+    def _precedent(self, url: str, *, trusted: bool) -> Trap | None:
+        """Return why a former crawl refused a URL, unless pages like it bring something by now."""
+        reason = self._precedents.refusal(url, trusted=trusted)
+        if reason is Trap.NOVELTY and self._settings.pages and not self._budgets.brings(pattern_of(url)):
+            return reason
+        if reason is Trap.BARREN and self._settings.barren and not trusted and self.barren(url):
+            return reason
+        return None
+
     def knows(self, url: str) -> bool:
         """Return whether a URL was fetched, or is followed, as far as is remembered."""
-        return hash(url) in self._links or hash(url) in self._fetched
+        return hash(url) in self._links or self._decisions.has_fetched(url) or self._precedents.has_fetched(url)
 
     def decide(self, own: str, suspects: Sequence[Suspect], again: Iterable[str]) -> Sequence[str]:
         """Learn from the links of a page, asked for ``again``, which suspects are ids of sessions; return their names.
@@ -154,8 +183,13 @@ class Traps:
         return found
 
     def shorter(self, url: str) -> str | None:
-        """Return the URL without a part that was found to change nothing, None where it has none."""
-        return self._aliases.shorter(url) if self._settings.duplicates == "skip" else None
+        """Return the URL without a part that was found to change nothing, None where it has none.
+
+        A URL that a former crawl knew under nothing shorter stays what it is.
+        """
+        shorter = self._aliases.shorter(url) if self._settings.duplicates == "skip" else None
+        known = self._precedents.has_fetched
+        return None if shorter is not None and known(url) and not known(shorter) else shorter
 
     def _is_barren(self, url: str) -> bool:
         name = self._yields.barren(pattern_of(url))
@@ -188,35 +222,43 @@ class Traps:
         """Compare a page with all that were judged before, and remember it.
 
         ``name`` is the name of a probe: letters and digits that are in no page's name. A page with web objects that
-        were not seen before is an original page, whatever its other content.
+        were not seen before is an original page, whatever its other content. So is one that was an original page when
+        it was first seen, in this crawl or a former one.
         """
         text = _without_address(seen.text, seen.url)
-        drawn = sketch(text)
+        drawn, anchors = sketch(text), fingerprint(seen.anchors)
         heard = shingle_sample(f"{text} {seen.other_text}") if seen.other_text else drawn.shingle_sample
         objects, identities, shingles = self._news(_hashes(seen.objects), _identified(seen.identities), heard)
-        has_new_objects = bool(objects.any())
-        has_objects = has_new_objects or bool(identities.any())
-        is_new = _says_new(shingles, relevant=seen.relevant) or has_new_objects
+        place = self._neighbours.place(seen.url)
+        was_original = place is not None and self._neighbours.is_original(place)
+        has_own_objects = bool(objects.any()) or (was_original and len(objects) > 0)
         probes = self._settings.soft_404 == "probe"
-        if probes and not has_new_objects and self._soft_errors.is_like_none(seen.url, drawn):
+        if probes and not has_own_objects and self._soft_errors.is_like_none(seen.url, drawn):
             return Verdict(Trap.SOFT_404, is_empty=True)
-        like = self._neighbours.nearest(seen.site, drawn)
-        anchors = fingerprint(seen.anchors)
-        self._neighbours.add(seen.url, seen.site, drawn, anchors)
-        if like is None or has_new_objects:
-            self._aliases.unlearn(seen.url, lambda url: hash(url) in self._fetched)
-            return Verdict(is_new=is_new, has_objects=has_objects)
-        probe = self._soft_errors.suspect(seen.url, name) if probes else ""
-        repeated = frozenset(number for number, is_new in enumerate(identities) if not is_new)
-        shows_same = 0 < len(repeated) == len(identities)
-        if not like.is_near or distance(anchors, like.anchors) > (ALIKE_OF_SAME if shows_same else ALIKE):
-            shown = repeated if like.is_near else frozenset()
-            return Verdict(is_new=is_new, has_objects=has_objects, repeated=shown, probe=probe)
-        self._aliases.learn(seen.url, like.url)
-        trap = Trap.NEAR_DUPLICATE if self._settings.duplicates == "skip" else None
-        return Verdict(
-            trap, like.url, has_objects=has_objects, repeated=repeated, probe=probe, is_empty=not has_objects
-        )
+        has_objects = bool(objects.any() or identities.any())
+        is_new = _says_new(shingles, relevant=seen.relevant) or bool(objects.any())
+        verdict = Verdict(is_new=is_new, has_objects=has_objects)
+        like = self._neighbours.nearest(seen.site, drawn, before=place)
+        if not has_own_objects:
+            repeated = frozenset(number for number, is_new in enumerate(identities) if not is_new)
+            bits = ALIKE_OF_SAME if 0 < len(repeated) == len(identities) else ALIKE
+            is_near = like is not None and like.is_near
+            is_copy = like is not None and is_near and not was_original and distance(anchors, like.anchors) <= bits
+            original = like.url if like is not None and is_copy else self._neighbours.copied(place)
+            if original:
+                trap = Trap.NEAR_DUPLICATE if self._settings.duplicates == "skip" else None
+                verdict = Verdict(trap, original, has_objects=has_objects, repeated=repeated, is_empty=not has_objects)
+            elif is_near:
+                verdict = replace(verdict, repeated=repeated)
+        self._neighbours.add(seen.url, seen.site, drawn, anchors, verdict.like)
+        if place is not None:  # What it tells of others was learned when it was first seen.
+            return verdict
+        if like is None or has_own_objects:
+            self._aliases.unlearn(seen.url, self._decisions.has_fetched)
+            return verdict
+        if verdict.like:
+            self._aliases.learn(seen.url, verdict.like)
+        return replace(verdict, probe=self._soft_errors.suspect(seen.url, name)) if probes else verdict
 
     def _news(self, *groups: Hashes) -> Sequence[NDArray[np.bool_]]:
         """Add groups of hashes, all at once; return of each hash of each group whether it was not known."""
@@ -235,14 +277,18 @@ class Traps:
         this page, mostly empty.
         """
         pattern = pattern_of(url)
-        self._fetched.knows(hash(url))
-        unseen = [link for link in links if not self._links.knows(hash(link))]
+        self._decisions.fetch(url)
+        unseen = [link for link in links if not self._links.knows(hash(link)) and not self._precedents.knows(link)]
         kept = 0
         if verdict.trap is None and not verdict.is_new:
             promises = (self._budgets.promise(pattern_of(link), pattern) for link in unseen)
             kept = sum(1 for _ in islice(filter(None, promises), NEW_LINKS))
         self._budgets.charge(pattern, is_new=verdict.is_new, promises=kept / NEW_LINKS)
         return self._yields.note(pattern, self._brought(pattern, verdict, unseen)) if is_page else ""
+
+    def unchanged(self, url: str) -> None:
+        """Note that a page still shows what it showed in a former crawl."""
+        self._neighbours.confirm(url)
 
     def _brought(self, pattern: Pattern, verdict: Verdict, unseen: Sequence[str]) -> Brought:
         others = (pattern_of(link) for link in unseen)
@@ -257,6 +303,7 @@ class Traps:
     def state(self) -> Arrays:
         """Return the learned state as arrays of its own; without the links, which will count as new once more."""
         tables = {
+            "settings": (self._settings.pages, self._settings.barren),
             "budgets": self._budgets.state(),
             "hosts": self._soft_errors.state(),
             "aliases": self._aliases.state(),
@@ -264,7 +311,8 @@ class Traps:
             "sessions": self.sessions.state(),
         }
         text = np.frombuffer(json.dumps(tables, separators=(",", ":")).encode(), np.uint8)
-        return {"tables": text, **self._neighbours.state(), **self._heard.state()}
+        urls = {**self._decisions.state(), **self._precedents.state(), "aliases": self._aliases.pages()}
+        return {"tables": text, **urls, **self._neighbours.state(), **self._heard.state()}
 
     def restore(self, state: Arrays) -> None:
         """Restore a result of ``state``. Raise ``ValueError`` for anything else, and change nothing then."""
@@ -272,25 +320,39 @@ class Traps:
         yields, sessions = Yields(self._settings.barren), SessionIds()
         try:
             tables = json.loads(state["tables"].tobytes())
+            pages, barren = tables["settings"]
             budgets.restore(tables["budgets"])
             soft_errors.restore(tables["hosts"])
-            aliases.restore(tables["aliases"])
+            aliases.restore(tables["aliases"], state["aliases"])
             yields.restore(tables["yields"])
             sessions.restore(tables["sessions"])
             neighbours, heard = Neighbours.restored(state), BloomFilters.restored(state)
+            decisions, precedents = Decisions.restored(state), Precedents.restored(state)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"it is no state of traps ({error!r})") from error
         self._budgets, self._soft_errors, self._aliases, self._yields = budgets, soft_errors, aliases, yields
         self._neighbours, self._heard, self.sessions = neighbours, heard, sessions
+        self._decisions, self._precedents = decisions, precedents
+        self._forget_refusals(pages, barren, self._settings)
 
     def inherit(self, state: Arrays) -> None:
-        """Take over the rules that another crawl of the definition learned: its ``state`` but for what it had read.
+        """Take in what a worker of a former crawl of the definition knew, by its ``state``.
 
-        Raise ``ValueError`` for anything else, and change nothing then.
+        Budgets are left out: those of this crawl are full. Raise ``ValueError`` for anything else, and change nothing
+        then.
         """
         other = Traps(self._settings)
         other.restore(state)
-        self._aliases, self._yields, self.sessions = other._aliases, other._yields, other.sessions
+        other._precedents.join(other._decisions)
+        self._precedents.join_all(other._precedents.state())
+        tables = json.loads(state["tables"].tobytes())
+        self._soft_errors.join(tables["hosts"])
+        self._aliases.join(tables["aliases"], state["aliases"])
+        self._yields.join(tables["yields"])
+        self.sessions.join(tables["sessions"])
+        self._neighbours.join(state)
+        self._neighbours.begin()
+        self._heard.join(state)
 
 
 def _says_new(shingles: NDArray[np.bool_], *, relevant: bool) -> bool:

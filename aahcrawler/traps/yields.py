@@ -112,6 +112,13 @@ class Yields:
             self._yields.popitem(last=False)
         return known
 
+    def join(self, state: Mapping[str, Sequence[float]]) -> None:
+        """Take in what another worker learned, its ``state``; some of it may be of the same former crawls."""
+        for name, (content, empty, refused) in state.items():
+            own = self._of(name)
+            own.content, own.empty = max(own.content, int(content)), max(own.empty, float(empty))
+            own.refused = max(own.refused, int(refused))
+
     def state(self) -> Mapping[str, Sequence[float]]:
         """Return the whole state, the oldest first; ``restore`` takes it."""
         return {name: astuple(known) for name, known in self._yields.items()}

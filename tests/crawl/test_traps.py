@@ -95,6 +95,45 @@ def test_what_was_learned_is_kept_in_the_folder(crawled: tuple[Crawled, Site]) -
     assert anew.admit("http://agenda.test/agenda/99") is None, "another crawl of the definition begins without"
 
 
+def fair(path: str) -> Reply:
+    """Answer for a site with threads, copies, deeds that need a login and two endless calendars; each page counts."""
+    kind, _, rest = path.strip("/").partition("/")
+    number = int(re.sub(r"\D", "", rest.partition("?")[0]) or 0)
+    chance = random.Random(f"{kind if kind != 'print' else 'thread'}{number}")
+    said = " ".join(chance.choices(sorted(words), k=90))
+    visits = f"<footer>{next(counter)} visits</footer>"  # So no page ever is what it was.
+    match kind:
+        case "thread" | "print" if number < THREADS:
+            more = links(f"/thread/{number + 1}?page=1", f"/print/{number}", f"/comment/{number}/history/", "/when/1")
+            said = f"<article><h2>Thread {number}</h2><p>{said}</p></article>"
+            return html(f"Thread {number}", f"{said}{more}{visits}")
+        case "when":
+            nothing = f"<p>Nothing on in week {number}</p>{links(f'/when/{number + 1}', f'/when/{number * 2}')}"
+            return html(f"Week {number}", nothing + visits)
+        case "list":
+            return html("Threads", f"<p>{POST}</p>{links(*(f'/thread/{n}' for n in range(THREADS)))}{visits}")
+    return Reply(b"<h1>Not found</h1>", 404)
+
+
+THREADS = 12
+words = {f"{a}{b}" for a in ("mast", "hull", "keel", "sail", "rope") for b in range(30)}
+counter = iter(range(10**6))
+
+
+def test_a_site_that_stays_as_it_is_gets_the_same_requests_in_every_crawl(tmp_path: Path) -> None:
+    with serving(Site({"/": html("Front", links("/list", "/when/1"))}, fair)) as site:
+        asked = []
+        for _ in range(3):
+            found = crawl(tmp_path, [site.url], traps={"pages": 5, "soft_404": "ignore"})
+            assert found.ended.code == 0, found.ended.err
+            asked.append(set(site.paths()))
+            site.asked.clear()
+    assert {f"/thread/{number}" for number in range(THREADS)} < asked[0]
+    assert 5 <= sum(path.startswith("/when/") for path in asked[0]) <= 40
+    assert any("?page=1" in path for path in asked[0])
+    assert asked[0] == asked[1] == asked[2]
+
+
 def keep(file: TrapsFile, traps: Traps) -> None:
     async def once() -> None:
         task = asyncio.create_task(file.keep(lambda: traps))

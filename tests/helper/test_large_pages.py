@@ -3,7 +3,7 @@
 import pytest
 
 from aahcrawler.helper.assistance import Failure
-from aahcrawler.helper.links.reading_budget import READ_BYTES, READ_STEPS, read_bytes
+from aahcrawler.helper.links.reading_budget import READ_STEPS, TEXT_STEP, read_bytes
 from knowledge_base.model import PageLevel
 from knowledge_base.url_rules import PathGlob, UrlRule
 from tests.helper.building import application as made
@@ -45,7 +45,7 @@ def test_of_a_known_application_what_its_file_says_holds_beyond_the_beginning() 
     rule = UrlRule(PathGlob("/post/*"))
     level = PageLevel("post", "terminal", when("article"), actions=(article(),), addresses=(rule,))
     application = made("ice", level, patterns=(sign("#ice-sign"),))
-    body = "<article><div class=body>The ice.</div></article>" + "<p>x</p>" * (READ_BYTES // 8)
+    body = "<article><div class=body>The ice.</div></article>" + "<p>x</p>" * READ_STEPS
     late = '<a href="/post/2">next</a><a href="/about">about</a><a href="http://b.test/post/3">b</a>'
     page = html_page("http://a.test/post/1", f"<html><body><i id=ice-sign></i>{body}{late}</body></html>")
     found = helper_of(application).assist(page)
@@ -55,7 +55,7 @@ def test_of_a_known_application_what_its_file_says_holds_beyond_the_beginning() 
 
 
 def test_pages_as_they_are_in_the_world_are_read_whole() -> None:
-    body = f"<h1>Ice</h1>{f'<p>{PARAGRAPH}</p>' * (READ_BYTES // len(PARAGRAPH) // 2)}"
+    body = f"<h1>Ice</h1>{f'<p>{PARAGRAPH}</p>' * (READ_STEPS * TEXT_STEP // len(PARAGRAPH) // 2)}"
     found = helper_of().assist(html_page("http://a.test/", f"<html><title>Ice</title><body>{body}"))
     assert not found.failed_actions
 
@@ -83,6 +83,8 @@ def test_a_beginning_ends_between_characters_and_before_a_tag_that_is_near(encod
         (f"<p>{PARAGRAPH}</p>" * (1_000_000 // len(PARAGRAPH)), True),
         ("harbour " * 190_000, True),
         (f"<script>{'a<b;' * READ_STEPS * 2}</script>", True),
+        (f"<script>{'a' * SIZE}</script>", True),
+        (f"<div hidden>{'harbour ' * (SIZE // 8)}</div>", False),
         (f"<STYLE>{'a>b{} ' * READ_STEPS}</style>", True),
         (f"<!-- {'<i></i>' * READ_STEPS} -->", True),
         ("<!-- <" * READ_STEPS, True),
@@ -93,6 +95,20 @@ def test_work_is_counted_before_it_is_done(filling: str, *, is_whole: bool) -> N
     body = f"<html><body>{filling}</body></html>".encode()
     assert (read_bytes(body) == len(body)) is is_whole
     assert read_bytes(body) >= len(body) // 10
+
+
+def test_what_follows_many_bytes_of_script_is_read() -> None:
+    story = f"<h1>Ice</h1><p class=by>By Ann Vos, 3 May 2022</p>{f'<p>{PARAGRAPH}</p>' * 5}"
+    state = "<script>var state = '" + "harbour " * (SIZE // 8) + "'</script>"
+    found = helper_of().assist(html_page("http://a.test/ice", f"<html><title>Ice</title><body>{state}{story}"))
+    assert not found.failed_actions
+    assert [each.first("title") for each in found.objects] == ["Ice"]
+
+
+@pytest.mark.parametrize("end", ["", "</div>", "<p>x</p>" * 9])
+def test_text_is_counted_wherever_the_next_tag_is(end: str) -> None:
+    body = f"<div>{'a' * SIZE}{end}".encode()
+    assert READ_STEPS * TEXT_STEP // 2 < read_bytes(body) <= READ_STEPS * TEXT_STEP
 
 
 @pytest.mark.parametrize(

@@ -164,13 +164,13 @@ def test_a_session_id_that_nobody_has_documented_is_found_out() -> None:
     aliases = Aliases()
     url = "http://a.test/page?n={}&zz={}".format
     for number, one in enumerate(IDS[1:]):
-        assert aliases.other(url(9, one)) is None
+        assert not aliases.has_other(url(9, one))
         aliases.learn(url(number, one), url(number, IDS[0]))
-    assert aliases.other(url(7, IDS[0])) is None
-    assert aliases.other(url(7, IDS[0])) is None
-    assert aliases.other(url(7, IDS[1])) == url(7, IDS[0])
-    assert aliases.other(url(8, IDS[1])) is None
-    assert aliases.other("http://b.test/page?n=7&zz=" + IDS[1]) is None
+    assert not aliases.has_other(url(7, IDS[0]))
+    assert not aliases.has_other(url(7, IDS[0]))
+    assert aliases.has_other(url(7, IDS[1]))
+    assert not aliases.has_other(url(8, IDS[1]))
+    assert not aliases.has_other("http://b.test/page?n=7&zz=" + IDS[1])
 
 
 def test_what_looks_like_no_id_is_none() -> None:
@@ -178,7 +178,7 @@ def test_what_looks_like_no_id_is_none() -> None:
     for number in range(9):
         aliases.learn(f"http://a.test/page?n={number}", "http://a.test/page?n=100")
         aliases.learn(f"http://a.test/page?n={number}", f"http://a.test/other?n={number}")
-    assert aliases.other("http://a.test/page?n=1") is None
+    assert not aliases.has_other("http://a.test/page?n=1")
     assert not aliases.state()
 
 
@@ -301,7 +301,7 @@ def test_what_was_learned_of_patterns_and_parts_is_kept() -> None:
     assert restored.admit("http://a.test/comment/77/history/") is Trap.BARREN
 
 
-def test_the_next_crawl_takes_over_rules_and_nothing_that_was_read() -> None:
+def test_the_next_crawl_takes_over_rules_and_what_is_known() -> None:
     traps, following = Traps(Section()), Traps(Section())
     for number in range(5):
         traps.fetched(f"http://a.test/comment/{number}/history/", NO_PAGE, [])
@@ -310,7 +310,128 @@ def test_the_next_crawl_takes_over_rules_and_nothing_that_was_read() -> None:
     following.inherit(traps.state())
     assert following.admit("http://a.test/comment/77/history/") is Trap.BARREN
     assert following.shorter("http://a.test/t/7?page=1") == "http://a.test/t/7"
-    assert fetch(following, thread("/t/1", 1)) == Verdict(is_new=True, has_objects=True)
+    assert following.knows("http://a.test/t/1")
+    assert fetch(following, thread("/elsewhere/1", 1)).trap is Trap.NEAR_DUPLICATE
+
+
+def a_calendar(traps: Traps) -> str:
+    """Have a calendar fetched until it is refused; return the first URL that was."""
+    for number, page in enumerate(months()):
+        if traps.admit(page.url) is not None:
+            return page.url
+        fetch(traps, page, f"/calendar/{2024 + number // 12}/{number % 12 + 1:02}/")
+    pytest.fail("the calendar never ended")
+
+
+def test_the_next_crawl_refuses_what_was_refused_and_has_a_full_budget_for_the_rest() -> None:
+    traps, following = Traps(Section()), Traps(Section())
+    refused = a_calendar(traps)
+    following.inherit(traps.state())
+    fetched = month(2024, 3).url
+    assert following.admit(refused) is Trap.NOVELTY
+    assert following.admit(fetched) is None
+    assert following.admit("http://a.test/calendar/2199/01/") is None, "nobody asked for it yet"
+    fetch(following, seen("/calendar/2199/01/", text(60, 3)))
+    assert following.admit(refused) is None, "there is something new in the calendar by now"
+
+
+def test_what_was_refused_is_refused_in_all_crawls_that_follow_until_settings_change() -> None:
+    traps = Traps(Section())
+    refused = a_calendar(traps)
+    for _ in range(3):
+        following = Traps(Section())
+        following.inherit(unpacked(packed(1, traps.state()))[1])
+        assert following.admit(refused) is Trap.NOVELTY
+        traps = following
+    other = Traps(Section(pages=1000))
+    other.inherit(traps.state())
+    assert other.admit(refused) is None
+    traps.use(Section(pages=1000))
+    assert traps.admit(refused) is None
+
+
+def test_links_that_navigation_chose_are_bound_by_refusals_of_such_links_alone() -> None:
+    traps, following = Traps(Section(pages=1)), Traps(Section(pages=1))
+    for number in range(2):
+        traps.fetched(f"http://a.test/list/{number}", NO_PAGE, [])
+    chosen, other = "http://a.test/list/7", "http://a.test/list/8"
+    assert traps.admit(chosen, trusted=True) is traps.admit(other) is Trap.NOVELTY
+    following.inherit(traps.state())
+    assert following.admit(chosen, trusted=True) is Trap.NOVELTY
+    assert following.admit(other, trusted=True) is None
+
+
+def test_an_original_stays_one_whichever_page_comes_first_in_the_next_crawl() -> None:
+    traps, following = Traps(Section()), Traps(Section())
+    pages = [thread("/t/1", 1), seen("/list", text(200, 7)), seen("/other", text(300, 9))]
+    copies = [thread("/print/1", 1), seen("/list/by/date", text(200, 7)), seen("/copy", text(300, 9))]
+    for page, copy in zip(pages, copies, strict=True):
+        assert fetch(traps, page).trap is None
+        assert fetch(traps, copy).trap is Trap.NEAR_DUPLICATE
+    following.inherit(traps.state())
+    for page, copy in zip(pages, copies, strict=True):
+        again = following.judge(copy, "x")
+        assert (again.trap, again.like) == (Trap.NEAR_DUPLICATE, page.url)
+        assert following.judge(page, "x").trap is None
+
+
+def test_a_copy_is_believed_to_be_one_until_the_original_is_seen_to_differ() -> None:
+    traps, following = Traps(Section()), Traps(Section())
+    fetch(traps, seen("/list", text(200, 7)))
+    fetch(traps, seen("/list/by/date", text(200, 7)))
+    following.inherit(traps.state())
+    grown = seen("/list/by/date", text(200, 8))
+    assert following.judge(grown, "x").trap is Trap.NEAR_DUPLICATE, "the list may have changed like it"
+    following.unchanged("http://a.test/list")
+    assert following.judge(grown, "x").trap is None
+
+
+def test_evidence_of_a_pair_counts_once_over_all_crawls() -> None:
+    traps = Traps(Section())
+    for _ in range(4):
+        fetch(traps, thread("/t/1", 1))
+        fetch(traps, thread("/t/1?page=1", 1))
+        following = Traps(Section())
+        following.inherit(traps.state())
+        traps = following
+    assert traps.shorter("http://a.test/t/7?page=1") is None
+
+
+def test_a_page_that_is_known_under_another_id_is_so_in_the_next_crawl() -> None:
+    traps, following = Traps(Section()), Traps(Section())
+    for number, name in enumerate(IDS):
+        fetch(traps, thread(f"/t/9?visit={name}", 9))
+        traps.admit(f"http://a.test/t/{number}?visit={name}")
+    assert traps.admit(f"http://a.test/t/3?visit={IDS[0]}") is Trap.SESSION
+    following.inherit(traps.state())
+    assert following.admit(f"http://a.test/t/3?visit={IDS[1]}") is Trap.SESSION
+
+
+def test_a_host_is_asked_anew_by_the_next_crawl_and_its_former_answer_is_known() -> None:
+    traps, error = Traps(Section(pages=3)), text(60, 5)
+    asked(traps, error, 20)
+    traps.probed(f"http://a.test/blog/{PROBE}1", error)
+    following = Traps(Section(pages=3))
+    following.inherit(traps.state())
+    assert following.judge(seen("/blog/lost", error), "x").trap is Trap.SOFT_404
+    probes = [following.judge(seen(f"/new/{number}", text(60, 77)), "x").probe for number in range(8)]
+    assert any(probes)
+
+
+def test_what_several_workers_knew_comes_together() -> None:
+    one, other, following = Traps(Section()), Traps(Section()), Traps(Section())
+    refused = a_calendar(one)
+    fetch(one, thread("/t/1", 1))
+    fetch(other, thread("/t/2", 2))
+    for each in (one, other, one):
+        following.inherit(each.state())
+    assert following.admit(refused) is Trap.NOVELTY
+    assert following.knows("http://a.test/t/2")
+    for number in (1, 2):
+        assert fetch(following, thread(f"/copy/{number}", number)).like == f"http://a.test/t/{number}"
+    again = Traps(Section())
+    again.restore(following.state())
+    assert again.knows("http://a.test/t/1")
 
 
 def test_short_pages_of_their_own_are_avoided_on_no_site_that_shows_no_objects_at_all() -> None:

@@ -164,6 +164,10 @@ class LevelFallback:
             self._strangers.get(site_of(page.url), Backoff).succeeded()
             self._sign_learning.confirm_application(page, application, remembered=fallback.of_former)
 
+    def refute(self, page: Page, application: Application, level: PageLevel) -> None:
+        """Record that a page is seen not to be of its assumed level, which says nothing of the pages behind it."""
+        self._of(page, application, level).succeeded()
+
     def _is_misread(self, page: Page, application: Application, shown: PageLevel, by_address: PageLevel) -> bool:
         """Return whether a page shows signs of a list that by now occur on the site's pages with objects as well.
 

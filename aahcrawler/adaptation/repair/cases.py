@@ -49,14 +49,21 @@ class Way:
         self.record.note(Shape.of(outcome.extracted))
 
     def is_due(self) -> bool:
-        """Return whether a learned way is to be compared with an example: on its first pages, then ever more rarely."""
-        if self.learned is None:
-            return False
+        """Return whether the way is to be compared with an example: on its first pages, then ever more rarely.
+
+        A learned way has shown on several pages that it leaves nothing out; that of the file was written for another
+        template, maybe.
+        """
         self.worked += 1
         if self.worked < self._next_look:
             return False
-        self._next_look = self.worked + min(5 * self.worked, MOST_BETWEEN)
+        pause = max(1, self.worked // 2) if self.learned is None else 5 * self.worked
+        self._next_look = self.worked + min(pause, MOST_BETWEEN)
         return True
+
+    def look_again(self) -> None:
+        """Compare the way with an example on the next page as well."""
+        self._next_look = self.worked + 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,6 +1,7 @@
 """Read the repeated structure of a page: authors, records, and the extent of an article."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import takewhile
 
@@ -9,18 +10,25 @@ from lxml.etree import _Element as Element
 
 from aahcrawler.helper.adaptation_protocol import Question
 from aahcrawler.helper.extraction.extraction import BODY
+from aahcrawler.helper.site_memory.sites import site_of
 from aahcrawler.induction.headings import page_heading
 from aahcrawler.induction.main_part import MainPart, main_part
 from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.induction.record_finding import records
 from aahcrawler.induction.record_sets import Byline, Nature, RecordSet, Region
 from aahcrawler.page import Page
+from aahcrawler.urls import resolve
 from aahcrawler.wrapper_induction.element_features import is_beside, is_name
-from knowledge_base.model import Extract
+from knowledge_base.model import Application, Extract
+from knowledge_base.url_rules import ParsedUrl, Reason
+
+FEWEST_LISTED = 3
+"""Entries that make a list of other pages: fewer stand below articles as well."""
 
 GOES_ON = 80
 """The weight of running text that makes a neighbour of the body a part of it."""
 
+HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _ASIDE = frozenset({"nav", "aside", "footer", "header"})
 _NO_TEXT = _ASIDE | {"form", "button", "input", "select", "script", "style", "h1"}
 _HOLDERS = frozenset({"div", "section", "article"})
@@ -30,26 +38,110 @@ class Structures:
     """Prepares each page once for all repair strategies that ask about it; keeps the last one."""
 
     def __init__(self) -> None:
-        self._last: tuple[Page, Structure] | None = None
+        self._last: tuple[Page, Application, Structure] | None = None
 
-    def of(self, page: Page) -> "Structure":
-        """Return the structure of an HTML page."""
-        if self._last is None or self._last[0] is not page:
-            self._last = page, Structure(page)
-        return self._last[1]
+    def of(self, page: Page, application: Application) -> "Structure":
+        """Return the structure of an HTML page of an application."""
+        if self._last is None or self._last[0] is not page or self._last[1] is not application:
+            self._last = page, application, Structure(page, application)
+        return self._last[2]
 
 
 class Structure:
-    """The records and the article of one page."""
+    """The records and the article of one page, which is of an application."""
 
-    def __init__(self, page: Page) -> None:
+    def __init__(self, page: Page, application: Application) -> None:
         self.prepared = page.once(PreparedPage.of)
         self._page = page
+        self._application = application
 
     @cached_property
     def sets(self) -> Sequence[RecordSet]:
-        """The sets of records of the page."""
-        return self._page.once(records)
+        """The sets of records of the page.
+
+        Entries that lead to other views of themselves alone are posts: the rules of an application for URLs say so, and
+        no redesign changes them.
+        """
+        return tuple(
+            replace(each, nature=Nature.POSTS)
+            if each.nature is Nature.TEASERS and self._show_themselves(each)
+            else each
+            for each in self._page.once(records)
+        )
+
+    def _show_themselves(self, listed: RecordSet) -> bool:
+        targets = [record.target for record in listed.records if record.target is not None]
+        return 2 * len(targets) > len(listed.records) and all(map(self._is_other_view, targets))
+
+    def _is_other_view(self, url: str) -> bool:
+        rule = self._application.refusal(self._application.canonical(ParsedUrl.parse(url.partition("#")[0])))
+        return rule is not None and rule.reason is Reason.DUPLICATE
+
+    @cached_property
+    def is_list(self) -> bool:
+        """Whether the page is a list of other pages: it has no text but in their entries, or below their titles."""
+        if self.part is None:
+            return bool(self._listed)
+        running = self.prepared.outline.running
+        listed = sum(running(place) for place in self._main if self._is_listed(place))
+        return self._is_titled_list or 2 * listed > sum(map(running, self._main))
+
+    @cached_property
+    def _main(self) -> tuple[int, ...]:
+        """The places of the page's main text."""
+        places = self.prepared.outline.places
+        return tuple(places[element] for element in self.part.body.elements) if self.part is not None else ()
+
+    @cached_property
+    def _is_titled_list(self) -> bool:
+        """Whether headings within the page's main text lead to other pages of its application."""
+        targets = (
+            self._target(place) for main in self._main for place in range(main, self.prepared.outline.ends[main])
+        )
+        return len(set(filter(None, targets))) >= FEWEST_LISTED
+
+    def _target(self, place: int) -> str:
+        """Return the address of another page that a heading leads to, empty where it leads to none."""
+        outline, page, application = self.prepared.outline, self._page, self._application
+        if outline.tags[place] not in HEADINGS:
+            return ""
+        link = next(outline.elements[place].iter("a"), None)
+        url = resolve(page.base_url, link.get("href") or "") if link is not None else None
+        if url is None or site_of(url) != site_of(page.url):
+            return ""
+        address = application.canonical(ParsedUrl.parse(url.partition("#")[0]))
+        is_page = application.refusal(address) is None and application.level_of(address) is not None
+        return address.url if is_page and address.url != application.canonical(ParsedUrl.parse(page.url)).url else ""
+
+    def _is_listed(self, place: int) -> bool:
+        outline = self.prepared.outline
+        if any(self._is_entry(each) for each in (place, *outline.ancestors(place))):
+            return True
+        held = [entry for entry in self._listed if outline.contains(place, entry)]
+        return len(held) >= FEWEST_LISTED and 2 * sum(map(outline.running, held)) > outline.running(place)
+
+    def _is_entry(self, place: int) -> bool:
+        """Return whether an element is an entry of a list, or stands among entries and looks like them."""
+        outline = self.prepared.outline
+        entries = self._looks.get(outline.parents[place], {})
+        tokens = entries.get(outline.tags[place])
+        return tokens is not None and (not tokens or not tokens.isdisjoint(outline.tokens[place]))
+
+    @cached_property
+    def _looks(self) -> Mapping[int, Mapping[str, frozenset[str]]]:
+        """The tags of entries by the places of what they stand in, and the names that all of a tag have in common."""
+        outline = self.prepared.outline
+        looks: dict[int, dict[str, frozenset[str]]] = {}
+        for entry in self._listed:
+            tokens, known = frozenset(outline.tokens[entry]), looks.setdefault(outline.parents[entry], {})
+            known[outline.tags[entry]] = tokens & known.get(outline.tags[entry], tokens)
+        return looks
+
+    @cached_property
+    def _listed(self) -> tuple[int, ...]:
+        """The places of the entries of lists of other pages, sidebars aside."""
+        lists = (each for each in self.sets if each.nature is Nature.TEASERS and not each.aside)
+        return self._places([each for each in lists if len(each.records) >= FEWEST_LISTED])
 
     @cached_property
     def part(self) -> MainPart | None:

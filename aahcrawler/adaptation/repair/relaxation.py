@@ -66,7 +66,9 @@ class RelaxationStrategy:
         page, action = question.page, question.action
         if not page.is_html or action.run is not None:
             return None
-        candidates = tuple(_Relaxing(question, self._hints(question), self._structures.of(page)).candidates())
+        candidates = tuple(
+            _Relaxing(question, self._hints(question), self._structures.of(page, question.application)).candidates()
+        )
         most = max((each.weight for each in candidates), default=0)
         ranked = sorted(((each.merit(most), each) for each in candidates), key=lambda each: -each[0])
         if not ranked:

@@ -49,7 +49,7 @@ class StructureStrategy:
         page = question.page
         if not page.is_html:
             return None
-        inducing = _Inducing(question, self._structures.of(page))
+        inducing = _Inducing(question, self._structures.of(page, question.application))
         return inducing.records() if question.action.many else inducing.article()
 
 

@@ -176,17 +176,20 @@ class PageAnalyser:
         await asyncio.sleep(0)  # Others have their turn: a page may have ten thousand links.
         found = self._analysis(lease, page, scored)
         contribution = None if is_error else found.contribution
-        metadata = self._beside_former(found.metadata, before, verdict)
+        metadata = self._beside_former(lease.url, found.metadata, before, verdict)
         return replace(found, metadata=metadata, lesson=lesson, contribution=contribution, verdict=verdict)
 
-    def _beside_former(self, metadata: Metadata, before: Metadata | None, verdict: Verdict | None) -> Metadata:
+    def _beside_former(
+        self, url: str, metadata: Metadata, before: Metadata | None, verdict: Verdict | None
+    ) -> Metadata:
         """Return what is kept of a page with what was found of traps, and what a former crawl knew of its objects."""
         if before is None:
-            return marked(metadata, verdict)
+            former = self._recrawl.before(url) if verdict is not None and verdict.repeated else None
+            return marked(metadata, verdict, () if former is None else former.objects)
         original = self._recrawl.before(before.like) if before.like else None
         if original is not None and are_of(metadata.objects, original.objects):
             return replace(metadata, objects=(), trap=before.trap, like=before.like)
-        metadata = marked(metadata, verdict, keeps_objects=bool(before.objects))
+        metadata = marked(metadata, verdict, before.objects)
         return replace(metadata, objects=carried(before.objects, metadata.objects))
 
     def _redirect(self, lease: Lease, page: Page) -> PageAnalysis:

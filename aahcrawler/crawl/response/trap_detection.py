@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
@@ -93,6 +92,8 @@ class TrapDetection:
         What a former crawl knew, and the trouble of a server, say nothing of traps.
         """
         status = comparison.page.status
+        if comparison.remembered:
+            self._traps.unchanged(lease.url)
         if comparison.former is not None or not (status < 400 or status in GONE | CLOSED):
             return discovered
         verdict = found.verdict or NO_PAGE
@@ -114,7 +115,7 @@ class TrapDetection:
 class TrapsFile:
     """The file for what one worker's traps have learned: the first one that no other worker holds.
 
-    It belongs to the crawl with this ``number``; of what former ones kept, the next one begins with the rules.
+    It belongs to the crawl with this ``number``.
     """
 
     def __init__(self, root: Path, number: int) -> None:
@@ -126,19 +127,34 @@ class TrapsFile:
         self._number = number
 
     def recall(self, traps: Traps) -> None:
-        """Have traps go on from what was kept, where there is something, of a former crawl from its rules alone.
+        """Have traps go on from what this worker kept; without that, begin with what all workers knew before.
 
-        A damaged file is reported and not used.
+        A host may be another worker's in this crawl than in the one before. Damaged files are reported and not used.
         """
-        with suppress(FileNotFoundError):
-            try:
-                number, state = unpacked(self._path.read_bytes())
-                if number == self._number:
-                    traps.restore(state)
-                else:
-                    traps.inherit(state)
-            except ValueError as error:
-                logger.error("%s: %s; what is a trap is learned anew", self._path, error)
+        own = self._read(self._path)
+        if own is not None and own[0] == self._number and self._taken(self._path, traps.restore, own[1]):
+            return
+        for path in sorted(self._path.parent.glob("*.npz"), key=lambda path: path != self._path):
+            kept = self._read(path) if path != self._path else own
+            if kept is not None and (path, kept[0]) != (self._path, self._number):
+                self._taken(path, traps.inherit, kept[1])
+
+    def _read(self, path: Path) -> tuple[int, Arrays] | None:
+        try:
+            return unpacked(path.read_bytes())
+        except FileNotFoundError:
+            return None
+        except ValueError as error:
+            logger.error("%s: %s; what is a trap is learned anew", path, error)
+            return None
+
+    def _taken(self, path: Path, take: Callable[[Arrays], None], state: Arrays) -> bool:
+        try:
+            take(state)
+        except ValueError as error:
+            logger.error("%s: %s; what is a trap is learned anew", path, error)
+            return False
+        return True
 
     async def keep(self, traps: Callable[[], Traps]) -> None:
         """Write the traps again and again until cancelled, and then once more; the crawl goes on without."""

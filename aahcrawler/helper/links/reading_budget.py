@@ -7,17 +7,14 @@ from lxml.etree import XPath
 
 from aahcrawler.page import Page, generic
 
-READ_BYTES: Final = 2_000_000
-"""The first bytes of an HTML page, whose texts and objects are read at most."""
-
 READ_STEPS: Final = 40_000
 """Tags that are read, and what is as much work as one tag: so many take about a second."""
 
 TEXT_STEP, TAG_STEP = 40, 400
 """The bytes of text, and those within a tag, that are as much work as one more tag."""
 
-LONG_STEPS: Final = 12_000
-"""So many steps take so long that others should not have to wait for them."""
+LONG_STEPS, LONG_BYTES = 12_000, 2_000_000
+"""So many steps, or bytes of whatever there is, take so long that others should not have to wait for them."""
 
 READ_DEPTHS: Final = 2_500_000
 """The most that the depths of the elements which are read add up to: much is looked for from an element upwards."""
@@ -47,22 +44,23 @@ def is_long(page: Page) -> bool:
     size = len(page.body)
     if not page.is_html:
         return size > LONG_STEPS * TEXT_STEP and not page.media_type.startswith(_UNREAD)
-    return size > READ_BYTES or read_bytes(page.body, LONG_STEPS) < size
+    return size > LONG_BYTES or read_bytes(page.body, LONG_STEPS) < size
 
 
 def read_bytes(body: bytes, most_steps: int = READ_STEPS) -> int:
     """Return how many of the first bytes of an HTML page are read with all means; all of them for most pages.
 
-    What scripts, style sheets and comments hold is no work. Time is linear in the size of the page.
+    What scripts, style sheets and comments hold is no work, however much it is: the body of a page is bounded by its
+    crawl (``limits.page_bytes``). Time is linear in the size of the page.
     """
-    most = min(len(body), READ_BYTES)
+    most = len(body)
     if body.count(b"<") + len(body) // TEXT_STEP <= most_steps:
         return most
     steps = place = 0
     while place < most and steps <= most_steps * TEXT_STEP:
         tag = body.find(b"<", place, most)
-        if tag < 0:
-            left = most_steps * TEXT_STEP - steps
+        left = most_steps * TEXT_STEP - steps
+        if tag < 0 or tag - place > left:
             return min(most, place + left)
         end = _end(body, tag, most)
         steps += tag - place + TEXT_STEP + (end - tag) * TEXT_STEP // TAG_STEP
