@@ -121,7 +121,7 @@ class RecordedSubject:
         for row in _lines(self.site.folder / "truth.jsonl"):
             shown = row.get("shown", {})
             hidden = tuple(name for name in FIELDS if not shown.get(name))
-            fields = {name: row.get(name) for name in FIELDS}
+            fields: dict[str, Any] = {name: row.get(name) for name in FIELDS}
             one = Described(row["id"], row["url"], row["body"], **fields, hidden=hidden)
             found.setdefault(local(row["url"]), []).append(one)
         return {address: tuple(each) for address, each in found.items()}
