@@ -193,8 +193,4 @@ APPLICATIONS: Final = (
     Application("mezzanine", "blog with comments", 10),
     Application("eleventy", "static site with comments", 10, node=("@11ty/eleventy@3.1.8",)),
     Application("askbot", "questions and answers", 10, held_out=True),
-    Application("ikiwiki", "wiki with comments", 10, held_out=True, programs=("ikiwiki",)),
-    Application(
-        "publicinbox", "mail archive", 10, held_out=True, programs=("public-inbox-init", "public-inbox-httpd", "git")
-    ),
 )
