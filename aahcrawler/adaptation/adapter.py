@@ -38,17 +38,21 @@ from aahcrawler.helper.adaptation_protocol import Followed, Question, Taken
 from aahcrawler.helper.adaptation_protocol import Kept as KeptApplication
 from aahcrawler.helper.assistance import Failure
 from aahcrawler.helper.detection.attempts import FAILING
-from aahcrawler.helper.extraction.extraction import BODY
+from aahcrawler.helper.extraction.extraction import BODY, Extracted
 from aahcrawler.helper.extraction.outcome import Outcome, Runner
 from aahcrawler.helper.links.navigation import Chosen, Links
 from aahcrawler.helper.site_memory.sites import site_of
+from aahcrawler.induction.byline_words import is_byline_word, name_in
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
-from aahcrawler.webobject import Value
+from aahcrawler.webobject import Person, Value
 from aahcrawler.wrapper_induction.examples import LabelledExample, Method
 from knowledge_base.model import Application, Extract, KnowledgeBase, PageLevel
+from knowledge_base.url_rules import ParsedUrl
 
 MOST_NAMES = 1_000
+MOST_LISTS = 10_000
+"""Lists whose first pages are remembered."""
 MOST_ELSEWHERE = 6
 """Learned ways of an action that are remembered for other sites."""
 
@@ -88,6 +92,7 @@ class Adaptation:
         self._redesigned: LruMapping[tuple[str, str], None] = LruMapping(MOST_NAMES)
         self._rejected = Rejected()
         self._structures = Structures()
+        self._lists: LruMapping[str, None] = LruMapping(MOST_LISTS)
 
     def heed(self, rejected: Rejected) -> None:
         """Put nothing in force from now on that people rejected."""
@@ -139,6 +144,7 @@ class Adaptation:
             return outcome
         if case.current.learned is not None:
             outcome = _of_substance(outcome)
+        outcome = _named(outcome)
         case.current.note(outcome)
         wrong = self._trouble(question, case.current, outcome)
         if wrong is None:
@@ -200,13 +206,20 @@ class Adaptation:
         return replace(wrong, certain=False) if wrong is not None and not question.shown else wrong
 
     def _is_list(self, question: Question) -> bool:
-        """Return whether a page, which nothing but a URL like all others says to hold an object, lists other pages."""
+        """Return whether a page, which nothing but a URL like all others says to hold an object, lists other pages.
+
+        So do the further pages of a list, of which the last one may have a single entry.
+        """
         page, level = question.page, question.level
         if question.shown or question.former is not None or not page.is_html or is_telling(level, page.url):
             return False
         if all(action.many for action in level.actions if isinstance(action, Extract)):
             return False
-        return self._structures.of(page, question.application).is_list
+        first = level.first_page(question.application.canonical(ParsedUrl.parse(page.url))).url
+        if first in self._lists or self._structures.of(page, question.application).is_list:
+            self._lists.get(first, lambda: None)
+            return True
+        return False
 
     # Reactions to failures
 
@@ -461,6 +474,23 @@ def _plausible(question: Question, example: LabelledExample | None) -> LabelledE
     told = [{name: label.value for name, label in each.labels.items()} for each in example.objects]
     wrong = misbehaving([Told.of(question.page, told)], many=question.action.many)
     return example.without(wrong) if wrong else example
+
+
+def _named(outcome: Outcome) -> Outcome:
+    """Return objects whose authors are named without the verb behind them: ``Ann says:``.
+
+    Where a redesign took the name of a name's own element away, that of the whole line is still found.
+    """
+    return replace(outcome, extracted=tuple(map(_with_name_alone, outcome.extracted)))
+
+
+def _with_name_alone(extracted: Extracted) -> Extracted:
+    author = extracted.object.first("author")
+    if not isinstance(author, Person) or not author.name.endswith(":") or not is_byline_word(author.name.split()[-1]):
+        return extracted
+    name = name_in(author.name)
+    properties = {**extracted.object.properties, "author": (replace(author, name=name),)}
+    return replace(extracted, object=replace(extracted.object, properties=properties)) if name else extracted
 
 
 def _of_substance(outcome: Outcome) -> Outcome:

@@ -9,8 +9,9 @@ from aahcrawler.adaptation.wiring import adaptation
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.induction.record_sets import Nature
 from aahcrawler.page import Page
+from aahcrawler.webobject import Person
 from knowledge_base.model import Application, Extract, Field, FieldKind, Identity, KnowledgeBase, PageLevel
-from knowledge_base.url_rules import AvoidRule, AvoidRules, PathGlob, Reason, UrlRule
+from knowledge_base.url_rules import AvoidRule, AvoidRules, Paging, PathGlob, Reason, UrlRule
 from tests.adaptation.redesigned import NAMES, WORDS
 from tests.helper.building import css, sign, text_field, when, xpath
 from tests.helper.saved_pages import html_page
@@ -36,7 +37,12 @@ COMMENTS = Extract(
     identity=Identity((xpath("@id"),), trims=("c-",), prefix="c-"),
 )
 ENTRY = PageLevel(
-    "node", "terminal", when("div.node"), actions=(ARTICLE, COMMENTS), addresses=(UrlRule(PathGlob("**")),)
+    "node",
+    "terminal",
+    when("div.node"),
+    actions=(ARTICLE, COMMENTS),
+    addresses=(UrlRule(PathGlob("**")),),
+    paging=(Paging(parameter="page"),),
 )
 BLOG = Application(
     "blog",
@@ -136,6 +142,23 @@ def test_posts_and_their_comments_are_read_between_lists_without_a_sign() -> Non
     assert [sorted(found[f"{SITE}/post-{number}"]) for number in range(4, 9)] == [
         ["comment", "comment", "comment", "post"]
     ] * 5
+
+
+def test_the_last_page_of_a_list_is_no_article_though_it_has_one_entry() -> None:
+    known = KnowledgeBase((BLOG,))
+    helper = ApplicationAwareHelper(known, adapter=adaptation(known))
+    for number in range(4):
+        helper.assist(post(number, name="node" if number < 2 else "leaf"))
+    last = page_at("tags/ice?page=2", flat(9))
+    helper.assist(page_at("tags/ice", flat(1, 2, 3, 4)))
+    assert not helper.assist(last).objects
+
+
+def test_what_a_name_says_is_no_part_of_it() -> None:
+    helper = ApplicationAwareHelper(KnowledgeBase((BLOG,)), adapter=adaptation(KnowledgeBase((BLOG,))))
+    said = comment(1, "comment").replace("</b>", " <i>says:</i></b>")
+    (found,) = (each for each in helper.assist(post(1, said, name="node")).objects if each.type == "comment")
+    assert found.first("author") == Person(NAMES[1])
 
 
 def test_comments_that_the_file_finds_a_part_of_are_looked_for_where_articles_were_repaired() -> None:
