@@ -164,7 +164,8 @@ def is_byline(author: Byline) -> bool:
     around = (element, *element.iterancestors())[:_NEAR]
     marks = " ".join(f"{each.get(name) or ''}" for each in around for name in ("class", "id", "rel", "itemprop"))
     nearby = excerpt(around[min(1, len(around) - 1)], _LONGEST_BYLINE)
-    marked = _AUTHOR.search(f"{marks} {author.href or ''}") is not None or _BY.match(nearby) is not None
+    marked = author.labelled or _AUTHOR.search(f"{marks} {author.href or ''}") is not None
+    marked = marked or _BY.match(nearby) is not None
     if not marked or len(author.name.split()) > _MOST_WORDS:
         return False
     return _NO_NAME.search(author.name) is None or is_marked(author)
