@@ -41,7 +41,7 @@ def published(page: Page, prepared: PreparedPage, title: str, item: Item | None 
     pairs = [(each, moment) for each in shown for moment in (*declared.certain, *declared.vague)]
     alike = next((moment for each, moment in pairs if _is_same_day(each, moment)), None)
     alike = alike or next(filter(None, (_in_zone_of(each, moment) for each, moment in pairs)), None)
-    first = alike or next(iter(declared.certain), None) or (shown[0].moment if shown else None)
+    first = alike or next(iter(declared.certain), None) or _exact(shown)
     return first or next(iter(declared.vague), None)
 
 
@@ -69,6 +69,12 @@ def dateline(prepared: PreparedPage, title: str) -> Sequence[Shown]:
         if found:
             break
     return sorted(found.values(), key=lambda each: _tells_change(prepared, each))
+
+
+def _exact(shown: Sequence[Shown]) -> datetime | None:
+    """Return the first of some dates, with the time of day where another one of that day tells it."""
+    same = (each for each in shown if each.read.timed and each.moment.date() == shown[0].moment.date())
+    return next((each.moment for each in (*same, *shown)), None)
 
 
 def _headings(prepared: PreparedPage, title: str) -> Iterator[int]:

@@ -20,7 +20,7 @@ from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.induction.record_fields import is_marked
 from aahcrawler.induction.record_finding import records
 from aahcrawler.induction.record_sets import Byline, NoObject, Record, RecordSet, Region
-from aahcrawler.induction.record_shapes import shapes_of
+from aahcrawler.induction.record_shapes import listed_shapes, shapes_of
 from aahcrawler.page import Page, claims, generic
 from aahcrawler.page.record_shape import RecordShape
 from aahcrawler.page.schemaorg import Item, items
@@ -48,14 +48,16 @@ _NO_NAME = re.compile(r"[*@?!:/\d]|…|\.\.\.")
 class Reading:
     """The results for one page: its sets of records, its article if it is one, and the objects made of these.
 
-    ``shapes`` are those of the records that are objects, ``bodies`` the regions that the texts of objects stand in, by
-    the objects' IRIs, where that is known. ``reason`` tells why there are no objects, None where there are some.
+    ``shapes`` are those of the records that are objects, ``listed`` those of entries of lists. ``bodies`` are the
+    regions that the texts of objects stand in, by the objects' IRIs, where that is known. ``reason`` tells why
+    there are no objects, None where there are some.
     """
 
     sets: tuple[RecordSet, ...]
     article: Article | None
     objects: tuple[WebObject, ...]
     shapes: tuple[RecordShape, ...] = ()
+    listed: tuple[RecordShape, ...] = ()
     bodies: Mapping[str, Region] = field(default_factory=dict)
     reason: NoObject | None = None
 
@@ -121,7 +123,8 @@ def _read(page: Page) -> Reading:
         bodies |= {name: body for number, name in names if (body := each.records[number].body) is not None}
     distinct = tuple({each.iri: each for each in reversed(found)}.values())[::-1]
     shapes = shapes_of(prepared.outline, judged.posts)
-    return Reading(judged.sets, article, distinct, shapes, bodies, None if distinct else judged.reason)
+    listed = listed_shapes(prepared.outline, judged.sets)
+    return Reading(judged.sets, article, distinct, shapes, listed, bodies, None if distinct else judged.reason)
 
 
 def _is_of_page(page: Page, declared: WebObject, article: Article) -> bool:
@@ -161,7 +164,8 @@ def is_byline(author: Byline) -> bool:
     around = (element, *element.iterancestors())[:_NEAR]
     marks = " ".join(f"{each.get(name) or ''}" for each in around for name in ("class", "id", "rel", "itemprop"))
     nearby = excerpt(around[min(1, len(around) - 1)], _LONGEST_BYLINE)
-    marked = _AUTHOR.search(f"{marks} {author.href or ''}") is not None or _BY.match(nearby) is not None
+    marked = author.labelled or _AUTHOR.search(f"{marks} {author.href or ''}") is not None
+    marked = marked or _BY.match(nearby) is not None
     if not marked or len(author.name.split()) > _MOST_WORDS:
         return False
     return _NO_NAME.search(author.name) is None or is_marked(author)

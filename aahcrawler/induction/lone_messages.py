@@ -11,6 +11,8 @@ _HIGHEST = 3
 _LONGEST_ENTRY = 100
 _COLUMNS = 3
 _LISTS = frozenset({"ul", "ol", "dl", "table"})
+_TABLES = frozenset({"table", "tbody", "ul", "dl"})
+"""Where the header fields of a message stand; the byline of an article is a line."""
 _ENDS = frozenset({"form", "nav", "footer", "aside"})
 _NUMBERS = re.compile(r"\d+")
 
@@ -21,7 +23,7 @@ def message(outline: Outline, block: int, base: str, own: Collection[str]) -> tu
     It ends before lists of other messages, and before forms and menus. ``base`` and ``own`` are the base of the page's
     references and its URLs.
     """
-    if not has_labels(outline, block, (FieldLabel.AUTHOR, FieldLabel.DATE)):
+    if outline.tags[block] not in _TABLES or not has_labels(outline, block, (FieldLabel.AUTHOR, FieldLabel.DATE)):
         return ()
     first = block
     for _ in range(_HIGHEST):

@@ -8,7 +8,7 @@ from itertools import accumulate
 from aahcrawler.induction.headings import Names, headed_places, page_heading
 from aahcrawler.induction.outline import Outline
 from aahcrawler.induction.record_bodies import Content, Found, Part, bodies
-from aahcrawler.induction.record_fields import read_fields
+from aahcrawler.induction.record_fields import is_labelled, read_fields
 from aahcrawler.induction.record_sets import Byline, Dated, Nature, RecordSet, Region
 from aahcrawler.induction.shown_dates import Shown
 
@@ -77,7 +77,7 @@ def main_part(
     return MainPart(
         region(outline, found),
         heading[0] if heading else "",
-        Byline(name.text, outline.elements[name.place], name.href) if name else None,
+        Byline(name.text, outline.elements[name.place], name.href, is_labelled(outline, name)) if name else None,
         Dated(dated.read, outline.elements[dated.place], dated.attribute) if dated and not dated.unread else None,
         sum(taken.running(place) for place in found.elements),
         found.elements[0],

@@ -298,7 +298,7 @@ class _Names:
         score = 2.0 * coverage
         score += 2.0 * _share(found, lambda name: bool(name.href and _is_user_address(name.href)))
         score += 2.0 * _share(found, lambda name: outline.once(name.place, _names_user))
-        score += _LABELLED * _share(found, lambda name: _label(outline, name.place) is FieldLabel.AUTHOR)
+        score += _LABELLED * _share(found, lambda name: is_labelled(outline, name))
         score += 0.8 * _share(found, lambda name: name.href is not None and not name.href.startswith("#"))
         score += 1.0 * _share(found, self._is_near_date)
         score += 0.5 if 1 < len(texts) < len(found) else 0.0
@@ -340,6 +340,7 @@ class _Names:
         if name_in(title[0]) != name.text and len(name.text) < 0.5 * len(title[0]):
             return False
         by = "author" in (outline.elements[name.place].get("rel") or "").split()
+        by = by or (title[1] == name.place and outline.once(name.place, _names_user))
         return not by and not (name.href and _is_user_address(name.href))
 
     def _wraps(self, name: Name, title: tuple[str, int]) -> bool:
@@ -372,6 +373,11 @@ class _Names:
 
 def _label(outline: Outline, place: int) -> FieldLabel | None:
     return outline.once(place, label_of)
+
+
+def is_labelled(outline: Outline, name: Name) -> bool:
+    """Return whether a label before a name calls it an author's."""
+    return _label(outline, name.place) is FieldLabel.AUTHOR
 
 
 def _are_numbered(texts: Collection[str]) -> bool:

@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import takewhile
@@ -47,6 +47,10 @@ LEAST_BODIED = 0.7
 MOSTLY, AS_DATED = 0.8, 0.6
 """The share of records without dates that have an author and are called posts, and what that is worth in dates."""
 
+MOSTLY_LINKED = 0.6
+"""The ratio of text in links to other text from which records are entries that lead to others."""
+
+_FEWEST_LINKED = 2
 _OUTSIDE = ("nav", "aside", "footer", "header")
 _CUT = re.compile(r"(?:\.\.\.|…|\[…\]|\[\.\.\.\])\W*$")
 
@@ -260,9 +264,23 @@ class _Reading:
         return (
             led >= 0.6
             or (cut >= 0.6 and len(parts) > 2)
+            or (cut == 1 and len(parts) > 1)
             or (self._is_aside(parts) and not self._stand_here(records))
             or self._are_of_one_author(records)
+            or self._are_links(parts)
         )
+
+    def _are_links(self, parts: Sequence[Part]) -> bool:
+        """Return whether what varies in records is as much the text of links as other text: entries of a time line."""
+        if len(parts) < _FEWEST_LINKED or self._are_comments:
+            return False
+        outline = self.prepared.outline
+        pieces = [[each for root in part.roots for each in outline.pieces_of(root)] for part in parts]
+        shown = Counter(text for each in pieces for text in {piece.text for piece in each})
+        own = [piece for each in pieces for piece in each if 2 * shown[piece.text] <= len(parts)]
+        linked = sum(piece.weight for piece in own if piece.linked)
+        free = sum(piece.weight for piece in own if not piece.linked and piece.owner not in self._dated)
+        return linked >= MOSTLY_LINKED * free
 
     def _are_of_one_author(self, records: Sequence[Record]) -> bool:
         """Return whether this is the page of the author of most records: it lists what stands on other pages."""
@@ -307,9 +325,14 @@ class _Reading:
         return len({each.get("id") for each in elements if called_record(each)}) / len(elements)
 
     def _dated_within(self, parts: Sequence[Part]) -> int:
-        """Return how many dates records show."""
-        outline = self.prepared.outline
-        return sum(place in self._dated for part in parts for place in part.places(outline))
+        """Return how many days records show; one that is written in several ways counts once in each."""
+        outline, days = self.prepared.outline, self._days
+        return sum(len({days[place] for place in part.places(outline) if place in days}) for part in parts)
+
+    @cached_property
+    def _days(self) -> Mapping[int, tuple[int, int]]:
+        """The month and the day of each date that the page shows, by its place."""
+        return {each.place: (each.moment.month, each.moment.day) for each in self.prepared.shown}
 
     def _telling(self, found: Sequence[Found | None]) -> float:
         """Return the share of records whose body has a piece of text as long as a sentence."""

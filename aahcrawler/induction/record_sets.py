@@ -34,11 +34,15 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Byline:
-    """The author of a record: the name shown, the element it was read from, and the URL it links to, if any."""
+    """The author of a record: the name shown, the element it was read from, and the URL it links to, if any.
+
+    ``labelled`` says that a label before the name calls it an author's: ``Reported by``.
+    """
 
     name: str
     element: Element
     href: str | None = None
+    labelled: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,12 @@ def shapes_of(outline: Outline, sets: Sequence[RecordSet]) -> tuple[RecordShape,
     return tuple(shape for each in sets if _is_proven(each) for shape in _shapes(outline, each) if shape.is_telling)
 
 
+def listed_shapes(outline: Outline, sets: Sequence[RecordSet]) -> tuple[RecordShape, ...]:
+    """Return the shapes of a page's entries that lead to pages of their own."""
+    listed = (each for each in sets if each.nature is Nature.TEASERS and len(each.records) > 1 and not each.aside)
+    return tuple(shape for each in listed for shape in _shapes(outline, each) if shape.is_telling)
+
+
 def matches(outline: Outline, shape: RecordShape) -> tuple[tuple[int, ...], ...]:
     """Return the places of the elements of each record of a shape, in document order."""
     found: list[tuple[int, ...]] = []

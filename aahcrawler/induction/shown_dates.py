@@ -87,7 +87,9 @@ def is_of_change(outline: Outline, shown: Shown) -> bool:
     """Return whether the words before a date tell that it is one of a change, or of the person who wrote."""
     own = outline.pieces[shown.piece].text if shown.piece >= 0 else ""
     head = own.partition(shown.text)[0][-LONGEST:] if shown.text in own else ""
-    return tells_of_change(head if _LONG_WORD.search(head) else outline.once(shown.place, text_before))
+    head += _NUMBER.split(shown.text)[0] if shown.piece >= 0 else ""
+    before = _NUMBER.split(outline.once(shown.place, text_before))[-1]
+    return tells_of_change(head if _LONG_WORD.search(head) else before)
 
 
 def _unread(outline: Outline, now: datetime, found: Container[int]) -> Sequence[Sequence[Shown]]:

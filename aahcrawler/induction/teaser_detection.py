@@ -17,6 +17,8 @@ from aahcrawler.urls import queue_of, resolve
 _NUMBERS = re.compile(r"\d+")
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _SHORTEST_SUBJECT = 6
+_FEW_WORDS = 25
+"""The characters beside the name or the date in a link from which it is a title that has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,7 @@ class Leads:
             url = resolve(self.names.base, href) if href and not href.startswith("#") else None
             if not href or url is None or not self._leads_on(url) or self._is_of(name, place, url):
                 continue
-            if any(inner in self.dated for inner in range(place, outline.ends[place])):
+            if self._is_of_date(place):
                 continue
             if (fragment := href.partition("#")[2]) and fragment == self._keys[number]:
                 continue
@@ -129,6 +131,15 @@ class Leads:
                 found.append(_Link(place, url, called, heading and len(text) > 1, mark and len(text) > 1, url == own))
         return found
 
+    def _is_of_date(self, place: int) -> bool:
+        """Return whether a link is a date, or a date with a few words, and so no title."""
+        outline = self.content.outline
+        inner = [each for each in range(place, outline.ends[place]) if each in self.dated]
+        return bool(inner) and self._shows_little_else(place, max(map(outline.linked, inner)))
+
+    def _shows_little_else(self, place: int, size: int) -> bool:
+        return self.content.outline.linked(place) <= size + _FEW_WORDS
+
     def _leads_on(self, url: str) -> bool:
         return url not in self.names.own and queue_of(url) == self.names.queue and not is_front(url)
 
@@ -136,6 +147,7 @@ class Leads:
         if name is None:
             return False
         outline = self.content.outline
-        near = outline.contains(name.place, place) or outline.contains(place, name.place)
+        around = outline.contains(place, name.place) and self._shows_little_else(place, len(name.text))
+        near = outline.contains(name.place, place) or around
         near = near or excerpt(outline.elements[place], len(name.text) + 1) == name.text
         return near or (name.href is not None and resolve(self.names.base, name.href) == url)

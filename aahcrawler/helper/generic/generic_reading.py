@@ -31,7 +31,7 @@ def read(page: Page, links: Links) -> Assistance:
     """Read an HTML page of no known application: its parts, the objects it declares or is, all its links."""
     attempt = page.attempt
     reading = page.once(generic_objects.read)
-    links.sites.records.learn(page.url, reading.shapes)
+    links.sites.records.learn(page.url, reading.shapes, reading.listed)
     described, refused = attempt("links", lambda: _links(page, links), lambda: ({}, ()))
     shown_links = tuple(described.values())
     found = attempt(

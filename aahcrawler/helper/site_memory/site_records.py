@@ -9,6 +9,8 @@ from aahcrawler.page.record_shape import RecordShape
 
 LEAST_PAGES = 2
 """The pages that show records of a shape before others are read by it."""
+MOST_PAGES = 32
+"""The pages of each sort that count for a shape; where more are lists than show posts, it is no shape of posts."""
 MOST_SHAPES = 8
 """The most shapes that are remembered of one part of a site."""
 _SCRIPT = re.compile(r"[\w-]+\.[a-z]{2,5}", re.IGNORECASE)
@@ -16,8 +18,11 @@ _SCRIPT = re.compile(r"[\w-]+\.[a-z]{2,5}", re.IGNORECASE)
 
 @dataclass(slots=True)
 class _Known:
+    """A shape, the pages that showed posts of it, and those on which records of it were entries of a list."""
+
     shape: RecordShape
     pages: set[str] = field(default_factory=set)
+    lists: set[str] = field(default_factory=set)
 
 
 class SiteRecords:
@@ -29,31 +34,38 @@ class SiteRecords:
 
     def of(self, url: str) -> tuple[RecordShape, ...]:
         """Return the shapes that several pages with addresses like a URL have shown, those of most pages first."""
-        known = [each for each in self._parts.get(part_of_site(url), ()) if len(each.pages) >= LEAST_PAGES]
+        known = [
+            each
+            for each in self._parts.get(part_of_site(url), ())
+            if len(each.pages) >= LEAST_PAGES and len(each.pages) > len(each.lists)
+        ]
         return tuple(each.shape for each in sorted(known, key=lambda each: -len(each.pages)))
 
-    def learn(self, url: str, shapes: Sequence[RecordShape]) -> None:
-        """Note the shapes of the records of a page."""
-        if not shapes:
+    def learn(self, url: str, shapes: Sequence[RecordShape], listed: Sequence[RecordShape] = ()) -> None:
+        """Note the shapes of the posts of a page, and those of its entries that are ``listed`` and stand elsewhere."""
+        if not shapes and not listed:
             return
         known = self._parts.setdefault(part_of_site(url), [])
         self._parts.move_to_end(part_of_site(url))
         for shape in shapes:
-            _add(known, shape, url)
+            _add(known, shape, url, are_posts=True)
+        for shape in listed:
+            _add(known, shape, url, are_posts=False)
         if len(self._parts) > self._most:
             self._parts.popitem(last=False)
 
 
-def _add(known: list[_Known], shape: RecordShape, url: str) -> None:
+def _add(known: list[_Known], shape: RecordShape, url: str, *, are_posts: bool) -> None:
     for each in known:
         common = each.shape.common(shape)
         if common is not None and common.is_telling:
-            each.shape = common
-            if len(each.pages) < LEAST_PAGES:
-                each.pages.add(url)
+            each.shape = common if are_posts else each.shape
+            shown = each.pages if are_posts else each.lists
+            if len(shown) < MOST_PAGES:
+                shown.add(url)
             return
     if len(known) < MOST_SHAPES:
-        known.append(_Known(shape, {url}))
+        known.append(_Known(shape, {url}, set()) if are_posts else _Known(shape, set(), {url}))
 
 
 def part_of_site(url: str) -> str:
