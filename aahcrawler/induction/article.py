@@ -1,13 +1,14 @@
 """Decide whether a page is about one article, and find its text."""
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from lxml.etree import _Element as Element
 
 from aahcrawler.induction.article_text import (
+    RUNNING,
     ArticleText,
     apart_from,
     article_text,
@@ -18,11 +19,12 @@ from aahcrawler.induction.article_text import (
 from aahcrawler.induction.comment_sections import Section
 from aahcrawler.induction.headings import heading_target
 from aahcrawler.induction.main_part import MainPart, main_part
+from aahcrawler.induction.outline import Outline
 from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.induction.record_identity import is_front
 from aahcrawler.induction.record_sets import Nature, NoObject, Record, RecordSet
 from aahcrawler.induction.record_shapes import is_of
-from aahcrawler.page import Page, claims
+from aahcrawler.page import Page, claims, generic
 from aahcrawler.page.schemaorg import Item
 from aahcrawler.page.text import excerpt, fold
 from aahcrawler.urls import queue_of
@@ -91,13 +93,14 @@ def judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given
     """Return the article of a page, if it is one, and the records that are posts or comments.
 
     ``given`` are the items that the page declares. A page that declares that it is an article is believed, if there is
-    any text.
+    any text. One that asks not to be indexed is an article if its text is long, has a heading and is signed, and if its
+    links may be followed; posts alone on such a page are mostly copies, as those of print views are.
     """
     says = claims.says_article(page, given)
-    if not says and _is_withheld(page, prepared):
-        return Judged(sets, None, (), NoObject.WITHHELD)
-    if alone := tuple(each for each in sets if each.alone):
+    withheld = not says and _is_withheld(page, prepared)
+    if not withheld and (alone := tuple(each for each in sets if each.alone)):
         return Judged(sets, None, alone)
+    sets = tuple(each for each in sets if each.nature is Nature.POSTS or len(each.records) > 1)
     part, text = None, None
     loose = [
         each
@@ -122,17 +125,21 @@ def judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given
         text = apart_from(read, prepared.outline, taken)
         if text is not read:
             text = _own(text, read, apart_from(structure_text(prepared, part), prepared.outline, taken))
-        least_sentences = says and text is read
-        objection = (
-            _objection_to_said(prepared, part, text)
-            if least_sentences
-            else _objection(page, prepared, part, text, sets)
-        )
+        if says and text is read:
+            objection = _objection_to_said(prepared, part, text)
+        else:
+            own = _own_text(prepared, part, text)
+            objection = _objection(page, prepared, part, own, sets) if own is not None else NoObject.LIST
+            text = own or text
+            if withheld and not _is_proven(page, part, text):
+                objection = NoObject.WITHHELD
         if objection is None:
             return Judged(
                 sets, Article(part, text), tuple(each for each in posts if not _is_beside(prepared, part, each))
             )
         reason = objection
+    if withheld:
+        return Judged(sets, None, (), NoObject.WITHHELD)
     posts = tuple(each for each in posts if not _is_preview(prepared, each))
     return Judged(sets, None, posts, None if posts else reason)
 
@@ -287,17 +294,11 @@ def _objection(
     least_sentences = least / 2 if _is_signed(part) and not part.title else least
     if running < least or text.linked > running or text.sentences < least_sentences:
         return NoObject.LIST if claims.heads_teasers(page) else NoObject.LITTLE_TEXT
-    outline = prepared.outline
-    led = [record for each in sets if not each.aside for record in each.records if record.target is not None]
-    if sum(outline.running(outline.places[record.element]) for record in led) > running:
-        return NoObject.LIST
-    if _is_of_links(prepared, text) or _is_of_entries(prepared, text, sets) or _is_below_others(prepared, text):
+    if _is_of_links(prepared, text) or _is_of_entries(prepared, text, sets):
         return NoObject.LIST
     if prepared.writing is not None and prepared.writing < part.place:
         return NoObject.FORM
-    if claims.is_row_of_teasers(page, text.whole) or _leads_away(prepared, part):
-        return NoObject.LIST
-    if claims.is_front_page(page) and (running < LEAST_RUNNING or sets or claims.heads_teasers(page)):
+    if claims.is_front_page(page) and text.sentences < LEAST_RUNNING:
         return NoObject.FRONT_PAGE
     return None
 
@@ -327,39 +328,77 @@ def _is_of_links(prepared: PreparedPage, text: ArticleText) -> bool:
     return lines >= FEWEST_LINKS and held >= ALL_LINKS * text.letters
 
 
-def _is_below_others(prepared: PreparedPage, text: ArticleText) -> bool:
-    """Return whether most of a text stands below headings that lead to other pages of the site, as teasers do."""
+def _own_text(prepared: PreparedPage, part: MainPart, text: ArticleText) -> ArticleText | None:
+    """Return a text without entries of a list, which stand below headings that lead to other pages of the site.
+
+    None where the text is that of a list: of its only entry, or mostly of several where nothing else of it is signed.
+    """
+    extents = _led_extents(prepared, part)
+    own = apart_from(text, prepared.outline, extents)
+    entries = [extent for extent in extents if apart_from(text, prepared.outline, (extent,)).letters < text.letters]
+    if own.letters >= (MOSTLY_LISTED if len(entries) > 1 else 1 - ALL_LINKS) * text.letters:
+        return text
+    return own if part.title and _is_signed(part) and own.sentences >= LEAST_RUNNING else None
+
+
+def _led_extents(prepared: PreparedPage, part: MainPart) -> Sequence[tuple[int, int]]:
+    """Return the extents of what stands below headings that lead to other pages of the site.
+
+    An extent ends at the next heading, and with the element that holds both heading and text. Some headings have no
+    text below them: those above the heading of the text itself, those in a row, those of its author, and those in a box
+    of their own that interrupts a text.
+    """
     outline, title = prepared.outline, fold(prepared.names.title).casefold()
-    headings = [place for place, tag in enumerate(outline.tags) if tag in _HEADINGS]
-    led = {
+    first = part.heading if part.heading is not None and part.heading < part.place else 0
+    headings = [place for place, tag in enumerate(outline.tags) if tag in _HEADINGS and place >= first]
+    author = outline.places.get(part.author.element, -1) if part.author is not None else -1
+    led = [
         place
-        for place, target in _led(prepared, 0, len(outline.tags))
-        if queue_of(target) == prepared.names.queue and _heading_text(prepared, place).casefold() not in title
-    }
-    if not led:
+        for place, target in _led(prepared, first, len(outline.tags))
+        if queue_of(target) == prepared.names.queue
+        and _heading_text(prepared, place).casefold() not in title
+        and not outline.contains(place, author)
+    ]
+    long = _long_before(outline)
+    found: list[tuple[int, int]] = []
+    for number, place in enumerate(led):
+        end = next((each for each in headings if each > place), len(outline.tags))
+        branch = place
+        above = outline.parents[place]
+        while above >= 0 and long[outline.ends[above]] - long[above] == long[outline.ends[place]] - long[place]:
+            branch, above = above, outline.parents[above]
+        alone = sum(outline.contains(branch, each) for each in led[max(0, number - 1) : number + 2]) == 1
+        if alone and above >= 0 and not _interrupts(outline, branch, place, long, found):
+            found.append((place, min(end, outline.ends[above])))
+    return found
+
+
+def _interrupts(
+    outline: Outline, branch: int, heading: int, long: Sequence[int], led: Sequence[tuple[int, int]]
+) -> bool:
+    """Return whether a box that holds no more than a heading stands amid a text, which goes on behind it."""
+    if branch == heading or outline.tags[branch] == "header":
         return False
-    ends = (*headings[1:], len(outline.tags))
-    extents = [(place, end) for place, end in zip(headings, ends, strict=True) if place in led]
-    return apart_from(text, outline, extents).letters < (1 - MOSTLY_LISTED) * text.letters
+    before = max((end for _, end in led), default=0)
+    siblings = (child for child in outline.children(outline.parents[branch]) if before <= child < branch)
+    return any(long[outline.ends[child]] > long[child] for child in siblings)
+
+
+def _long_before(outline: Outline) -> Sequence[int]:
+    """Return for each place the number of long pieces of text in the elements before it."""
+    count = [0] * len(outline.elements)
+    for piece in outline.pieces:
+        count[piece.owner] += piece.weight >= RUNNING
+    return (0, *accumulate(count))
 
 
 def _is_of_teasers(prepared: PreparedPage, part: MainPart, text: ArticleText) -> bool:
     """Return whether nearly all of a text is short pieces below headings that lead to other pages of the site."""
-    if text.letters < LEAST_RUNNING and _leads_away(prepared, part):
-        return True
-    led = _led(prepared, 0, len(prepared.outline.tags))
-    targets = {
-        _heading_text(prepared, place): target for place, target in led if queue_of(target) == prepared.names.queue
-    }
-    below = Counter[str]()
-    heading = ""
-    for line in text.whole:
-        if line in targets:
-            heading = targets[line]
-        else:
-            below[heading] += letters(line)
-    before = below.pop("", 0)
-    return before < below.total() / 10 and max(below.values()) < LEAST_RUNNING
+    extents = _led_extents(prepared, part)
+    if apart_from(text, prepared.outline, extents).letters >= text.letters / 10:
+        return False
+    pieces = (text.letters - apart_from(text, prepared.outline, (extent,)).letters for extent in extents)
+    return max(pieces) < LEAST_RUNNING
 
 
 def _led(prepared: PreparedPage, first: int, end: int) -> Iterator[tuple[int, str]]:
@@ -375,21 +414,19 @@ def _heading_text(prepared: PreparedPage, place: int) -> str:
     return fold(excerpt(prepared.outline.elements[place], _LONGEST_HEADING))
 
 
-def _leads_away(prepared: PreparedPage, part: MainPart) -> bool:
-    """Return whether a supposed article is the only entry of a list: its heading leads to a page of its own."""
-    outline = prepared.outline
-    title = fold(prepared.names.title).casefold()
-    first = part.holder if part.heading is None else max(part.holder, part.heading)
-    led = _led(prepared, first, min(outline.ends[part.holder], part.place + 1))
-    texts = ((_heading_text(prepared, place).casefold(), target) for place, target in led)
-    targets = {target for text, target in texts if text and text not in title}
-    return len(targets) == 1 and queue_of(*targets) == prepared.names.queue
-
-
 def _is_withheld(page: Page, prepared: PreparedPage) -> bool:
     """Return whether a page asks not to be indexed and does not call itself the URL of its content either."""
     robots = claims.meta(page).get("robots", "").lower()
     return "noindex" in robots and not prepared.names.canonical
+
+
+def _is_proven(page: Page, part: MainPart, text: ArticleText) -> bool:
+    """Return whether a text is an article although its page asks not to be indexed.
+
+    Software asks so of copies and of tools such as histories, whose links it does not want followed either.
+    """
+    signed = bool(part.title) and _is_signed(part)
+    return signed and text.sentences >= LEAST_RUNNING and not generic.forbids_following(page)
 
 
 def _is_preview(prepared: PreparedPage, each: RecordSet) -> bool:

@@ -156,6 +156,43 @@ def test_a_page_without_an_object_tells_why(body: str, head: str, reason: NoObje
     assert read(article(body, head)).reason == reason
 
 
+SIGNED = '<p>By <a class="author" href="/ann">Ann Boyd</a>, <time datetime="2022-01-12">12 January 2022</time></p>'
+BOX = '<aside><h3><a href="/other">Snow on the hills</a></h3></aside>'
+SAID = f"<h1>Ice</h1>{SIGNED}{TEXT}{TEXT}"
+
+
+@pytest.mark.parametrize(
+    ("robots", "is_article"),
+    [("noindex", True), ("noindex, nofollow", False)],
+)
+def test_a_signed_text_is_an_article_whatever_search_engines_are_told(robots: str, *, is_article: bool) -> None:
+    found = read(article(SAID, f'<title>Ice</title><meta name="robots" content="{robots}">'))
+    assert (found.article is not None) is is_article
+    assert found.reason is (None if is_article else NoObject.WITHHELD)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f'<h3><a href="/other">Snow on the hills</a></h3><div>{SAID}</div>',
+        SAID + "".join(f'<h3><a href="/{n}">Day {n}</a></h3><p>{line}</p>' for n, line in enumerate(ICE * 3)),
+        f"<h1>Ice</h1>{SIGNED}<div><p>{ICE[0]}</p>{BOX}{TEXT}{TEXT}</div>",
+    ],
+    ids=["link-above", "teasers-below", "link-amid"],
+)
+def test_links_to_other_pages_beside_a_text_make_no_list_of_it(body: str) -> None:
+    found = read(article(body, "<title>Ice</title>"))
+    assert found.article is not None
+    assert ICE[-1] in found.article.text.plain
+
+
+def test_the_only_entry_of_a_list_is_no_article() -> None:
+    body = f'<h1>Winter</h1><article><header><h2><a href="/ice">Ice</a></h2>{SIGNED}</header>{TEXT}{TEXT}</article>'
+    found = read(article(body, "<title>Winter</title>"))
+    assert found.article is None
+    assert found.reason is NoObject.LIST
+
+
 def test_a_text_loses_what_only_comments_say_and_keeps_what_they_quote() -> None:
     said = "".join(f"<p class=c>{line}</p>" for line in (ICE[0], "Mine was thicker by far, as everybody knew."))
     where = PreparedPage.of(page_of(f"<title>Ice</title><body><main>{TEXT}</main><section>{said}</section>"))

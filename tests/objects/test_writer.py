@@ -319,9 +319,13 @@ def test_torn_segments_are_recovered(tmp_path: Path) -> None:
 
 def test_documentation_names_every_term() -> None:
     documented = (Path(__file__).parents[2] / "docs" / "vocabulary.md").read_text("utf-8")
-    prefixes = {"schema": v.SCHEMA, "sioc": v.SIOC, "dcterms": v.DCTERMS, "prov": v.PROV, "aah": v.AAH}
+    prefixes = {
+        **{"schema": v.SCHEMA, "sioc": v.SIOC, "dcterms": v.DCTERMS, "prov": v.PROV, "aah": v.AAH},
+        "oslc_cm": v.OSLC_CM,
+    }
     named = {
-        prefixes[prefix] + name for prefix, name in re.findall(r"\b(schema|sioc|dcterms|prov|aah):(\w+)", documented)
+        prefixes[prefix] + name
+        for prefix, name in re.findall(r"\b(schema|sioc|dcterms|prov|aah|oslc_cm):(\w+)", documented)
     }
     used = {quad[1] for quad in oxigraph(statements(CAPTURE, (POST, REPLY)))} - {v.RDF_TYPE}
     assert {predicate.replace("property:likes", "property") for predicate in used} <= named
