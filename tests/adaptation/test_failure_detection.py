@@ -91,13 +91,13 @@ def test_a_field_that_was_always_there_and_is_gone_everywhere_is_a_change() -> N
     assert (wrong.failure, wrong.fields, wrong.certain) == (Failure.CHANGED_SHAPE, frozenset({"date"}), True)
 
 
-def article(title: str, body: str) -> Trouble | None:
-    """Say what is wrong with the last of some pages with one article each, all with this title and body."""
-    action = replace(POSTS, many=False, fields=(text_field("title", "h1"), text_field("body", "p")))
+def article(title: str, body: str, of: str = "post") -> Trouble | None:
+    """Say what is wrong with the last of some pages with one object each, all with this title and body."""
+    action = replace(POSTS, type=of, many=False, fields=(text_field("title", "h1"), text_field("body", "p")))
     kept, outcome = TrackRecord(), Outcome()
     for number in range(FEW):
         each = WebObject(
-            f"{URL}{number}", "post", URL, {"title": (title.format(number, number),), "body": (body.format(number),)}
+            f"{URL}{number}", of, URL, {"title": (title.format(number, number),), "body": (body.format(number),)}
         )
         outcome = Outcome((Extracted(each, ()),))
         kept.note(Shape.of(outcome.extracted))
@@ -109,6 +109,11 @@ def test_the_same_title_page_after_page_is_that_of_the_site() -> None:
     assert wrong is not None
     assert (wrong.fields, wrong.certain) == (frozenset({"title"}), False)
     assert article("Ice {}", "A text that is number {}") is None
+
+
+def test_messages_of_a_thread_have_its_title_page_after_page() -> None:
+    assert article("[list] Ice on the river", "A text that is number {}", of="message") is None
+    assert article("[list] Ice {}", "A text that is number {}", of="message") is None
 
 
 def test_the_same_text_page_after_page_is_none_that_was_looked_for() -> None:

@@ -146,6 +146,13 @@ def test_an_object_is_found_by_its_text_and_a_second_one_is_false() -> None:
     assert [each.id for each in matching.missing] == ["2"]
 
 
+def test_of_several_texts_that_count_the_nearest_does() -> None:
+    mail = Described("1", "/m1", "> Is the dike safe?\nIt is, says the keeper.", others=("It is, says the keeper.",))
+    assert mail.agrees(Described("", "/m1", "It is, says the keeper.")) == 1.0
+    assert mail.agrees(Described("", "/m1", mail.body)) == 1.0
+    assert mail.agrees(Described("", "/m1", "Is the dike safe?")) < 1.0
+
+
 def test_equal_texts_are_matched_with_those_of_their_page_and_author() -> None:
     thanks = "Thanks, that helped!"
     site = true(Described("1", "/t/1", thanks, author="Ada"), Described("2", "/t/2", thanks, author="Ben"))

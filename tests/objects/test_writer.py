@@ -320,7 +320,11 @@ def test_torn_segments_are_recovered(tmp_path: Path) -> None:
 def test_documentation_names_every_term() -> None:
     documented = (Path(__file__).parents[2] / "docs" / "vocabulary.md").read_text("utf-8")
     prefixes = {
-        "schema": v.SCHEMA, "sioc": v.SIOC, "dcterms": v.DCTERMS, "prov": v.PROV, "aah": v.AAH,
+        "schema": v.SCHEMA,
+        "sioc": v.SIOC,
+        "dcterms": v.DCTERMS,
+        "prov": v.PROV,
+        "aah": v.AAH,
         "oslc_cm": v.OSLC_CM,
     }
     named = {
