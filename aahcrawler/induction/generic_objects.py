@@ -148,7 +148,8 @@ def _has_gaps(declared: Sequence[claims.Claim], pairs: Mapping[int, int]) -> boo
 
 def _settled(page: Page, prepared: PreparedPage, whole: WebObject, item: Item | None) -> WebObject:
     """Return the page's object with the title and the date that the page shows and declares."""
-    title = title_of(page, str(whole.first("title") or ""))
+    labelled = labelled_title(prepared.outline, prepared.labels, prepared.names.title)
+    title = labelled or title_of(page, str(whole.first("title") or ""))
     date = datelines.published(page, prepared, title, item)
     given: Mapping[str, tuple[Value, ...]] = {"title": (title,) if title else (), "date": (date,) if date else ()}
     return replace(whole, properties={**whole.properties, **{name: each for name, each in given.items() if each}})

@@ -102,7 +102,17 @@ def _objects(page: Page, links: Links, reading: Reading) -> tuple[WebObject, ...
         else each
         for each in reading.objects
     )
-    return tuple(_playing(each, claims.played(page)) if each.iri == references.own else each for each in found)
+    titled = tuple(_titled(each, links, page) for each in found)
+    return tuple(_playing(each, claims.played(page)) if each.iri == references.own else each for each in titled)
+
+
+def _titled(each: WebObject, links: Links, page: Page) -> WebObject:
+    """Return an object that has no title with the one that another page gives it: that of its thread."""
+    title = str(each.first("title") or "")
+    if each.iri.partition("#")[0] == page.url and title:
+        return each
+    known = links.sites.records.titled(each.iri, title)
+    return each if title or not known else replace(each, properties={**each.properties, "title": (known,)})
 
 
 def _playing(web_object: WebObject, media: str | None) -> WebObject:

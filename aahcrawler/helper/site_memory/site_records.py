@@ -9,6 +9,7 @@ from aahcrawler.page.record_shape import RecordShape
 
 LEAST_PAGES = 2
 """The pages that show records of a shape before others are read by it."""
+MOST_TITLES = 10_000
 MOST_PAGES = 32
 """The pages of each sort that count for a shape; where more are lists than show posts, it is no shape of posts."""
 MOST_SHAPES = 8
@@ -31,6 +32,7 @@ class SiteRecords:
     def __init__(self, most: int) -> None:
         self._most = most
         self._parts: OrderedDict[str, list[_Known]] = OrderedDict()
+        self._titles: OrderedDict[str, str] = OrderedDict()
 
     def of(self, url: str) -> tuple[RecordShape, ...]:
         """Return the shapes that several pages with addresses like a URL have shown, those of most pages first."""
@@ -40,6 +42,17 @@ class SiteRecords:
             if len(each.pages) >= LEAST_PAGES and len(each.pages) > len(each.lists)
         ]
         return tuple(each.shape for each in sorted(known, key=lambda each: -len(each.pages)))
+
+    def titled(self, iri: str, title: str) -> str:
+        """Note the title that a page gives an object; return the one it has on this or another page, "" if on none.
+
+        A message alone on its page often lacks the title that it has in its thread.
+        """
+        if title:
+            self._titles[iri] = title
+            if len(self._titles) > MOST_TITLES:
+                self._titles.popitem(last=False)
+        return title or self._titles.get(iri, "")
 
     def learn(self, url: str, shapes: Sequence[RecordShape], listed: Sequence[RecordShape] = ()) -> None:
         """Note the shapes of the posts of a page, and those of its entries that are ``listed`` and stand elsewhere."""
