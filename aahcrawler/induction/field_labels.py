@@ -159,7 +159,7 @@ def text_before(outline: Outline, place: int) -> str:
             return ""
         text = piece.text.strip()
         if text.strip(_MARKS):
-            return "" if piece.linked else _CLAUSES.split(text.rstrip(_MARKS))[-1].strip()
+            return _CLAUSES.split(text.rstrip(_MARKS))[-1].strip()
         if text.strip(" ") not in (":", "\uff1a"):
             return ""
         number -= 1
