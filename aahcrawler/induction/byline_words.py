@@ -74,6 +74,20 @@ def without_byline_words(text: str) -> str:
     return " ".join(words)
 
 
+def is_clause(text: str) -> bool:
+    """Return whether a text is a part of a sentence and no name: it has many words, most of them in lower case.
+
+    >>> is_clause("In any case it was three years ago that the"), is_clause("jo the sea dog")
+    (True, False)
+    """
+    words = [word for word in text.split() if _LETTER.search(word)]
+    return len(words) > _LONGEST_NICKNAME and sum(map(str.islower, words)) > len(words) // 2
+
+
+_LONGEST_NICKNAME = 4
+"""Words in lower case that may be what somebody calls oneself."""
+
+
 def names_nobody(text: str) -> bool:
     """Return whether a text has only words of bylines: ``Submitted by``, ``on``.
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from lxml.etree import _Element as Element
 
-from aahcrawler.induction.byline_words import BESIDE, name_in, names_nobody, without_byline_words
+from aahcrawler.induction.byline_words import BESIDE, is_clause, name_in, names_nobody, without_byline_words
 from aahcrawler.induction.field_labels import FieldLabel, field_of, label_of, split_label
 from aahcrawler.induction.headings import LONGEST_HEADING
 from aahcrawler.induction.outline import Outline
@@ -366,7 +366,9 @@ class _Names:
                         continue
                     words = piece.text.replace(dated.text, " ")
                     text = name_in(words)
-                    if text and _LETTER.search(text) and len(text) <= LONGEST_NAME and field_of(text) is None:
+                    if is_clause(text) or field_of(text) is not None:
+                        continue
+                    if text and _LETTER.search(text) and len(text) <= LONGEST_NAME:
                         found.setdefault(number, Name(text, holder, None, number))
         return _without_common_words(found)
 
