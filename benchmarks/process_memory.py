@@ -31,7 +31,7 @@ class Finished:
 
 
 def run(command: Sequence[str], environment: Mapping[str, str], timeout: float) -> Finished:
-    """Run a command to its end; its resident memory is sampled every 0.1 s, shared pages counted once a process."""
+    """Run a command to its end; its resident memory is sampled every 0.1 s; what processes share is counted once."""
     started, used = time.monotonic(), _children_seconds()
     process = subprocess.Popen(
         command, env=dict(environment), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -41,7 +41,7 @@ def run(command: Sequence[str], environment: Mapping[str, str], timeout: float) 
 
     def sample() -> None:
         while not ended.wait(SAMPLE_EVERY):
-            resident.append(sum(map(resident_mib, tree(process.pid))))
+            resident.append(sum(map(shared_mib, tree(process.pid))))
 
     watcher = threading.Thread(target=sample, daemon=True)
     watcher.start()
@@ -80,6 +80,11 @@ def tree(root: int) -> list[int]:
 def resident_mib(pid: int) -> float:
     """Return the resident memory of a process, 0 where it has ended."""
     return _mib(pid, "status", ("VmRSS:",))
+
+
+def shared_mib(pid: int) -> float:
+    """Return the resident memory of a process, its part of what it shares with others, 0 where it has ended."""
+    return _mib(pid, "smaps_rollup", ("Pss:",))
 
 
 def private_mib(pid: int) -> float:

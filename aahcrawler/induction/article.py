@@ -1,9 +1,11 @@
 """Decide whether a page is about one article, and find its text."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from heapq import nlargest
+from itertools import accumulate, islice
 
 from lxml.etree import _Element as Element
 
@@ -98,6 +100,8 @@ def judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given
     """
     says = claims.says_article(page, given)
     withheld = not says and _is_withheld(page, prepared)
+    if withheld and sets:
+        return Judged(sets, None, (), NoObject.WITHHELD)
     if not withheld and (alone := tuple(each for each in sets if each.alone)):
         return Judged(sets, None, alone)
     sets = tuple(each for each in sets if each.nature is Nature.POSTS or len(each.records) > 1)
@@ -317,8 +321,9 @@ def _is_of_entries(prepared: PreparedPage, text: ArticleText, sets: Sequence[Rec
     taken = text.letters - left.letters
     if taken < MOSTLY_LISTED * text.letters:
         return False
+    largest = nlargest(_MOST_LOOKED_AT, entries, key=lambda entry: sum(end - first for first, end in entry))
     return all(
-        text.letters - apart_from(text, prepared.outline, entry).letters <= MOST_OF_ONE * taken for entry in entries
+        text.letters - apart_from(text, prepared.outline, entry).letters <= MOST_OF_ONE * taken for entry in largest
     )
 
 
@@ -328,6 +333,10 @@ def _is_of_links(prepared: PreparedPage, text: ArticleText) -> bool:
     return lines >= FEWEST_LINKS and held >= ALL_LINKS * text.letters
 
 
+_MOST_LOOKED_AT = 30
+"""The extents of which it is looked whether they hold any of a text: each look goes over the page."""
+
+
 def _own_text(prepared: PreparedPage, part: MainPart, text: ArticleText) -> ArticleText | None:
     """Return a text without entries of a list, which stand below headings that lead to other pages of the site.
 
@@ -335,8 +344,10 @@ def _own_text(prepared: PreparedPage, part: MainPart, text: ArticleText) -> Arti
     """
     extents = _led_extents(prepared, part)
     own = apart_from(text, prepared.outline, extents)
-    entries = [extent for extent in extents if apart_from(text, prepared.outline, (extent,)).letters < text.letters]
-    if own.letters >= (MOSTLY_LISTED if len(entries) > 1 else 1 - ALL_LINKS) * text.letters:
+    looked_at = extents[:_MOST_LOOKED_AT]
+    entries = (each for each in looked_at if apart_from(text, prepared.outline, (each,)).letters < text.letters)
+    are_several = len(tuple(islice(entries, 2))) > 1
+    if own.letters >= (MOSTLY_LISTED if are_several else 1 - ALL_LINKS) * text.letters:
         return text
     return own if part.title and _is_signed(part) and own.sentences >= LEAST_RUNNING else None
 
@@ -362,7 +373,8 @@ def _led_extents(prepared: PreparedPage, part: MainPart) -> Sequence[tuple[int, 
     long = _long_before(outline)
     found: list[tuple[int, int]] = []
     for number, place in enumerate(led):
-        end = next((each for each in headings if each > place), len(outline.tags))
+        following = bisect_right(headings, place)
+        end = headings[following] if following < len(headings) else len(outline.tags)
         branch = place
         above = outline.parents[place]
         while above >= 0 and long[outline.ends[above]] - long[above] == long[outline.ends[place]] - long[place]:
