@@ -19,11 +19,10 @@ from aahcrawler.induction.article_text import (
     structure_text,
 )
 from aahcrawler.induction.comment_sections import Section
-from aahcrawler.induction.headings import heading_target
+from aahcrawler.induction.headings import heading_target, is_front
 from aahcrawler.induction.main_part import MainPart, main_part
 from aahcrawler.induction.outline import Outline
 from aahcrawler.induction.prepared_page import PreparedPage
-from aahcrawler.induction.record_identity import is_front
 from aahcrawler.induction.record_sets import Nature, NoObject, Record, RecordSet
 from aahcrawler.induction.record_shapes import is_of
 from aahcrawler.page import Page, claims, generic
@@ -100,10 +99,9 @@ def judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given
     """
     says = claims.says_article(page, given)
     withheld = not says and _is_withheld(page, prepared)
-    if withheld and sets:
-        return Judged(sets, None, (), NoObject.WITHHELD)
-    if not withheld and (alone := tuple(each for each in sets if each.alone)):
-        return Judged(sets, None, alone)
+    alone = tuple(each for each in sets if each.alone)
+    if alone or (withheld and sets):
+        return Judged(sets, None, () if withheld else alone, NoObject.WITHHELD if withheld else None)
     sets = tuple(each for each in sets if each.nature is Nature.POSTS or len(each.records) > 1)
     part, text = None, None
     loose = [
@@ -142,10 +140,8 @@ def judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given
                 sets, Article(part, text), tuple(each for each in posts if not _is_beside(prepared, part, each))
             )
         reason = objection
-    if withheld:
-        return Judged(sets, None, (), NoObject.WITHHELD)
     posts = tuple(each for each in posts if not _is_preview(prepared, each))
-    return Judged(sets, None, posts, None if posts else reason)
+    return Judged(sets, None, posts, None if posts else NoObject.WITHHELD if withheld else reason)
 
 
 def _own(text: ArticleText, read: ArticleText, structure: ArticleText) -> ArticleText:

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from aahcrawler.induction.outline import Outline
-from aahcrawler.induction.record_identity import is_front
 from aahcrawler.page import Page
 from aahcrawler.page.text import excerpt, fold, headline
 from aahcrawler.urls import canonicalize, queue_of, resolve
@@ -18,6 +18,13 @@ LONGEST_HEADING = 300
 _HEADINGS = ("h1", "h2", "h3")
 _MINOR_HEADINGS = ("h4", "h5", "h6")
 _PARTS = re.compile(r"\s+(?:[-–—|•»«/·]|::)\s+")
+_FRONT = re.compile(r"/(?:(?:index|default|home)\.\w+)?")
+
+
+def is_front(url: str) -> bool:
+    """Return whether a URL is that of a site's front page."""
+    parts = urlsplit(url)
+    return not parts.query and _FRONT.fullmatch(parts.path) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -468,6 +468,11 @@ def _leads_to_user(outline: Outline, place: int) -> bool:
     return bool(href and _is_user_address(href))
 
 
+def names_author(outline: Outline, place: int) -> bool:
+    """Return whether an element is called one of a person, or leads to a page of a person."""
+    return outline.once(place, _names_user) or _leads_to_user(outline, place)
+
+
 def _marked_name(outline: Outline, place: int, shown: str) -> str:
     """Return the text of an element that the page marks as a person's name, with all of its signs; empty for others.
 

@@ -12,14 +12,14 @@ from lxml.etree import _Element as Element
 
 from aahcrawler.induction.asides import SIDE
 from aahcrawler.induction.candidates import MESSAGE, Candidate, called_record, candidates, own_text
-from aahcrawler.induction.headings import headed_places, own_address
+from aahcrawler.induction.headings import headed_places, is_front, own_address
 from aahcrawler.induction.lone_messages import message
 from aahcrawler.induction.main_part import region
 from aahcrawler.induction.outline import Extents, Outline
 from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.induction.record_bodies import Content, Found, Part, Slot, bodies
 from aahcrawler.induction.record_fields import Fields, Name, name_at, read_unsigned, sign
-from aahcrawler.induction.record_identity import RecordIdentity, Template, addresses, is_front
+from aahcrawler.induction.record_identity import RecordIdentity, Template, addresses
 from aahcrawler.induction.record_sets import Byline, Dated, Nature, Record, RecordSet
 from aahcrawler.induction.record_shapes import SURE, follow, known_shapes, matches
 from aahcrawler.induction.signed_contributions import signed_records

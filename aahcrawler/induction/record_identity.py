@@ -3,12 +3,13 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from lxml.etree import _Element as Element
 
+from aahcrawler.induction.headings import is_front
 from aahcrawler.induction.outline import Outline, numbered
 from aahcrawler.induction.record_bodies import Part
+from aahcrawler.induction.record_fields import names_author
 from aahcrawler.page.text import excerpt
 from aahcrawler.urls import resolve
 
@@ -37,13 +38,6 @@ _NUMBER_SHOWN = re.compile(
     r"\W*\d{1,7}\W*|\W*(?:link|url|permalink|permalien|permanent link|direct link|anchor|¶|🔗|∞)\W*", re.IGNORECASE
 )
 """What a link to a record itself shows: its number, or that it is one."""
-_FRONT = re.compile(r"/(?:(?:index|default|home)\.\w+)?")
-
-
-def is_front(url: str) -> bool:
-    """Return whether a URL is that of a site's front page."""
-    parts = urlsplit(url)
-    return not parts.query and _FRONT.fullmatch(parts.path) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +73,8 @@ def addresses(
     """
     keys = [tuple(_keys(outline, part)) for part in parts]
     found = [_references(outline, part, names, base, own) for part, names in zip(parts, keys, strict=True)]
-    if base and not any(each.rank for references in found for each in references if each.rank >= _BY_NUMBER):
+    is_told = all(keys) or any(each.rank >= _BY_NUMBER for references in found for each in references)
+    if base and not is_told:
         found = [_numbered_links(outline, part, base, own) for part in parts]
     template = _template(found, known)
     return [_addressed(names, each, template) for names, each in zip(keys, found, strict=True)]
@@ -141,7 +136,8 @@ def _references(outline: Outline, part: Part, keys: Sequence[str], base: str, ow
 def _numbered_links(outline: Outline, part: Part, base: str, own: frozenset[str]) -> list[_Reference]:
     """Return the links of a record to a page of its own: what they show is its number, a date, or that they are links.
 
-    Records that repeat this far have no identifiers. A link with words of its own leads to what a record is about.
+    Records that come this far have no identifiers. A link with words of its own leads to what a record is about, and
+    one to a page of its author is not the record's, whatever number is in the name.
     """
     found: list[_Reference] = []
     titled: set[str] = set()
@@ -152,7 +148,7 @@ def _numbered_links(outline: Outline, part: Part, base: str, own: frozenset[str]
         plain, fragment = _halves(href)
         url = resolve(base, plain) if plain else None
         tail = numbered(plain.rstrip("/"))
-        if fragment or url is None or url in own or tail is None or is_front(url):
+        if fragment or url is None or url in own or tail is None or is_front(url) or names_author(outline, place):
             continue
         shown = excerpt(outline.elements[place], _LONGEST_OWN + 1)
         if outline.is_within(place, _HEADINGS) or len(shown) > _LONGEST_OWN:

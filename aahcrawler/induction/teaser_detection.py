@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from aahcrawler.induction.headings import Names
+from aahcrawler.induction.headings import Names, is_front
 from aahcrawler.induction.outline import numbered
 from aahcrawler.induction.record_bodies import Content, Found, Part, Slot
 from aahcrawler.induction.record_fields import Fields, Name, subject
-from aahcrawler.induction.record_identity import RecordIdentity, addresses, is_front
+from aahcrawler.induction.record_identity import RecordIdentity, addresses
 from aahcrawler.page.text import excerpt, fold
 from aahcrawler.urls import queue_of, resolve
 

@@ -126,3 +126,16 @@ def test_entries_of_an_activity_page_yield_no_objects() -> None:
 def test_a_thread_in_a_table_is_no_block_of_labels() -> None:
     tree = page_of(thread_of(BYLINES["cells with labels"])).tree
     assert label_blocks(Outline(tree)) == ()
+
+
+def test_a_number_in_the_name_of_an_author_is_no_number_of_a_post() -> None:
+    said = "The harbour was flooded for days, and the dike broke near the mill. People were brought away by boat. "
+    posts = "".join(
+        f'<div class="post"><a class="author" href="/profile/member{n}">member{n}</a> '
+        f'<time datetime="2024-05-0{n}T10:00">May {n}</time>'
+        f"<p>{said * 2} Gauge {n}.</p></div>"
+        for n in (3, 5, 8)
+    )
+    objects = read(page_of(f"<!doctype html><title>Flood report</title><h1>Flood report</h1>{posts}")).objects
+    assert len(objects) == 3
+    assert not [each.iri for each in objects if "/profile/" in each.iri]
