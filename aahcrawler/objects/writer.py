@@ -1,8 +1,10 @@
 """Writes captures and their web objects as N-Quads, one graph a reading (ARCOMEM, sections 3.1 and 4.1)."""
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 
@@ -109,15 +111,21 @@ class ObjectWriter(SegmentedOutput):
 def statements(
     capture: CaptureDescription, objects: Iterable[WebObject] = (), containers: Iterable[Container] = ()
 ) -> bytes:
-    """Return the N-Quads of a reading of a capture, in UTF-8; the graph's name is the reading's IRI."""
+    """Return the N-Quads of a reading of a capture, in UTF-8; the graph's name is the reading's IRI.
+
+    An address that people of several names have in common, such as a list of members, is the profile of none of them.
+    Names of which the shortest is a part of the others (``Ann``, ``Ann Boyd``) are those of one person.
+    """
     graph = iri(capture.iri)
+    objects = list(objects)
+    shared = _shared_profiles(objects)
     statements = [] if capture.reading is None else list(_of_reading(capture, capture.reading))
     statements += [f"{graph} <{predicate}> {value}" for predicate, value in _of_capture(capture) if value is not None]
     people: dict[str, Person] = {}
     if capture.changes is not None:
         statements += _of_changes(capture, capture.changes, graph)
     for web_object in objects:
-        statements += _of_object(web_object, graph, people)
+        statements += _of_object(web_object, graph, people, shared)
     for container in containers:
         statements += _of_container(container)
     for subject, somebody in people.items():
@@ -183,7 +191,15 @@ def _of_version(subject: str, name: str, capture: str) -> Iterator[str]:
     yield f"{subject} <{v.DERIVED_FROM}> {capture}"
 
 
-def _of_object(web_object: WebObject, capture: str, people: dict[str, Person]) -> list[str]:
+def _shared_profiles(objects: Iterable[WebObject]) -> Set[str]:
+    names: dict[str, set[str]] = defaultdict(set)
+    for value in chain.from_iterable(chain.from_iterable(each.properties.values()) for each in objects):
+        if isinstance(value, Person) and value.url:
+            names[value.url].add(" ".join(value.name.split()).casefold())
+    return {url for url, called in names.items() if any(min(called, key=len) not in each for each in called)}
+
+
+def _of_object(web_object: WebObject, capture: str, people: dict[str, Person], shared: Set[str]) -> list[str]:
     subject = iri(web_object.iri)
     site = site_of(web_object.source_url)
     statements = [f"{subject} <{v.RDF_TYPE}> <{name}>" for name in v.classes(web_object.type)]
@@ -196,10 +212,11 @@ def _of_object(web_object: WebObject, capture: str, people: dict[str, Person]) -
     for name, values in web_object.properties.items():
         predicate = v.predicate(name)
         for value in values:
-            stated = _address(value, site) if predicate == v.URL else term(value, site)
+            said = Person(value.name) if isinstance(value, Person) and value.url in shared else value
+            stated = _address(said, site) if predicate == v.URL else term(said, site)
             statements.append(f"{subject} <{predicate}> {stated}")
-            if isinstance(value, Person):
-                people.setdefault(stated, value)
+            if isinstance(said, Person):
+                people.setdefault(stated, said)
     return statements
 
 

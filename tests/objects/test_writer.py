@@ -275,6 +275,20 @@ def test_values(value: Value, expected: str) -> None:
     assert stated(value) == {(expected,)}
 
 
+def test_an_address_of_several_people_is_the_profile_of_none() -> None:
+    members = "http://a.test/members"
+    posts = [
+        WebObject(f"urn:{number}", "post", "http://a.test/p", {"author": (Person(name, url),)})
+        for number, (name, url) in enumerate(
+            [("Ann", members), ("Bo", members), ("Cy", f"{members}/3"), ("Cy Dahl", f"{members}/3")]
+        )
+    ]
+    quads = oxigraph(statements(CAPTURE, posts))
+    named = {subject: value for subject, predicate, value, *_ in quads if predicate == v.NAME}
+    authors = {subject: named[value] for subject, predicate, value, *_ in quads if predicate == v.predicate("author")}
+    assert authors == {"urn:0": "Ann", "urn:1": "Bo", "urn:2": "Cy", "urn:3": "Cy"}
+
+
 def test_same_author_under_one_name_is_one_person() -> None:
     posts = [
         WebObject(f"urn:{host}", "post", f"https://{host}/p", {"author": (Person(name),)})
