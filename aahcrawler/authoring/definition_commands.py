@@ -74,7 +74,7 @@ def new(
         wish = Wish(
             tuple(given or (_asked_seeds() if is_dialogue else ())),
             contact or _asked("Your e-mail address or URL, which sites are told", is_dialogue),
-            tuple(keywords or _parted(_asked("What it is about, with commas between", is_dialogue))),
+            tuple(keywords or _parted(_asked("What it is about (commas between; none: whole sites)", is_dialogue))),
             tuple(entities or ()),
             title or _asked("What the crawl is called", is_dialogue),
             identifier,
@@ -87,7 +87,6 @@ def new(
         )
         _need(wish.seeds, "no seed", "--seed URL, or --seeds FILE with a list")
         _need(wish.contact, "no contact", "--contact you@example.org, or set AAH_CONTACT")
-        _need((*wish.keywords, *wish.entities), "nothing that it is about", "--keyword WORDS")
         text = new_definition(wish)
         path = Path(file or f"{wish.id or suggested_id(wish.title, wish.seeds)}.yaml")
         if file == "-":

@@ -53,12 +53,15 @@ class PageAnalysis:
     mistakes: Mistakes | None = None
 
 
-def of_page(lease: Lease, page: Page, processed: ScoredPage, relevant_at: float) -> Metadata:
-    """Return what was understood of a page or an error answer; only pages are relevant, or are not."""
+def of_page(lease: Lease, page: Page, processed: ScoredPage, relevant_at: float | None) -> Metadata:
+    """Return what was understood of a page or an error answer; only pages are relevant, or are not.
+
+    With None for ``relevant_at`` nothing has a score: the crawl is about nothing in particular.
+    """
     assistance = processed.assistance
     match, document = assistance.match, assistance.document
     level = match.level if match else None
-    score = processed.score if page.is_content else None
+    score = processed.score if page.is_content and relevant_at is not None else None
     return Metadata(
         media_type=page.media_type,
         application=match.application.name if match else None,
@@ -68,7 +71,7 @@ def of_page(lease: Lease, page: Page, processed: ScoredPage, relevant_at: float)
         language=document.language,
         title=document.title,
         score=score,
-        relevant=None if score is None else score >= relevant_at,
+        relevant=None if score is None or relevant_at is None else score >= relevant_at,
         priority=lease.score,
         depth=lease.depth,
         links=tuple(_links(processed, nofollow=page.once(generic.forbids_following))),

@@ -213,7 +213,7 @@ def report(summary: Summary, kept: Kept) -> str:
     sections = (
         *((("Seeds", seed_table(summary.seeds)),) if summary.seeds else ()),
         *((("Since the crawl before", _since(summary, kept.former, kept.changes)),) if kept.former is not None else ()),
-        ("Relevance over pages and over time", _relevance(rows)),
+        ("The course of the crawl", _course(rows)),
         *((("Pages in a browser", browser_section.shown(_looks(summary))),) if summary.browser else ()),
         *((("Learned terms of the topic", learned_topic(kept.topic)),) if not kept.topic.is_empty else ()),
         ("Pages by application and level", bars(_applications(rows), "No page yet.")),
@@ -318,10 +318,9 @@ def _knowledge(used: KnowledgeUsed | None) -> str:
 
 
 def _figures(summary: Summary) -> str:
-    ratio = "-" if summary.harvest_ratio is None else f"{summary.harvest_ratio:.2f}"
     figures = {
         "pages": f"{summary.pages:,}",
-        "share of relevant pages": ratio,
+        **({} if (ratio := summary.harvest_ratio) is None else {"share of relevant pages": f"{ratio:.2f}"}),
         "web objects": f"{summary.objects:,}",
         "images, styles, other files": f"{summary.requisites:,}",
         "requests": f"{summary.requests or summary.answers:,}",
@@ -352,8 +351,11 @@ def _adapted(summary: Summary, known: Sequence[Evidence]) -> str:
     )
 
 
-def _relevance(rows: Sequence[PageRow]) -> str:
+def _course(rows: Sequence[PageRow]) -> str:
+    """Draw relevance over pages and over time; where no page has any, since the crawl has no subject, its pages."""
     rows = sorted(rows, key=lambda row: row.fetched_at)
+    if rows and all(row.score is None for row in rows):
+        return line_chart("pages so far", [Line("pages so far", "#4a7fb5", range(1, len(rows) + 1))], _over_time(rows))
     relevant = list(accumulate(int(bool(row.relevant)) for row in rows))
     relevance = Line("relevance of all pages so far", "#4a7fb5", list(accumulate(row.score or 0.0 for row in rows)))
     ratio = Line("share of relevant pages (harvest ratio)", "#b5694a", [n / (i + 1) for i, n in enumerate(relevant)])

@@ -82,7 +82,9 @@ class RelevanceMetrics:
     def __init__(self, reference: Reference, seeds: Iterable[Document]) -> None:
         self.words = tuple(dict.fromkeys(reference.words))
         self._lexicon = Lexicon()
-        topics = {BY_DEFINITION: Topic(reference.words, reference.texts, self._lexicon)}
+        topics = {}
+        if reference.words or reference.texts:
+            topics[BY_DEFINITION] = Topic(reference.words, reference.texts, self._lexicon)
         telling = telling_words(seeds, self._lexicon, max(SEED_TERMS))
         for count in SEED_TERMS if telling else ():
             topics[f"Seeds, {count} terms"] = Topic(telling[:count], (), self._lexicon)
@@ -91,7 +93,7 @@ class RelevanceMetrics:
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """The names of the topics, that of the definition first."""
+        """The names of the topics, that of the definition first, where it has one."""
         return tuple(self._analysers)
 
     def similarities(self, document: Document) -> tuple[float, ...]:

@@ -63,7 +63,7 @@ def _head(explained: Explanation) -> Iterator[str]:
         yield f"the frontier cannot be asked: {explained.unasked}"
     fetched = explained.fetched
     if fetched is not None:
-        worth = f"worth {_NUMBER.format(fetched.score)}" if fetched.score is not None else "it was no page"
+        worth = f"worth {_NUMBER.format(fetched.score)}" if fetched.score is not None else "without a score"
         yield f"fetched {_time(fetched)}: {worth}"
 
 

@@ -38,7 +38,7 @@ class Happened(StrEnum):
     REWEIGHED = "re-weighed"
     """The definition gave the analysers other weights."""
     FETCHED = "fetched"
-    """Fetched: ``score`` is the document score of its page, None where it was no page; ``note`` has the status."""
+    """Fetched: ``score`` is the document score of its page, None where it has none; ``note`` has the status."""
     ENDED = "ended"
     """It will not be fetched: ``state`` is failed or blocked, ``note`` the cause."""
 
@@ -153,7 +153,8 @@ def _linked(event: Event, begin: Begin, links: Links, at: int) -> Event:
     reason = next((reason for reason, refused in links.refused.items() if at in refused), "")
     what = Happened.REFUSED if reason else Happened.LINKED
     is_unscored = not reason and bool(links.unscored)
-    note = reason or ("waits for its batch" if is_unscored else "" if links.parts else "the score of a former capture")
+    unheard = "" if links.parts else "the score of a former capture" if links.score[at] else "nothing speaks for it"
+    note = reason or ("waits for its batch" if is_unscored else unheard)
     state = None if reason else State.QUEUED
     return replace(
         event, what=what, score=links.score[at], parts=parts, note=note, state=state, is_unscored=is_unscored

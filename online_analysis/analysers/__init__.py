@@ -18,7 +18,7 @@ from online_analysis.topic import Topic
 def analysers(icd: Icd, topic: Topic) -> tuple[OnlineAnalyser, ...]:
     """Return the analysers of a crawl, plug-ins that the ICD weighs included; none of them raises.
 
-    Left out are those that the ICD gives no weight, and those that would be silent throughout, such as the temporal
+    Left out are those that the ICD gives no weight, and those that have nothing to compare with, such as the temporal
     one without an event. Raise IcdError where a plug-in or a model cannot be had.
     """
     return tuple(guarded(each) for each in (*_shipped(icd, topic), *load_plugins(icd, topic)))
@@ -28,7 +28,7 @@ def _shipped(icd: Icd, topic: Topic) -> Iterator[OnlineAnalyser]:
     def wanted(name: str) -> bool:
         return icd.scoring.weights[name] > 0
 
-    if wanted("text"):
+    if wanted("text") and icd.topic.has_words:
         yield TextAnalyser(topic)
     if wanted("url"):
         yield UrlAnalyser(topic, icd.scoring.url_patterns)

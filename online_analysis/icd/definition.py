@@ -85,7 +85,7 @@ class Icd(Section):
     )
     contact: Annotated[str, AfterValidator(_contact)] = Field(examples=["archive@example.org"])
     seeds: Annotated[tuple[WebUrl, ...], AfterValidator(_some_seeds)] = Field(examples=["[https://forum.example.org/]"])
-    topic: TopicWords = Field(examples=["{keywords: [solar power, photovoltaics]}"])
+    topic: TopicWords = Field(default=TopicWords(), examples=["{keywords: [solar power, photovoltaics]}"])
     event: Event | None = Field(default=None, examples=["{start: 2024-05-01, end: 2024-05-31}"])
     scope: Scope = Field(default=Scope(), examples=["{sites: anywhere}"])
     sources: Sources = Field(default=Sources(), examples=["{sitemaps: robots}"])
@@ -144,6 +144,16 @@ class Icd(Section):
     def file_names(self) -> tuple[str, ...]:
         """The files that were read for it, as it names them: reference documents, postings, host lists."""
         return self._files
+
+    @property
+    def relevant_at(self) -> float | None:
+        """The score from which on a page is relevant; None where the crawl is about nothing that pages could speak of.
+
+        Such a crawl wants whole sites: no page has a score, and links are followed in the order of their structure.
+        """
+        subject = self.topic.has_words or self.event is not None
+        weights = self.scoring.weights
+        return self.scoring.relevant if subject or any(weights[name] for name in weights.keys() - ANALYSERS) else None
 
     @property
     def unread_files(self) -> tuple[str, ...]:

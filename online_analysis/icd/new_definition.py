@@ -80,6 +80,10 @@ def _lines(wish: Wish) -> Iterator[str]:
 
 
 def _subject(wish: Wish) -> Iterator[str]:
+    if not (wish.keywords or wish.entities):
+        yield "# The crawl takes the whole sites of its seeds. With a subject, pages that speak of it come first."
+        yield "# topic: {keywords: [solar power, photovoltaics], entities: [Freiburg]}"
+        return
     yield "# What relevant pages speak of, in each language that they are written in. Pages and links are scored by it."
     yield "topic:"
     yield f"  keywords:{after_name('keywords', list(wish.keywords), 2)}"

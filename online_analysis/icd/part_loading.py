@@ -67,11 +67,13 @@ def load_parts(
     except ValidationError as error:
         check.mistakes += mistakes_of(error, model, source)
     topic, scope, seeds = (
-        _valid(_TOPIC, data.get("topic")),
+        _valid(_TOPIC, data.get("topic", {})),
         _valid(_SCOPE, data.get("scope", {})),
         _valid(_SEEDS, data.get("seeds")),
     )
     texts = check.topic(topic, scope.languages if scope else ()) if topic else {}
+    if definition is not None and definition.relevant_at is None:
+        check.whole_sites(definition.topic, definition.scope)
     if seeds and scope:
         check.seeds(seeds, scope)
     posts = check.posts(data)
@@ -174,6 +176,8 @@ class _Check:
                 if not lexicon.has_usable_term(text, languages):
                     advice = "name a document with text about the topic"
                     self._add(("topic", "documents", position), f"the file '{name}' holds no usable term", advice)
+        if not topic.has_words:
+            return texts
         unusable = [path for path, phrase in _phrases(topic) if not lexicon.has_usable_term(phrase, languages)]
         if topic.documents or len(unusable) < len(topic.keywords) + len(topic.entities):
             for path in unusable:
@@ -181,6 +185,14 @@ class _Check:
         else:
             self._add(("topic",), "has no usable term", f"add keywords that say what the crawl is about; {_USELESS}")
         return texts
+
+    def whole_sites(self, topic: TopicWords, scope: Scope) -> None:
+        """Report what a crawl without a subject cannot do: it would follow every link, and learn from nothing."""
+        advice = "say what the crawl is about under topic (keywords), or remove this"
+        if scope.sites == "anywhere":
+            self._add(("scope", "sites"), "leads all over the web where the crawl has no subject", advice)
+        if topic.reference_crawl:
+            self._add(("topic", "reference_crawl"), "has no subject to refine", advice)
 
     def seeds(self, seeds: tuple[str, ...], scope: Scope) -> None:
         """Report seeds that the scope itself would refuse."""

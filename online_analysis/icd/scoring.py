@@ -29,7 +29,7 @@ ANALYSERS = tuple(DEFAULT_WEIGHTS)
 """The names of the analysers that ship; others may be weighted when the loader is given their names."""
 
 _SPEAK_OF_THE_TOPIC = frozenset({"text", "url"})
-"""They have something to say in any crawl; the other ones that ship may be silent throughout."""
+"""They have something to say in any crawl with a topic; the other ones that ship may be silent throughout."""
 
 
 def _analyser(name: str, info: ValidationInfo) -> str:

@@ -199,7 +199,8 @@ DeliveryAddress = Annotated[str, Field(max_length=1000), AfterValidator(_deliver
 class TopicWords(Section):
     """The words of the crawl's topic. Each keyword and entity may be several words; they count as a phrase too.
 
-    ``posts`` names a file of social postings, empty for none; ``reference_crawl`` counts pages, 0 is none.
+    Without words and documents the crawl is about nothing in particular, and wants whole sites. ``posts`` names a file
+    of social postings, empty for none; ``reference_crawl`` counts pages, 0 is none.
     """
 
     keywords: tuple[Line, ...] = Field(default=(), examples=["[solar power, photovoltaics]"])
@@ -207,6 +208,11 @@ class TopicWords(Section):
     documents: tuple[Line, ...] = Field(default=(), examples=["[https://example.org/about-solar, texts/solar.html]"])
     posts: FileName = Field(default="", examples=["postings.jsonl"])
     reference_crawl: Annotated[Count, Field(le=100_000)] = Field(default=0, examples=["200"])
+
+    @property
+    def has_words(self) -> bool:
+        """Whether keywords, entities or documents say what the crawl is about."""
+        return bool(self.keywords or self.entities or self.documents)
 
 
 class Event(Section):

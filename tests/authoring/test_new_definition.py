@@ -52,12 +52,20 @@ def test_nothing_is_written_over(folder: Path) -> None:
     assert [path.name for path in folder.iterdir()] == ["mine.yaml"]
 
 
+def test_without_a_subject_it_takes_whole_sites() -> None:
+    options = ["--seed", "https://a.example.org/", "--contact", "me@example.org"]
+    shown = CliRunner().invoke(app, ["icd", "new", "-", *options])
+    assert Icd.parse(shown.stdout.encode()).relevant_at is None
+    refused = CliRunner().invoke(app, ["icd", "new", "-", *options, "--anywhere"])
+    assert refused.exit_code == 2
+    assert "scope.sites: leads all over the web" in refused.stderr
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
         ([*GIVEN], "no seed is given; add --seed URL"),
         (["--seed", "https://a.example.org/", "--keyword", "x y"], "no contact is given"),
-        (["--seed", "https://a.example.org/", "--contact", "me@example.org"], "nothing that it is about"),
         (["--seed", "nonsense", *GIVEN], "seeds[0]: is no URL"),
         (["--seed", "https://a.example.org/", *GIVEN, "--language", "german"], "is no ISO 639-1 code"),
         (["--seed", "https://a.example.org/", *GIVEN, "--from", "2024-05-01"], "event.end: is missing"),

@@ -189,7 +189,7 @@ def test_the_report_is_well_formed_and_needs_nothing_else(crawl: Path) -> None:
     assert "@import" not in text
     assert HOSTILE in report.text
     headings = {
-        "Relevance over pages and over time",
+        "The course of the crawl",
         "Pages by application and level",
         "Web objects by type",
         "Domains",

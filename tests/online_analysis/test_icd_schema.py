@@ -93,7 +93,7 @@ def test_mistakes_are_caught_in_the_editor(lines: str) -> None:
     assert mistakes(SMALLEST + lines)
 
 
-@pytest.mark.parametrize("without", ["id", "contact", "seeds", "topic"])
+@pytest.mark.parametrize("without", ["id", "contact", "seeds"])
 def test_what_must_be_given_must_be(without: str) -> None:
     assert mistakes("\n".join(line for line in SMALLEST.splitlines() if not line.startswith(without)))
 

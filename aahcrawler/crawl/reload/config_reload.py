@@ -160,7 +160,9 @@ class ConfigReload:
     def _changed(self, icd: Icd, analysed_by: tuple[OnlineAnalyser, ...]) -> CrawlContext:
         known = self._context.now
         ranker = known.ranker
-        if ranker is None or not icd.scoring.weights[ranker.name]:
+        if icd.relevant_at is None:
+            ranker = None
+        elif ranker is None or not icd.scoring.weights[ranker.name]:
             another = link_ranker(icd.scoring)
             ranker = None if another is None else Lessons(another)
         fingerprint, scope = self._understood_by(icd), Scope(icd, taken_down=known.scope.taken_down)

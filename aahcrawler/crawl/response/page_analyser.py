@@ -164,7 +164,8 @@ class PageAnalyser:
         ranker = self._context.now.ranker
         if ranker is not None:
             ranker.take()  # What a page taught that could not be understood to the end.
-        is_relevant = scored.score >= self._context.now.icd.scoring.relevant
+        relevant_at = self._context.now.icd.relevant_at
+        is_relevant = relevant_at is None or scored.score >= relevant_at
         verdict = self._trap_detection.judge(lease, page, scored, relevant=is_relevant)
         is_error = not page.is_content or (verdict is not None and verdict.trap is Trap.SOFT_404)
         if ranker is not None and is_error:
@@ -204,7 +205,7 @@ class PageAnalyser:
         return await scored_page(page, self._reading, self._context.now, before)
 
     def _analysis(self, lease: Lease, page: Page, scored: ScoredPage) -> PageAnalysis:
-        metadata = analysis.of_page(lease, page, scored, self._context.now.icd.scoring.relevant)
+        metadata = analysis.of_page(lease, page, scored, self._context.now.icd.relevant_at)
         assistance = scored.assistance
         failed, learned = assistance.failed_actions, assistance.learned
         found = PageAnalysis(metadata, assistance.refused, assistance.containers, failed, learned, scores=scored.scores)
@@ -250,7 +251,8 @@ class PageAnalyser:
 
     def _contribution(self, page: Page, scored: ScoredPage) -> Contribution | None:
         topic = self._context.now.topic
-        if topic is None or self._context.now.icd.scoring.batch == 1 or not page.is_content:
+        icd = self._context.now.icd
+        if topic is None or icd.relevant_at is None or icd.scoring.batch == 1 or not page.is_content:
             return None
         return contribution_of(scored, topic)
 

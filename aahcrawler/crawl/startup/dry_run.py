@@ -175,7 +175,7 @@ class DryRun:
     async def _understood(self, lease: Lease, page: Page) -> PageAnalysis:
         scored = await scored_page(page, self._reading, self._context)
         assistance = scored.assistance
-        metadata = analysis.of_page(lease, page, scored, self._context.icd.scoring.relevant)
+        metadata = analysis.of_page(lease, page, scored, self._context.icd.relevant_at)
         found = PageAnalysis(
             metadata, assistance.refused, failed=assistance.failed_actions, document=assistance.document
         )

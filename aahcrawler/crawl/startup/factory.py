@@ -205,7 +205,7 @@ def _open(
     frontier = connection.frontier
     scores = opening.enter_context(open_score_log(icd, folder, named))
     opening.enter_context(synced(archive, objects, scores))
-    ranker = link_ranker(icd.scoring)
+    ranker = None if icd.relevant_at is None else link_ranker(icd.scoring)
     lessons = None if ranker is None else replayed_ranker(ranker, folder, frontier, scores)
     if icd.scoring.batch > 1 and folder.is_first:
         score_unscored(folder, frontier, scores)

@@ -164,7 +164,8 @@ def _newest(instruments: Instruments, crawl: Crawl) -> Mapping[str, object]:
 def _course(instruments: Instruments, crawl: Crawl) -> Mapping[str, object]:
     with _watched(instruments, crawl) as index:
         course = crawl_course(index, crawl.number)
-    return {"course": course, "charts": [Markup(chart) for chart in charts(course)]}  # noqa: S704 (it is escaped there)
+    drawn = charts(course, judged=crawl.icd.relevant_at is not None)
+    return {"course": course, "charts": [Markup(chart) for chart in drawn]}  # noqa: S704 (it is escaped there)
 
 
 def _found(instruments: Instruments, crawl: Crawl) -> Mapping[str, object]:
@@ -196,8 +197,8 @@ def _found(instruments: Instruments, crawl: Crawl) -> Mapping[str, object]:
 _VALUES: Final = {"now": _now, "sites": _sites, "newest": _newest, "course": _course, "found": _found}
 
 
-def charts(course: CrawlCourse) -> list[str]:
-    """Return the plots of a course as SVG: over pages, and over time."""
+def charts(course: CrawlCourse, *, judged: bool = True) -> list[str]:
+    """Return the plots of a course as SVG: over pages, and over time. Those of relevance need pages that are judged."""
     points = course.points
     if not points:
         return []
@@ -211,11 +212,15 @@ def charts(course: CrawlCourse) -> list[str]:
     ]
     relevance = [Line("accumulated relevance", "var(--one)", [point.relevance for point in points])]
     speed = [Line(f"pages a second, over {window:,} pages", "var(--one)", [_speed(*pair) for pair in befores])]
+    pages = [Line("pages so far", "var(--one)", [point.pages for point in points])]
+    speed_chart = line_chart("Pages a second over time", speed, over_time)
+    if not judged:
+        return [line_chart("Pages over time", pages, over_time), speed_chart]
     return [
         line_chart("Harvest ratio over pages", harvest, over_pages),
         line_chart("Accumulated relevance over pages", relevance, over_pages),
         line_chart("Accumulated relevance over time", relevance, over_time),
-        line_chart("Pages a second over time", speed, over_time),
+        speed_chart,
     ]
 
 

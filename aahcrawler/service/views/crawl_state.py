@@ -84,7 +84,7 @@ class CrawlStatus(_Shown):
     started; ``finished``; ``waiting``, submitted to workers none of which serves it; ``unknown``, where nothing tells.
     ``since`` is when it was last started or said what it says, ISO 8601. ``is_live``: the counts are those of this
     moment; else they are those that the crawl said last. ``harvest_ratio`` is the share of relevant pages, None without
-    pages. Rates are empty where it does not run, or was not looked at before.
+    pages, and where the crawl has no subject. Rates are empty where it does not run, or was not looked at before.
     """
 
     id: str
@@ -185,7 +185,9 @@ class CrawlStates:
             fetched=pages,
             **{name: int(tallies.get(name, 0)) for name in ("relevant", "objects", "bytes", "requests")},
             errors=int(sum(number for name, number in tallies.items() if name.startswith("error:"))),
-            harvest_ratio=round(tallies.get("relevant", 0) / pages, 4) if pages else None,
+            harvest_ratio=(
+                round(tallies.get("relevant", 0) / pages, 4) if pages and crawl.icd.relevant_at is not None else None
+            ),
             rates=self._rates(crawl, tallies) if look.is_live and state in ("running", "paused") else (),
             limits=tuple(limits_of(crawl, tallies)),
             workers=tuple(workers),
