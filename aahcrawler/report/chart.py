@@ -1,17 +1,45 @@
-"""Line charts and bars as SVG and HTML text."""
+"""Line charts and bars as SVG and HTML text: they need no scripts."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from html import escape
+from statistics import median
+from typing import Final
 
-WIDTH, HEIGHT, MARGIN = 640, 220, 44
-POINTS = 400
+WIDTH: Final = 640
+HEIGHT: Final = 260
+POINTS: Final = 400
 """More points than this are not to be seen at this width."""
+_LEFT, _RIGHT, _TOP, _BOTTOM = 60, 628, 30, 216
+_MAX_TICKS: Final = 5
+_STRIPS: Final = 60
+"""How many parts of a chart tell their values to who points at them."""
+_SHORTEST_PAUSE: Final = 60.0
+_PAUSE: Final = 20
+"""A step in time this many times as long as the median one, and of a minute at least, is a pause."""
+_SPANS: Final = (
+    *((seconds, 1, "s") for seconds in (1, 2, 5, 10, 15, 30)),
+    *((60 * minutes, 60, "min") for minutes in (1, 2, 5, 10, 15, 30)),
+    *((3600 * hours, 3600, "h") for hours in (1, 2, 3, 6, 12)),
+    *((86400 * days, 86400, "days") for days in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)),
+)
+"""Steps between ticks of time: their seconds, those of the unit, and its name."""
+
+
+class Measure(Enum):
+    """What an axis counts."""
+
+    PAGES = "pages"
+    SECONDS = "time since the first page"
+    NUMBER = ""
+    SHARE = "%"
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A named series; one value a page, in the order of fetching."""
+    """A named series: one value a place of its axis."""
 
     name: str
     colour: str
@@ -20,47 +48,147 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """Where the values of a series stand from left to right: as many rising numbers; ``end`` names the last one."""
+    """Where the values of a series stand from left to right: as many numbers that do not fall, and what they count."""
 
     places: Sequence[float]
-    end: str
+    measure: Measure = Measure.PAGES
+
+    def pauses(self) -> frozenset[int]:
+        """Return the positions before which nothing came in for a while; lines are broken there."""
+        if self.measure is not Measure.SECONDS or len(self.places) < 3:
+            return frozenset()
+        steps = [after - before for before, after in zip(self.places, self.places[1:], strict=False)]
+        least = max(_SHORTEST_PAUSE, _PAUSE * median(steps))
+        return frozenset(position for position, step in enumerate(steps, 1) if step > least)
 
 
 def over_pages(count: int) -> Axis:
     """Return the axis of 1, 2, 3 ... pages."""
-    return Axis(range(count), f"{count:,} page{'' if count == 1 else 's'}")
+    return Axis(range(1, count + 1))
 
 
-def line_chart(title: str, lines: Sequence[Line], axis: Axis) -> str:
-    """Return an SVG chart of series that are as long as their axis."""
+def line_chart(title: str, lines: Sequence[Line], axis: Axis, measure: Measure = Measure.NUMBER) -> str:
+    """Return a figure with an SVG chart of series that are as long as their axis; ``measure`` is that of their values.
+
+    It has a grid with units, and names the values of the part that one points at.
+    """
     if not axis.places:
         return f"<p>{escape(title)}: no page yet.</p>"
     top = max(max(line.values) for line in lines) or 1.0
-    drawn = "".join(_polyline(line, axis.places, top) for line in lines)
-    legend = " ".join(f'<tspan fill="{line.colour}">{escape(line.name)}</tspan>' for line in lines)
-    bottom, right = HEIGHT - MARGIN, WIDTH - 8
+    rows = list(_ticks(top, measure))
+    top = max(top, rows[-1][0])
+    first, width = axis.places[0], (axis.places[-1] - axis.places[0]) or 1.0
+    frame = _Frame(first, (_RIGHT - _LEFT) / width, (_BOTTOM - _TOP) / top)
+    legend = " ".join(
+        f'<tspan fill="{line.colour}" dx="{10 if place else 0}">\u25a0</tspan> <tspan>{escape(line.name)}</tspan>'
+        for place, line in enumerate(lines)
+    )
+    last = ", ".join(f"{line.name} {told(line.values[-1], measure)}" for line in lines)
+    columns = [tick for tick in _ticks(axis.places[-1] or 1.0, axis.measure) if tick[0] >= first]
+    grid = "".join(_row(frame.y(value), name) for value, name in rows)
+    grid += "".join(_column(frame.x(place), name) for place, name in columns)
+    shown = _shown(len(axis.places), POINTS)
+    drawn = "".join(_drawn(line, axis, shown, frame) for line in lines)
     return (
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}"><title>{escape(title)}</title>'
-        f'<text x="{MARGIN}" y="14">{legend}</text>'
-        f'<path class="axis" d="M{MARGIN} 24V{bottom}H{right}"/>'
-        f'<text x="{MARGIN - 4}" y="32" class="end">{top:.3g}</text>'
-        f'<text x="{MARGIN - 4}" y="{bottom}" class="end">0</text>'
-        f'<text x="{right}" y="{bottom + 16}" class="end">{escape(axis.end)}</text>{drawn}</svg>'
+        f'<figure class="plot"><figcaption>{escape(title)}</figcaption>'
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(f"{title}; at the end {last}")}">'
+        f'<text x="{_LEFT}" y="16">{legend}</text>{grid}<path class="axis" d="M{_LEFT} {_TOP}V{_BOTTOM}H{_RIGHT}"/>'
+        f'<text x="{_RIGHT}" y="{HEIGHT - 8}" class="end">{escape(axis.measure.value)}</text>'
+        f"{drawn}{''.join(_strips(lines, axis, measure, frame))}</svg></figure>"
     )
 
 
-def _polyline(line: Line, places: Sequence[float], top: float) -> str:
-    step = max(1, len(line.values) // POINTS)
-    shown = [*range(0, len(line.values), step)]
-    if shown and shown[-1] != len(line.values) - 1:
-        shown.append(len(line.values) - 1)
-    x_scale = (WIDTH - 8 - MARGIN) / ((places[-1] - places[0]) or 1.0)
-    y_scale = (HEIGHT - MARGIN - 24) / top
-    points = " ".join(
-        f"{MARGIN + (places[i] - places[0]) * x_scale:.1f},{HEIGHT - MARGIN - line.values[i] * y_scale:.1f}"
-        for i in shown
+def told(value: float, measure: Measure) -> str:
+    """Return a value in words.
+
+    >>> told(0.4218, Measure.SHARE), told(93, Measure.SECONDS), told(12345.6, Measure.NUMBER), told(1, Measure.PAGES)
+    ('42.2 %', '1.6 min', '12,346', '1 page')
+    """
+    match measure:
+        case Measure.SHARE:
+            return f"{100 * value:.1f} %"
+        case Measure.SECONDS:
+            _, unit, name = next((each for each in reversed(_SPANS) if value >= each[0]), _SPANS[0])
+            return f"{value / unit:.1f} {name}"
+        case Measure.PAGES:
+            return f"{value:,.0f} page{'' if value == 1 else 's'}"
+        case _:
+            return f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.3g}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """Where values stand in a chart."""
+
+    first: float
+    x_scale: float
+    y_scale: float
+
+    def x(self, place: float) -> float:
+        return round(_LEFT + (place - self.first) * self.x_scale, 1)
+
+    def y(self, value: float) -> float:
+        return round(_BOTTOM - value * self.y_scale, 1)
+
+
+def _ticks(top: float, measure: Measure) -> Iterator[tuple[float, str]]:
+    """Yield round numbers from 0 up to about ``top``, with their names."""
+    if measure is Measure.SECONDS:
+        step, unit, name = next((each for each in _SPANS if top / each[0] <= _MAX_TICKS), _SPANS[-1])
+        yield from ((step * n, f"{step * n / unit:g} {name}") for n in range(math.floor(top / step) + 1))
+        return
+    least = 1.0 if measure is Measure.PAGES else 0.0
+    power = 10.0 ** math.floor(math.log10(top / _MAX_TICKS))
+    step = max(least, next(power * factor for factor in (1, 2, 5, 10) if top / (power * factor) <= _MAX_TICKS))
+    count = math.floor(top / step + 1e-9)
+    for n in range((count if measure is Measure.PAGES else math.ceil(top / step - 1e-9)) + 1):
+        value = step * n
+        yield value, f"{100 * value:g} %" if measure is Measure.SHARE else f"{value:,.6g}"
+
+
+def _row(y: float, name: str) -> str:
+    return f'<path class="rule" d="M{_LEFT} {y}H{_RIGHT}"/><text x="{_LEFT - 6}" y="{y + 4}" class="end">{name}</text>'
+
+
+def _column(x: float, name: str) -> str:
+    return f'<path class="rule" d="M{x} {_TOP}V{_BOTTOM}"/><text x="{x}" y="{_BOTTOM + 18}" class="mid">{name}</text>'
+
+
+def _shown(count: int, most: int) -> list[int]:
+    """Return at most about so many positions of a series, its last one among them."""
+    return sorted({*range(0, count, math.ceil(count / most)), count - 1})
+
+
+def _drawn(line: Line, axis: Axis, shown: Sequence[int], frame: _Frame) -> str:
+    """Draw a line, broken at pauses; what stands alone between two of them is a dot."""
+    pauses = sorted(axis.pauses())
+    pieces: list[list[str]] = [[]]
+    for position in shown:
+        while pauses and pauses[0] <= position:
+            del pauses[0]
+            pieces.append([])
+        pieces[-1].append(f"{frame.x(axis.places[position])},{frame.y(line.values[position])}")
+    return "".join(
+        f'<polyline points="{" ".join(points if len(points) > 1 else points * 2)}" stroke="{line.colour}"/>'
+        for points in pieces
+        if points
     )
-    return f'<polyline points="{points}" stroke="{line.colour}"/>'
+
+
+def _strips(lines: Sequence[Line], axis: Axis, measure: Measure, frame: _Frame) -> Iterator[str]:
+    """Yield parts of the chart that say what stands in them."""
+    at = _shown(len(axis.places), _STRIPS)
+    xs = [frame.x(axis.places[position]) for position in at]
+    for place, position in enumerate(at):
+        left = _LEFT if not place else (xs[place - 1] + xs[place]) / 2
+        right = _RIGHT if place == len(at) - 1 else (xs[place] + xs[place + 1]) / 2
+        told_at = told(axis.places[position], axis.measure)
+        values = ", ".join(f"{line.name} {told(line.values[position], measure)}" for line in lines)
+        yield (
+            f'<g class="at"><title>{escape(f"{told_at}: {values}")}</title>'
+            f'<rect x="{left:.1f}" y="{_TOP}" width="{right - left:.1f}" height="{_BOTTOM - _TOP}"/>'
+            f'<path d="M{xs[place]} {_TOP}V{_BOTTOM}"/></g>'
+        )
 
 
 def bars(counts: Mapping[str, int], empty: str = "None.") -> str:

@@ -27,7 +27,7 @@ from aahcrawler.objects.reader import (
 from aahcrawler.refusals import Failed
 from aahcrawler.report import adaptation_section, browser_section, reason_words
 from aahcrawler.report.archive_section import ArchiveFile, archive_files, read_files
-from aahcrawler.report.chart import Axis, Line, bars, line_chart, over_pages
+from aahcrawler.report.chart import Axis, Line, Measure, bars, line_chart, over_pages
 from aahcrawler.report.failed_section import failed_table
 from aahcrawler.report.failed_section import read_failed as failed_of
 from aahcrawler.report.object_section import completeness, sampled, sampled_captures, samples
@@ -39,6 +39,7 @@ from aahcrawler.urls import queue_of
 from knowledge_base.file_selection import SHIPPED_WORD
 from online_analysis.topic_learning import NOTHING, Learned
 
+_BLUE, _BROWN = "#4a7fb5", "#b5694a"
 MOST_DOMAINS = 30
 """Domains that the report lists; the others are counted in one row."""
 _ERROR = 400
@@ -355,19 +356,38 @@ def _course(rows: Sequence[PageRow]) -> str:
     """Draw relevance over pages and over time; where no page has any, since the crawl has no subject, its pages."""
     rows = sorted(rows, key=lambda row: row.fetched_at)
     if rows and all(row.score is None for row in rows):
-        return line_chart("pages so far", [Line("pages so far", "#4a7fb5", range(1, len(rows) + 1))], _over_time(rows))
+        return line_chart("Pages", [Line("pages so far", _BLUE, range(1, len(rows) + 1))], _over_time(rows))
     relevant = list(accumulate(int(bool(row.relevant)) for row in rows))
-    relevance = Line("relevance of all pages so far", "#4a7fb5", list(accumulate(row.score or 0.0 for row in rows)))
-    ratio = Line("share of relevant pages (harvest ratio)", "#b5694a", [n / (i + 1) for i, n in enumerate(relevant)])
+    scores = [row.score or 0.0 for row in rows]
+    gathered = [Line("scores of all pages so far, added up", _BLUE, list(accumulate(scores)))]
+    window = max(10, len(rows) // 50)
+    means = _means(scores, window)
+    best = max(means, default=0.0) or 1.0
+    shares = [Line("so far", _BROWN, [n / (i + 1) for i, n in enumerate(relevant)])]
+    recent = [
+        Line(f"mean score of the last {window:,} pages, the best of them is 100 %", _BLUE, [n / best for n in means])
+    ]
     pages, time = over_pages(len(rows)), _over_time(rows)
-    charts = ((relevance, pages), (relevance, time), (ratio, pages))
-    return "".join(line_chart(line.name, [line], axis) for line, axis in charts)
+    return "".join(
+        (
+            line_chart("Share of relevant pages", shares, pages, Measure.SHARE),
+            line_chart("How relevance comes and goes", recent, pages, Measure.SHARE),
+            line_chart("Relevance gathered, over pages", gathered, pages),
+            line_chart("Relevance gathered, over time", gathered, time),
+        )
+    )
+
+
+def _means(values: Sequence[float], window: int) -> list[float]:
+    """Return, for each value, the mean of as many up to it."""
+    sums = [0.0, *accumulate(values)]
+    return [(sums[n] - sums[max(0, n - window)]) / min(n, window) for n in range(1, len(values) + 1)]
 
 
 def _over_time(rows: Sequence[PageRow]) -> Axis:
-    """Return the axis of the times at which pages were fetched, from the first to the last."""
+    """Return the axis of the times at which pages were fetched, from the first on."""
     times = [datetime.fromisoformat(row.fetched_at).timestamp() for row in rows]
-    return Axis(times, f"{timedelta(seconds=round(times[-1] - times[0]))} of time" if times else "")
+    return Axis([each - times[0] for each in times], Measure.SECONDS)
 
 
 def _applications(rows: Iterable[PageRow]) -> Mapping[str, int]:

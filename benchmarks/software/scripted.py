@@ -87,7 +87,16 @@ SCRIPTED: Final = (
     Scripted(
         "hyperkitty",
         ("sh", "sites/hyperkitty.sh"),
-        ("{here}/hk/bin/python", "manage.py", "runserver", "--noreload", "--insecure", "127.0.0.1:{port}"),
+        (
+            "{here}/hk/bin/python",
+            "manage.py",
+            "runserver",
+            "--settings",
+            "settings_run",
+            "--noreload",
+            "--insecure",
+            "127.0.0.1:{port}",
+        ),
         {"hk": "hyperkitty"},
         entry="hyperkitty",
         programs=("sassc",),

@@ -195,7 +195,7 @@ def test_the_report_is_well_formed_and_needs_nothing_else(crawl: Path) -> None:
         "Domains",
     }
     assert headings | {"URLs that failed", "Files"} < set(report.text)
-    assert text.count("<polyline") == 3
+    assert text.count("<polyline") == text.count("<figcaption>") == 4
 
 
 def test_the_report_can_be_written_anew(crawl: Path) -> None:

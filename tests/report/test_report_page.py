@@ -1,5 +1,6 @@
 """The report as a whole, and its parts on what a crawl has kept."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from aahcrawler.crawls import number
 from aahcrawler.objects.reader import ObjectChanges, ObjectRow, PageRow
 from aahcrawler.refusals import Failed
 from aahcrawler.report.archive_section import MOST_FILES, ArchiveFile, archive_files, read_files
-from aahcrawler.report.chart import Axis, Line, line_chart
+from aahcrawler.report.chart import Axis, Line, Measure, line_chart, over_pages
 from aahcrawler.report.object_section import (
     LONGEST_TEXT,
     SAMPLED_PAGES,
@@ -66,18 +67,43 @@ def test_levels_are_named() -> None:
 
 def test_relevance_is_shown_over_pages_and_over_time() -> None:
     html = report(summary(), Kept((page(30), page(1), page(2))))
-    assert "3 pages</text>" in html
-    assert "0:00:29 of time</text>" in html
+    assert ">2</text>" in html
+    assert ">20 s</text>" in html
+    assert "<title>3 pages: scores of all pages so far" in html
+    assert "<title>29.0 s: scores of all pages so far" in html
 
 
 def test_a_point_stands_where_its_time_is() -> None:
-    chart = line_chart("c", [Line("c", "#000", [1.0, 2.0, 3.0])], Axis([100.0, 101.0, 110.0], "10 s"))
+    chart = line_chart("c", [Line("c", "#000", [1.0, 2.0, 3.0])], Axis([100.0, 101.0, 110.0], Measure.SECONDS))
     first, second, last = (float(point.split(",")[0]) for point in chart.split('points="')[1].split('"')[0].split(" "))
     assert (second - first) / (last - first) == pytest.approx(0.1, abs=0.001)
 
 
+def test_a_pause_is_a_gap() -> None:
+    times = [*range(20), *range(10_000, 10_020)]
+    chart = line_chart("c", [Line("c", "#000", range(1, 41))], Axis(times, Measure.SECONDS))
+    assert chart.count("<polyline") == 2
+    assert line_chart("c", [Line("c", "#000", range(1, 41))], Axis(times)).count("<polyline") == 1
+
+
+@pytest.mark.parametrize(
+    ("top", "measure", "names"),
+    [
+        (7, Measure.PAGES, ["0", "2", "4", "6"]),
+        (1, Measure.PAGES, ["0", "1"]),
+        (0.37, Measure.SHARE, ["0 %", "10 %", "20 %", "30 %", "40 %"]),
+        (90_000, Measure.SECONDS, ["0 h", "6 h", "12 h", "18 h", "24 h"]),
+        (12_345, Measure.NUMBER, ["0", "5,000", "10,000", "15,000"]),
+    ],
+)
+def test_ticks_are_round_numbers_with_units(top: float, measure: Measure, names: list[str]) -> None:
+    chart = line_chart("c", [Line("c", "#000", [0.0, top])], over_pages(2), measure)
+    shown = re.findall(r'class="end">([^<]*)</text>', chart)
+    assert shown[: len(names)] == names
+
+
 def test_a_chart_of_one_page_or_none_is_no_trouble() -> None:
-    assert "1 page</text>" in report(summary(), Kept((page(1),)))
+    assert "<title>1 page: so far 100.0 %</title>" in report(summary(), Kept((page(1),)))
     assert "no page yet" in report(summary(), Kept())
 
 

@@ -13,7 +13,7 @@ from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
 from starlette.responses import StreamingResponse
 
-from aahcrawler.report.chart import Axis, Line, line_chart
+from aahcrawler.report.chart import Axis, Line, Measure, line_chart
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.site import Reading, Site
 from aahcrawler.service.instruments import Instruments
@@ -164,8 +164,9 @@ def _newest(instruments: Instruments, crawl: Crawl) -> Mapping[str, object]:
 def _course(instruments: Instruments, crawl: Crawl) -> Mapping[str, object]:
     with _watched(instruments, crawl) as index:
         course = crawl_course(index, crawl.number)
-    drawn = charts(course, judged=crawl.icd.relevant_at is not None)
-    return {"course": course, "charts": [Markup(chart) for chart in drawn]}  # noqa: S704 (it is escaped there)
+    judged = crawl.icd.relevant_at is not None
+    drawn = charts(course, judged=judged)
+    return {"course": course, "judged": judged, "charts": [Markup(chart) for chart in drawn]}  # noqa: S704 (it is escaped there)
 
 
 def _found(instruments: Instruments, crawl: Crawl) -> Mapping[str, object]:
@@ -202,25 +203,29 @@ def charts(course: CrawlCourse, *, judged: bool = True) -> list[str]:
     points = course.points
     if not points:
         return []
-    over_pages = Axis([point.pages for point in points], f"{points[-1].pages:,} pages")
-    over_time = Axis([point.seconds for point in points], f"{points[-1].seconds / 60:,.1f} min")
+    over_pages = Axis([point.pages for point in points])
+    over_time = Axis([point.seconds for point in points], Measure.SECONDS)
     befores = list(_befores(points))
     window = max(_LEAST_WINDOW, points[-1].pages // _WINDOWS)
-    harvest = [
-        Line("harvest ratio so far", "var(--one)", [point.harvest for point in points]),
-        Line(f"of the last {window:,} pages", "var(--two)", [_share(*pair) for pair in befores]),
-    ]
-    relevance = [Line("accumulated relevance", "var(--one)", [point.relevance for point in points])]
-    speed = [Line(f"pages a second, over {window:,} pages", "var(--one)", [_speed(*pair) for pair in befores])]
-    pages = [Line("pages so far", "var(--one)", [point.pages for point in points])]
-    speed_chart = line_chart("Pages a second over time", speed, over_time)
+    recently = f"of the last {window:,} pages"
+    speed = [Line(recently, "var(--one)", [_speed(*pair) for pair in befores])]
+    speeds = line_chart("Pages a second", speed, over_time)
     if not judged:
-        return [line_chart("Pages over time", pages, over_time), speed_chart]
+        pages = [Line("so far", "var(--one)", [point.pages for point in points])]
+        return [line_chart("Pages", pages, over_time), speeds]
+    shares = [
+        Line("so far", "var(--one)", [point.harvest for point in points]),
+        Line(recently, "var(--two)", [_share(*pair) for pair in befores]),
+    ]
+    means = [_mean(*pair) for pair in befores]
+    best = max(means) or 1.0
+    recent = [Line(f"mean score {recently}, the best of them is 100 %", "var(--one)", [each / best for each in means])]
+    gathered = [Line("scores of all pages so far, added up", "var(--one)", [point.relevance for point in points])]
     return [
-        line_chart("Harvest ratio over pages", harvest, over_pages),
-        line_chart("Accumulated relevance over pages", relevance, over_pages),
-        line_chart("Accumulated relevance over time", relevance, over_time),
-        speed_chart,
+        line_chart("Share of relevant pages", shares, over_pages, Measure.SHARE),
+        line_chart("How relevance comes and goes", recent, over_pages, Measure.SHARE),
+        line_chart("Relevance gathered", gathered, over_time),
+        speeds,
     ]
 
 
@@ -237,6 +242,11 @@ def _befores(points: Sequence[CoursePoint]) -> Iterator[tuple[CoursePoint | None
 def _share(before: CoursePoint | None, point: CoursePoint) -> float:
     pages, relevant = (before.pages, before.relevant) if before is not None else (0, 0)
     return (point.relevant - relevant) / (point.pages - pages)
+
+
+def _mean(before: CoursePoint | None, point: CoursePoint) -> float:
+    pages, relevance = (before.pages, before.relevance) if before is not None else (0, 0.0)
+    return (point.relevance - relevance) / (point.pages - pages)
 
 
 def _speed(before: CoursePoint | None, point: CoursePoint) -> float:
