@@ -3,6 +3,7 @@
 from fastapi import APIRouter, Response
 
 from aahcrawler.service.cockpit.site import Reading, Site
+from aahcrawler.service.views.crawl_findings import matters
 
 
 def routes(site: Site) -> APIRouter:
@@ -12,8 +13,9 @@ def routes(site: Site) -> APIRouter:
 
     @router.get("/")
     def show(session: Reading) -> Response:
-        crawls = [instruments.states.status(crawl) for crawl in instruments.reach.crawls()]
-        crawls.sort(key=lambda crawl: (crawl.state not in ("running", "paused"), crawl.id))
-        return site.page(session, "crawl_list.html", crawls=crawls)
+        shown = [(crawl, instruments.states.status(crawl)) for crawl in instruments.reach.crawls()]
+        shown.sort(key=lambda each: (each[1].state not in ("running", "paused"), each[1].id))
+        to_do = [(status, matter) for crawl, status in shown for matter in matters(crawl, status)]
+        return site.page(session, "crawl_list.html", crawls=[status for _, status in shown], to_do=to_do)
 
     return router

@@ -1,6 +1,6 @@
 """What a crawl found out about its seeds, about traps, and about actions that failed and were repaired."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -9,8 +9,9 @@ from pydantic import BaseModel, ConfigDict
 from aahcrawler.adaptation.store.overlay import Evidence, Overlay
 from aahcrawler.layout import LEARNED
 from aahcrawler.report.seed_section import Seed
+from aahcrawler.seeds.verdicts import GIVING, Verdict
 from aahcrawler.service.catalog.crawl_catalog import Crawl
-from aahcrawler.service.views.crawl_state import CrawlStates
+from aahcrawler.service.views.crawl_state import CrawlStates, CrawlStatus
 from aahcrawler.service.views.crawl_summary import read_summary
 from aahcrawler.service.views.worded_reasons import CountedReason, counted
 from aahcrawler.traps.reasons import Trap
@@ -33,6 +34,18 @@ class SeedsPage(_Shown):
     verdicts: Mapping[str, int]
     of: int
     next: str = ""
+
+
+class Matter(_Shown):
+    """Something about a crawl that a person has to look at: what it is, what to do, and the page that shows it.
+
+    ``page`` is the name of a page of the crawl in the cockpit, empty for its first one; ``asked`` is the query.
+    """
+
+    words: str
+    advice: str
+    page: str = ""
+    asked: Mapping[str, str] = {}
 
 
 class TrapsShown(_Shown):
@@ -103,6 +116,35 @@ def seeds_page(crawl: Crawl, verdict: str = "", after: int = 0, most: int = 100)
     end = after + most
     further = str(end) if end < len(wanted) else ""
     return SeedsPage(seeds=tuple(wanted[after:end]), verdicts=verdicts, of=len(wanted), next=further)
+
+
+def matters(crawl: Crawl, status: CrawlStatus) -> Iterator[Matter]:
+    """Yield what a crawl needs a person for: where it stands still, seeds that gave nothing, a damaged queue."""
+    if status.state == "paused" and not status.paused_by_operator:
+        yield Matter(words=f"It waits: {status.reason}", advice="it goes on by itself as soon as that is over")
+    if status.state in ("stopped", "waiting"):
+        yield Matter(
+            words=f"It stands still: {status.reason or 'it was stopped'}", advice="it goes on when it is started"
+        )
+    summary = read_summary(crawl.folder)
+    if summary is None:
+        return
+    dead: dict[str, list[Seed]] = {}
+    for seed in summary.seeds:
+        if seed.verdict not in GIVING and seed.verdict != Verdict.PENDING:
+            dead.setdefault(seed.verdict, []).append(seed)
+    for verdict, seeds in sorted(dead.items(), key=lambda each: -len(each[1])):
+        who = (
+            "Its only seed gives"
+            if len(summary.seeds) == 1
+            else f"{len(seeds):,} of {len(summary.seeds):,} seeds give{'s' if len(seeds) == 1 else ''}"
+        )
+        yield Matter(
+            words=f"{who} nothing: {verdict}", advice=seeds[0].advice, page="seeds", asked={"verdict": verdict}
+        )
+    if (summary.model_extra or {}).get("frontier_damage"):
+        words = "Files of its queue were damaged, and cut back to the last whole command"
+        yield Matter(words=words, advice="crawl.log says what was cut off, and where it is kept", page="log")
 
 
 def traps_of(states: CrawlStates, crawl: Crawl) -> TrapsShown:

@@ -15,7 +15,7 @@ from aahcrawler.layout import INDEXES, LEARNED, REFUSALS_INDEX, REFUSED, SCORES
 from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
 from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.views import queue_pages
-from aahcrawler.service.views.crawl_findings import repairs_of, seeds_page, traps_of
+from aahcrawler.service.views.crawl_findings import matters, repairs_of, seeds_page, traps_of
 from aahcrawler.service.views.crawl_state import CrawlStates
 from aahcrawler.service.views.logged_events import events_page
 from aahcrawler.service.views.queue_pages import QueuePage, QueueQuery, queue_page
@@ -258,6 +258,15 @@ def test_a_crawl_at_rest_is_shown_by_what_it_said_last(reach: Reach, crawl: Craw
         4,
         3,
     )
+
+
+def test_what_a_crawl_needs_a_person_for_is_said(reach: Reach, crawl: Crawl) -> None:
+    found = list(matters(crawl, CrawlStates(reach).status(crawl)))
+    assert [(each.words, each.page, dict(each.asked)) for each in found] == [
+        ("It stands still: interrupted", "", {}),
+        ("1 of 2 seeds gives nothing: not found", "seeds", {"verdict": "not found"}),
+    ]
+    assert found[1].advice
 
 
 def test_what_people_decided_is_shown_of_what_was_learned(reach: Reach, crawl: Crawl) -> None:
