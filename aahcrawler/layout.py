@@ -48,3 +48,6 @@ DELIVERED: Final = "delivered.jsonl"
 
 LOCK: Final = ".lock"
 KEEPER: Final = ".keeper"
+
+SERVICE_LOG: Final = "service-log.jsonl"
+"""Who did what through cockpit and service; it lies beside the folders of crawls."""

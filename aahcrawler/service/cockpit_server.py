@@ -99,7 +99,7 @@ def assembled(settings: ServiceSettings, instruments: Instruments, names: Names,
         annotate=ReplayMarks(instruments),
         marked=marked,
     )
-    return cockpit_app(Site.of(instruments, sign_in, names, door.tickets.issue, marked), api, replay)
+    return cockpit_app(Site.of(instruments, sign_in, names, door.tickets.issue, marked), api, replay, settings.log)
 
 
 def names_of(listening: Listening, published: Published) -> Names:

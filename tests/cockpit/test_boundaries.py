@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.layout import STEERING
+from aahcrawler.layout import SERVICE_LOG, STEERING
 from aahcrawler.service.cockpit.origins import host_of
 from aahcrawler.service.cockpit.site import COOKIE
 from tests.cockpit.cockpit_browser import OPERATOR, READER, Cockpit
@@ -55,7 +55,7 @@ def _state(place: Path) -> Mapping[str, bytes]:
     return {
         str(path): path.read_bytes() if path.is_file() else b""
         for path in (
-            *place.iterdir(),
+            *(path for path in place.iterdir() if path.name != SERVICE_LOG),
             *place.parent.glob("*.yaml"),
             place / CRAWL / STEERING,
             place / CRAWL / "icd.json",

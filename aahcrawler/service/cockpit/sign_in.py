@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from aahcrawler.service.web.access_log import access_log
+from aahcrawler.service.web.noted_acts import note_said
 from aahcrawler.service.web.roles import Caller
 
 SIGNS: Final = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
@@ -38,6 +39,12 @@ class Session:
     form_secret: str
     begun_at: float
     said: Said | None = None
+
+    def tell(self, said: Said | None) -> None:
+        """Have the next page tell what came of an act, as the log of the service does."""
+        self.said = said
+        if said is not None:
+            note_said(" ".join((said.text, *said.lines)), refused=said.kind == "bad")
 
     def told(self) -> Said | None:
         """Return what is to be told, once."""
