@@ -110,7 +110,7 @@ def serving(place: Path) -> Iterator[Cockpit]:
     sign_in = SignIn(settings.tokens.caller, None, LOCAL, has_tokens=True)
     instruments = Instruments.of(Reach.of(settings.catalog, settings.shared))
     app = assembled(settings, instruments, names, sign_in)
-    pages = Site.of(instruments, sign_in, names, str)
+    pages = Site.of(instruments, sign_in, names, lambda path, _: path)
     routes = [route for topic in TOPICS for route in topic.routes(pages).routes if isinstance(route, Route)]
     server = Server(server_config(app, listening, UnfinishedHeads()), instruments.live)
     thread = threading.Thread(target=uvicorn.Server.run, args=(server,), kwargs={"sockets": [listener]}, daemon=True)

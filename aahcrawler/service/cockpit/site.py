@@ -65,22 +65,14 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True)
-class Framed:
-    """How pages of the archive get into frames: tickets to paths of the replay, and paths of marked pages."""
-
-    ticket: Callable[[str], str]
-    marked: MarkedPages
-
-
-@dataclass(frozen=True, slots=True)
 class Site:
-    """The cockpit as its pages see it."""
+    """The cockpit as its pages see it. ``marked`` hands out the paths by which the replay shows pages with marks."""
 
     instruments: Instruments
     pages: Pages
     sign_in: SignIn
     names: Names
-    framed: Framed
+    marked: MarkedPages
 
     @classmethod
     def of(
@@ -88,21 +80,21 @@ class Site:
         instruments: Instruments,
         sign_in: SignIn,
         names: Names,
-        ticket: Callable[[str], str],
+        ticket: Callable[[str, str], str],
         marked: MarkedPages | None = None,
     ) -> "Site":
-        """Return the site with its templates; ``ticket`` issues a ticket to a path of the replay."""
+        """Return the site with its templates; ``ticket`` issues one to a path of the replay, for a session's key."""
+
+        def ticket_of(session: Session, path: str) -> str:
+            return ticket(path, session.key)
+
         return cls(
             instruments,
-            Pages({"address": address, "replay_origin": names.replay, "secret": secret}),
+            Pages({"address": address, "replay_origin": names.replay, "secret": secret, "ticket": ticket_of}),
             sign_in,
             names,
-            Framed(ticket, marked or MarkedPages()),
+            marked or MarkedPages(),
         )
-
-    def ticket(self, path: str) -> str:
-        """Return a ticket by which a frame may show a path of the replay."""
-        return self.framed.ticket(path)
 
     def crawl(self, name: str) -> Crawl:
         """Return the crawl of an id. Raise ``ProblemError`` where there is none."""
