@@ -20,6 +20,8 @@ EVENTS: Final = "events.sqlite"
 PAGES: Final = "pages.sqlite"
 REFUSALS_INDEX: Final = "refused.sqlite"
 
+STORE: Final = "store"
+"""The store of RDF that `aah load` makes of the crawl's own segments."""
 FRONTIER: Final = "frontier"
 LEARNED: Final = "learned"
 TRAPS: Final = "traps"
