@@ -18,8 +18,8 @@ from aahcrawler.authoring.learned_commands import learned_app
 from aahcrawler.authoring.sharing.sharing_commands import sharing_app
 from aahcrawler.crawl.cluster.worker_commands import worker_app
 from aahcrawler.crawl.startup.dry_run_command import dry_run_app
-from aahcrawler.exits import MISTAKE, told
-from aahcrawler.layout import REMOVING
+from aahcrawler.exits import MISTAKE, told, utc_time
+from aahcrawler.layout import REMOVING, SERVICE_LOG
 from aahcrawler.operating.commands import frontier_app
 from aahcrawler.operating.takedown_command import takedown_app
 from offline.commands import store_app
@@ -245,13 +245,19 @@ def cockpit(
     replay_name: Annotated[
         str, typer.Option("--replay-name", help="Another host name, for archived pages: https://replay.example.org")
     ] = "",
+    log: Annotated[
+        Path | None,
+        typer.Option("--log", metavar="FILE", help=f"Where acts are noted. Default: {SERVICE_LOG} beside the crawls."),
+    ] = None,
 ) -> None:
     """Watch, steer and look at crawls in a browser, until Ctrl-C. The terminal shows a code to sign in with."""
     from aahcrawler.service.cockpit_server import Published, serve_cockpit
     from aahcrawler.service.server import Listening, RefusedToServeError
 
     with told(RefusedToServeError):
-        serve_cockpit(crawls or [], Listening(host, port, token_file), Published(name, replay_name), typer.echo)
+        serve_cockpit(
+            crawls or [], Listening(host, port, token_file, log=log), Published(name, replay_name), typer.echo
+        )
 
 
 @app.command()
@@ -272,13 +278,42 @@ def serve(
         float,
         typer.Option("--rate", min=0, max=1e6, help="Requests a second that each caller may make; 0: any number."),
     ] = 50.0,
+    log: Annotated[
+        Path | None,
+        typer.Option("--log", metavar="FILE", help=f"Where acts are noted. Default: {SERVICE_LOG} beside the crawls."),
+    ] = None,
 ) -> None:
     """Serve the JSON web service that takes scored URLs for crawls, until Ctrl-C."""
     from aahcrawler.service.server import Listening, RefusedToServeError
     from aahcrawler.service.server import serve as run
 
     with told(RefusedToServeError):
-        run(crawls or [], Listening(host, port, token_file, rate))
+        run(crawls or [], Listening(host, port, token_file, rate, log))
+
+
+@app.command("service-log")
+def service_log(
+    place: Annotated[
+        Path, typer.Argument(metavar="[FOLDER]", help="The folder that holds the crawls, or the file of the log.")
+    ] = Path("crawls"),
+    since: Annotated[str, typer.Option("--since", metavar="TIME", help="From then on, in UTC: 2026-01-31.")] = "",
+    until: Annotated[str, typer.Option("--until", metavar="TIME", help="Before then, in UTC.")] = "",
+    by: Annotated[str, typer.Option("--by", metavar="NAME", help="What was done by the token of this name.")] = "",
+    as_text: Annotated[bool, typer.Option("--text", help="An act a line, in words, in place of JSON.")] = False,
+) -> None:
+    """Write who did what through cockpit and service to standard output, the oldest first."""
+    import json
+
+    from aahcrawler.service.web.noted_acts import details_of
+    from aahcrawler.service.web.service_log import Damage, read_entries
+
+    begin, end = utc_time(since), utc_time(until)
+    with told(OSError):
+        for entry in read_entries(place):
+            if isinstance(entry, Damage):
+                typer.echo(f"{entry.path}, line {entry.line}: no entry; passed over", err=True)
+            elif begin <= str(entry["at"]) and (not end or str(entry["at"]) < end) and by in ("", entry.get("by")):
+                typer.echo(details_of(entry) if as_text else json.dumps(entry, ensure_ascii=False))
 
 
 @app.command()

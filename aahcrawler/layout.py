@@ -20,6 +20,8 @@ EVENTS: Final = "events.sqlite"
 PAGES: Final = "pages.sqlite"
 REFUSALS_INDEX: Final = "refused.sqlite"
 
+STORE: Final = "store"
+"""The store of RDF that `aah load` makes of the crawl's own segments."""
 FRONTIER: Final = "frontier"
 LEARNED: Final = "learned"
 TRAPS: Final = "traps"
@@ -48,3 +50,6 @@ DELIVERED: Final = "delivered.jsonl"
 
 LOCK: Final = ".lock"
 KEEPER: Final = ".keeper"
+
+SERVICE_LOG: Final = "service-log.jsonl"
+"""Who did what through cockpit and service; it lies beside the folders of crawls."""

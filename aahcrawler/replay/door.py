@@ -11,7 +11,7 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
 from threading import Lock
 from typing import Final
@@ -69,39 +69,53 @@ class Tickets:
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._secrets = Secrets(MOST_TICKETS, TICKET_SECONDS, clock)
 
-    def issue(self, path: str) -> str:
-        """Return a ticket to a path of the replay. Raise ``ValueError`` for anything else."""
+    def issue(self, path: str, holder: str = "") -> str:
+        """Return a ticket to a path of the replay for a session of the cockpit. Raise ``ValueError`` for anything else.
+
+        ``holder`` is the key of that session, a word.
+        """
         is_path = path.startswith("/") and not path.startswith(("//", "/\\")) and len(path) <= _LONGEST_PATH
         if not is_path or not path.isascii() or not path.isprintable():
             raise ValueError(f"{path[:80]!r} is no path of the replay")
-        return self._secrets.issue(path)
+        return self._secrets.issue(f"{holder} {path}")
 
-    def take(self, ticket: str) -> str | None:
-        """Return the path that a ticket is for; None where it is none, was used, or is too old."""
-        return self._secrets.text(ticket, once=True)
+    def take(self, ticket: str) -> tuple[str, str] | None:
+        """Return the path that a ticket is for, and its holder; None where it is none, was used, or is too old."""
+        text = self._secrets.text(ticket, once=True)
+        if text is None:
+            return None
+        holder, _, path = text.partition(" ")
+        return path, holder
 
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """What lets into a replay. ``cockpit`` is the origin of the pages that may frame it, as ``http://127.0.0.1:8380``."""
+    """What lets into a replay. ``cockpit`` is the origin of the pages that may frame it, as ``http://127.0.0.1:8380``.
+
+    ``is_open`` says of the key of a session there whether it goes on: who has signed out there is let in no more.
+    """
 
     tickets: Tickets
     sessions: Secrets
     cockpit: str = ""
+    is_open: Callable[[str], bool] = field(default=lambda _: True)
 
     @classmethod
-    def new(cls, cockpit: str, clock: Clock = time.monotonic) -> "Door":
+    def new(
+        cls, cockpit: str, clock: Clock = time.monotonic, is_open: Callable[[str], bool] = lambda _: True
+    ) -> "Door":
         """Return a door that has let nobody in."""
-        return cls(Tickets(clock), Secrets(MOST_SESSIONS, SESSION_SECONDS, clock), cockpit)
+        return cls(Tickets(clock), Secrets(MOST_SESSIONS, SESSION_SECONDS, clock), cockpit, is_open)
 
     def enter(self, ticket: str) -> tuple[str, str] | None:
         """Return the path that a ticket is for, and the value of ``Set-Cookie`` of a new session; None without one."""
-        path = self.tickets.take(ticket)
-        if path is None:
+        taken = self.tickets.take(ticket)
+        if taken is None or not self.is_open(taken[1]):
             return None
+        path, holder = taken
         # Within the cockpit's page it is a cookie of a third party.
         attributes = f"HttpOnly; Secure; SameSite=None; Partitioned; Path=/; Max-Age={SESSION_SECONDS:.0f}"
-        return path, f"{COOKIE}={self.sessions.issue()}; {attributes}"
+        return path, f"{COOKIE}={self.sessions.issue(holder)}; {attributes}"
 
     def admits(self, cookies: str) -> bool:
         """Return whether a ``Cookie`` field names a session."""
@@ -109,7 +123,8 @@ class Door:
             found = SimpleCookie(cookies).get(COOKIE)
         except CookieError:
             return False
-        return found is not None and self.sessions.text(found.value) is not None
+        holder = self.sessions.text(found.value) if found is not None else None
+        return holder is not None and self.is_open(holder)
 
 
 def _digest(value: str) -> bytes:

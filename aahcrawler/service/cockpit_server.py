@@ -88,7 +88,7 @@ def assembled(settings: ServiceSettings, instruments: Instruments, names: Names,
 
     Without tokens the JSON interface lets nobody in: it would be a way around the code.
     """
-    door = Door.new(names.cockpit)
+    door = Door.new(names.cockpit, is_open=sign_in.is_open)
     tokens = settings.tokens or Tokens.bare(secrets.token_urlsafe(32))
     api = create_app(replace(settings, tokens=tokens), instruments)
     marked = MarkedPages()
@@ -99,7 +99,7 @@ def assembled(settings: ServiceSettings, instruments: Instruments, names: Names,
         annotate=ReplayMarks(instruments),
         marked=marked,
     )
-    return cockpit_app(Site.of(instruments, sign_in, names, door.tickets.issue, marked), api, replay)
+    return cockpit_app(Site.of(instruments, sign_in, names, door.tickets.issue, marked), api, replay, settings.log)
 
 
 def names_of(listening: Listening, published: Published) -> Names:

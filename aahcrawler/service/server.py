@@ -23,6 +23,7 @@ from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.views.live_feed import LiveFeed
 from aahcrawler.service.web.rates import Rates
+from aahcrawler.service.web.service_log import ServiceLog
 from aahcrawler.service.web.tokens import TokenError, read_tokens
 from aahcrawler.service.web.unfinished_heads import HEAD_BYTES, HttpProtocol, UnfinishedHeads
 
@@ -42,13 +43,15 @@ class RefusedToServeError(Exception):
 class Listening:
     """The IP address or host name to listen on, the file that holds tokens, if there is one, and a caller's rate.
 
-    ``rate`` is in requests a second; 0 is no bound.
+    ``rate`` is in requests a second; 0 is no bound. ``log`` is the file in which acts are noted, None for the one
+    beside the crawls.
     """
 
     host: str = HOST
     port: int = PORT
     token_file: Path | None = None
     rate: float = RATE
+    log: Path | None = None
 
 
 def serve(places: Sequence[Path], listening: Listening) -> None:
@@ -112,7 +115,9 @@ def prepare(places: Sequence[Path], listening: Listening) -> ServiceSettings:
         raise RefusedToServeError(
             f"{listening.host} can be reached by others: set {TOKEN} or give --token-file, or listen on {HOST}"
         )
-    return ServiceSettings(Catalog(places), shared, tokens, rates=Rates.of(listening.rate))
+    catalog = Catalog(places)
+    log = ServiceLog(listening.log.absolute() if listening.log is not None else catalog.service_log())
+    return ServiceSettings(catalog, shared, tokens, rates=Rates.of(listening.rate), log=log)
 
 
 class Server(uvicorn.Server):

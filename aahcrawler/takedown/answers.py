@@ -39,7 +39,7 @@ def removed(crawl: Path, wanted: Wanted, by: str, reason: str) -> tuple[Iterator
     stone, selected = remove(crawl, wanted, by, reason)
     summary = (
         f"{crawl}: {_counted(selected)} were removed, and are not fetched again ({stone.id})",
-        "Stores that were loaded from this crawl, selections and other copies still hold them.",
+        "Stores elsewhere that were loaded from this crawl, selections and other copies still hold them.",
     )
     return chain(_told(selected), summary), not selected.left
 

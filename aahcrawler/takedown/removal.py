@@ -6,6 +6,7 @@ finishing is doing all of them from the beginning.
 
 import json
 import logging
+import shutil
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
@@ -38,6 +39,7 @@ from aahcrawler.layout import (
     REPORT,
     SCORE_LOG,
     SCORES,
+    STORE,
     SUMMARY,
     WARC,
 )
@@ -289,12 +291,27 @@ def _page_of(text: bytes) -> Iterator[str]:
     yield from (url for url in named if isinstance(url, str))
 
 
+def _remove_store(store: Path) -> None:
+    """Remove the crawl's own store, which the next loading makes anew; what a link leads to is somebody else's."""
+    if store.is_symlink():
+        store.unlink()
+        return
+    # Out of the way first: who asks it meanwhile has the whole of it, or none.
+    going = store.with_name(store.name + PART)
+    if store.is_dir():
+        shutil.rmtree(going, ignore_errors=True)
+        store.rename(going)
+    if going.is_dir():
+        shutil.rmtree(going)
+
+
 def _rewrite_derived(crawl: Path, journal: _Journal) -> None:
     """Make anew what is derived from the archive, or delete what the next command makes anew."""
     for suffix in ("", "-wal", "-shm", "-journal"):
         (crawl / INDEXES / (HISTORY + suffix)).unlink(missing_ok=True)
     for path in chain.from_iterable((crawl / INDEXES).glob(f"{name}*") for name in (PAGES, REFUSALS_INDEX)):
         path.unlink(missing_ok=True)
+    _remove_store(crawl / STORE)
     rebuild(crawl / ARCHIVE, crawl / INDEXES)
     names = [url.encode() for url in (*journal.tombstone.urls, *journal.tombstone.prefixes)]
     for path in (crawl / FORMER).glob(f"*/{REPORT}"):

@@ -9,12 +9,13 @@ from typing import Self
 import pyoxigraph as ox
 from filelock import FileLock, Timeout
 
+from aahcrawler.layout import STORE
 from aahcrawler.objects.vocabulary import XSD_INTEGER
 from aahcrawler.segments import Members
 from offline.store.endpoint import replacements
 from offline.store.loading import LOADED_BYTES, SEGMENT, LoadError
 
-FOLDER = "store"
+FOLDER = STORE
 """The name of the folder, within that of a crawl, where its store is unless another is named."""
 
 _DATABASE = "oxigraph"

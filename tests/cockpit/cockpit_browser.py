@@ -19,6 +19,7 @@ import uvicorn
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
 from starlette.routing import Route
 
+from aahcrawler.layout import SERVICE_LOG
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
 from aahcrawler.service.catalog.reach import Reach
@@ -31,6 +32,7 @@ from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.server import Listening, Server, server_config
 from aahcrawler.service.web.rates import UNLIMITED
 from aahcrawler.service.web.roles import LOCAL, Caller, Role
+from aahcrawler.service.web.service_log import ServiceLog
 from aahcrawler.service.web.tokens import Named, Tokens
 from aahcrawler.service.web.unfinished_heads import UnfinishedHeads
 from tests.crawl.crawling import PATIENCE
@@ -101,12 +103,14 @@ def serving(place: Path) -> Iterator[Cockpit]:
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]
     listening = Listening(port=port)
-    settings = ServiceSettings(Catalog([place]), tokens=Tokens(CALLERS), rates=UNLIMITED)
+    settings = ServiceSettings(
+        Catalog([place]), tokens=Tokens(CALLERS), rates=UNLIMITED, log=ServiceLog(place / SERVICE_LOG)
+    )
     names = names_of(listening, Published())
     sign_in = SignIn(settings.tokens.caller, None, LOCAL, has_tokens=True)
     instruments = Instruments.of(Reach.of(settings.catalog, settings.shared))
     app = assembled(settings, instruments, names, sign_in)
-    pages = Site.of(instruments, sign_in, names, str)
+    pages = Site.of(instruments, sign_in, names, lambda path, _: path)
     routes = [route for topic in TOPICS for route in topic.routes(pages).routes if isinstance(route, Route)]
     server = Server(server_config(app, listening, UnfinishedHeads()), instruments.live)
     thread = threading.Thread(target=uvicorn.Server.run, args=(server,), kwargs={"sockets": [listener]}, daemon=True)

@@ -2,15 +2,19 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import closing
+from http.client import HTTPConnection
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 
-from aahcrawler.layout import STEERING
+from aahcrawler.layout import SERVICE_LOG, STEERING
 from aahcrawler.service.cockpit.origins import host_of
 from aahcrawler.service.cockpit.site import COOKIE
-from tests.cockpit.cockpit_browser import OPERATOR, READER, Cockpit
+from tests.cockpit.cockpit_browser import FORM, OPERATOR, READER, Cockpit
 from tests.cockpit.shown_crawl import CRAWL, HOSTILE
+from tests.crawl.crawling import PATIENCE
 
 HERE = f"/crawls/{CRAWL}"
 ACTS = (
@@ -55,7 +59,7 @@ def _state(place: Path) -> Mapping[str, bytes]:
     return {
         str(path): path.read_bytes() if path.is_file() else b""
         for path in (
-            *place.iterdir(),
+            *(path for path in place.iterdir() if path.name != SERVICE_LOG),
             *place.parent.glob("*.yaml"),
             place / CRAWL / STEERING,
             place / CRAWL / "icd.json",
@@ -83,6 +87,33 @@ def test_signing_out_ends_the_session(shown: Cockpit) -> None:
     gone = shown.ask("GET", HERE, Cookie=f"{COOKIE}={cookie}")
     assert (gone.status, gone.headers["location"]) == (303, "/sign-in")
     assert shown.ask("GET", f"{HERE}/live", Cookie=f"{COOKIE}={cookie}").status == 303
+
+
+def test_signing_out_shuts_the_archive_and_ends_what_is_kept_up(shown: Cockpit) -> None:
+    cookie = shown.entered(READER)
+    own, replay = {"Cookie": f"{COOKIE}={cookie}"}, {"Host": host_of(shown.names.replay)}
+    record = re.search(rf"{HERE}/captures/([^\"?]+)", shown.ask("GET", f"{HERE}/pages", **own).body.decode())
+    assert record is not None
+
+    def ticket() -> str:
+        page = shown.ask("GET", record[0], **own).body.decode()
+        found = re.search(r'name="ticket" value="([^"]+)"', page)
+        assert found is not None
+        return urlencode({"ticket": found[1]})
+
+    left, form = ticket(), {"Content_Type": FORM}
+    entered = shown.ask("POST", "/enter", ticket(), **form, **replay)
+    assert entered.status == 303
+    path, known = entered.headers["location"], {"Cookie": entered.headers["set-cookie"].partition(";")[0]}
+    assert shown.ask("GET", path, **known, **replay).status == 200
+    with closing(HTTPConnection("127.0.0.1", shown.port, timeout=PATIENCE)) as stream:
+        stream.request("GET", f"{HERE}/live", headers={"Host": host_of(shown.names.cockpit), **own})
+        live = stream.getresponse()
+        assert live.readline() == b"event: part\n"
+        assert shown.post("/sign-out", {"secret": shown.form_secret(cookie)}, cookie).status == 303
+        live.read()  # It ends.
+    assert shown.ask("GET", path, **known, **replay).status == 403
+    assert shown.ask("POST", "/enter", left, **form, **replay).status == 403
 
 
 @pytest.mark.parametrize("host", ["rebound.test", "rebound.test:{port}", "127.0.0.1", "localhost.evil.test:{port}", ""])

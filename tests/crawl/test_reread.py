@@ -2,10 +2,12 @@
 
 import os
 import re
+import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from signal import SIGKILL
 from typing import Any
 
 import pytest
@@ -22,6 +24,26 @@ from tests.offline.shapes import crawl_violations
 CARELESS = '<field name="body"><select css="b"/></field>'
 """Takes the author's name for what was said."""
 
+KILLING = """
+import os, signal
+from offline import rereading
+from aahcrawler.cli import main
+
+read = rereading.reread
+
+def killed(*arguments):
+    changed = 0
+    for each in read(*arguments):
+        yield each
+        changed += each.outcome is rereading.Outcome.CHANGED
+        if changed == {after}:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+rereading.reread = killed
+main()
+"""
+"""Ends by SIGKILL after a number of captures that read otherwise than before."""
+
 
 @dataclass(frozen=True)
 class Folder:
@@ -34,9 +56,12 @@ class Folder:
     def crawl(self) -> Path:
         return self.root / "crawl"
 
+    @property
+    def environment(self) -> Mapping[str, str]:
+        return {**os.environ, "AAH_KNOWLEDGE_BASE": str(self.root / "known")}
+
     def aah(self, *arguments: str | Path) -> EndedRun:
-        environment = {**os.environ, "AAH_KNOWLEDGE_BASE": str(self.root / "known")}
-        with running(*arguments, environment=environment) as process:
+        with running(*arguments, environment=self.environment) as process:
             ended = process.ended()
         assert ended.code == 0, ended.err
         return ended
@@ -111,6 +136,28 @@ def test_reading_again_twice_adds_nothing(folder: Folder) -> None:
     assert folder.objects() == after
     assert folder.aah("objects", folder.crawl, "--format", "nq").out == said
     assert sum(READINGS in path.name for path in (folder.crawl / "objects").iterdir()) == 1
+
+
+@pytest.mark.parametrize("after", [1, 4, 9])
+def test_a_kill_in_between_is_made_good_by_the_next_one(folder: Folder, after: int, tmp_path: Path) -> None:
+    """The one after it has the result of one that was never killed, whatever the knowledge base was meanwhile."""
+    know(folder.root / "known", f'{FIELDS}<field name="title"><select css="b"/></field>')
+    before = folder.objects()
+    copy = Folder(tmp_path / "whole", folder.site)
+    shutil.copytree(folder.crawl, copy.crawl)
+    know(copy.root / "known", f'{FIELDS}<field name="title"><select css="b"/></field>')
+    copy.reread()
+    with running("reread", folder.crawl, environment=folder.environment, code=KILLING.format(after=after)) as process:
+        assert process.ended().code == -SIGKILL
+    between = folder.objects()
+    assert set(between) == set(before)
+    whole = copy.objects()
+    assert all(row in (before[name], whole[name]) for name, row in between.items()), "no half of a reading"
+    folder.reread()
+    assert folder.objects() == whole
+    assert folder.reread()[1] == 0
+    assert folder.aah("archive", "check", folder.crawl).code == 0
+    assert Counter(row["method"] for row in rows(folder.crawl)) == Counter(row["method"] for row in rows(copy.crawl))
 
 
 def test_readings_follow_one_another(folder: Folder) -> None:

@@ -311,3 +311,33 @@ def test_workers_share_a_login(tmp_path: Path) -> None:
     assert members.logins == 1
     holding = [name for name, text in texts(crawled.folder).items() for word in spelled(PASSWORD) if word in text]
     assert holding == []
+
+
+def test_what_was_masked_stays_so_when_redaction_is_switched_off(tmp_path: Path) -> None:
+    with serving(Members()) as members:
+        network = members.network(logins=[LOGIN])
+        first = crawl(tmp_path, members, "members.test", network=network, limits={"pages": 3})
+        before = texts(first.folder / "archive")
+        urls = {url for _, url, *_ in records(first.folder)}
+        unmasked = {"archive": {"redact": False}, "limits": {"pages": 9}}
+        icd = define(tmp_path, ["http://members.test/"], network=network, **unmasked)
+        environment = {**os.environ, "AAH_TEST_PASSWORD": PASSWORD}
+        with running("crawl", "--accept-changes", icd, environment=environment) as process:
+            assert process.ended().code == 0
+    assert aah("reread", first.folder, "--all").code == 0
+    after = texts(first.folder / "archive")
+    assert {name: after[name] for name in before} == before, "nothing of it is written anew"
+    held = b"".join(before.values())
+    assert not any(word in held for word in secrets(members))
+    shown = [
+        any(word in block for word in secrets(members))
+        for _, url, *_, what, block in records(first.folder)
+        if url in urls and what
+    ]
+    assert shown
+    assert not any(shown)
+    # It did take effect for what came after it.
+    new = b"".join(text for name, text in after.items() if name not in before)
+    assert any(word in new for word in secrets(members))
+    told = b"".join(text for name, text in texts(first.folder).items() if name.endswith(".nq.gz"))
+    assert not any(word in told for word in secrets(members))

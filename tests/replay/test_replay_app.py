@@ -156,7 +156,7 @@ def test_tickets_and_sessions_end_and_are_bounded() -> None:
     forgotten = tickets.issue("/x")
     kept = [tickets.issue("/x") for _ in range(MOST_TICKETS)]
     assert tickets.take(forgotten) is None
-    assert tickets.take(kept[0]) == "/x"
+    assert tickets.take(kept[0]) == ("/x", "")
     for path in ("http://evil.test/", "//evil.test/", "/\\evil.test/", "/a\r\nb", "x"):
         with pytest.raises(ValueError, match="no path"):
             tickets.issue(path)

@@ -209,7 +209,7 @@ def test_what_changed_a_crawl_is_kept_in_its_journal(service: Service, folder: P
         service.post([said, {"url": "http://b.test/", "score": 1}])
     (line,) = map(json.loads, (folder / "posted.jsonl").read_text("utf-8").splitlines())
     assert line.pop("at").startswith("20")
-    assert line == said | {"crawl": 1, "outcome": "accepted"}
+    assert line == said | {"by": "local", "crawl": 1, "outcome": "accepted"}
 
 
 def test_ndjson_is_answered_line_by_line(service: Service, frontier: RedisFrontier) -> None:

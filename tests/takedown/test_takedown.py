@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from aahcrawler.layout import STORE
 from aahcrawler.tombstones import read_tombstones
 from tests.crawl.crawling import aah, rows, running, summary
 from tests.crawl.site import Site, html, links, serving
@@ -119,6 +120,22 @@ def test_mistakes_change_nothing(folder: Path) -> None:
         assert ended.code == 2
         assert said in ended.err
     assert list(contents(folder)) == before
+
+
+def test_the_crawls_own_store_goes_and_is_made_anew(folder: Path, tmp_path: Path) -> None:
+    asked = ("query", folder, f'SELECT ?s {{ GRAPH ?g {{ ?s ?p ?o FILTER(CONTAINS(STR(?o), "{WORD}")) }} }}')
+    assert url("/2") in aah(*asked).out
+    assert (folder / STORE).is_dir()
+    assert removed(folder, "--url", url("/2")).code == 0
+    assert not (folder / STORE).exists()
+    assert url("/2") not in aah(*asked).out
+    assert (folder / STORE).is_dir()
+    # A link leads to a store of somebody's own, which may hold other crawls.
+    (folder / STORE).rename(tmp_path / "elsewhere")
+    (folder / STORE).symlink_to(tmp_path / "elsewhere")
+    assert removed(folder, "--url", url("/1")).code == 0
+    assert not (folder / STORE).is_symlink()
+    assert (tmp_path / "elsewhere").is_dir()
 
 
 @pytest.mark.parametrize("after", range(STEPS + 1))

@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import select
+import signal
 import socket
 import subprocess
 import sys
@@ -29,6 +30,9 @@ _logger = logging.getLogger(__name__)
 _STARTING = 30.0
 """Seconds that a browser may take to answer."""
 _ENDING = 1.0
+_AGAIN = (0.5, 1.0, 2.0, 4.0)
+"""Seconds before each further start of a browser that somebody else has ended while it started."""
+_FROM_OTHERS = frozenset({signal.SIGKILL, signal.SIGTERM})
 _PIPE_BYTES = 1 << 20
 _SHARED_MEMORY = 1 << 30
 _QUESTION = b'{"id":1,"method":"Browser.getVersion"}\0'
@@ -58,6 +62,10 @@ class Ending:
 
     cause: EndCause
     text: str
+
+
+class _EndedByOthersError(BrowserUnavailableError):
+    """A browser was ended by a signal from outside before it answered: that says nothing of the browser."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,12 +153,22 @@ class BrowserProcess:
 
 
 async def start_browser(settings: BrowserSettings, trusted_key: str) -> BrowserProcess:
-    """Start a browser, and return it once it answers.
+    """Start a browser, and return it once it answers. One that is killed meanwhile is started again, a few times.
 
     ``trusted_key`` is the SHA-256 of the public key that it trusts, in Base64. Raise ``BrowserUnavailableError``, with
     a text that says what to do, where there is no browser, or none that can be shut off as the settings want.
     """
     require_extra()
+    for pause in _AGAIN:
+        try:
+            return await _start_once(settings, trusted_key)
+        except _EndedByOthersError as error:
+            _logger.warning("%s It is started again.", error)
+        await asyncio.sleep(pause)
+    return await _start_once(settings, trusted_key)
+
+
+async def _start_once(settings: BrowserSettings, trusted_key: str) -> BrowserProcess:
     starting = asyncio.ensure_future(asyncio.to_thread(_launch, settings, trusted_key))
     try:
         launched = await asyncio.shield(starting)
@@ -254,10 +272,10 @@ def _version(control: socket.socket, pipe: tuple[int, int], executable: Path) ->
             answer += read
     with contextlib.suppress(ValueError, LookupError, TypeError):
         return str(json.loads(answer.rstrip(b"\0"))["result"]["product"])
-    raise BrowserUnavailableError(_what_is_wrong(control, executable))
+    raise _what_is_wrong(control, executable)
 
 
-def _what_is_wrong(control: socket.socket, executable: Path) -> str:
+def _what_is_wrong(control: socket.socket, executable: Path) -> BrowserUnavailableError:
     # Who has closed its pipe is about to end, and the launcher to say how.
     select.select([control], [], [], _ENDING)
     control.shutdown(socket.SHUT_WR)
@@ -265,15 +283,16 @@ def _what_is_wrong(control: socket.socket, executable: Path) -> str:
         said = json.loads(control.recv(PACKET) or b"{}")
         complaint = _printable(said.get("complaint", ""))
         if "No usable sandbox" in complaint:
-            return (
+            return BrowserUnavailableError(
                 f"{executable} has no sandbox here, and is not started without: allow user namespaces (sysctl "
                 "user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns; a container's seccomp "
                 "profile), or install the package chromium-sandbox."
             )
         if said.get("ended") == "exit":
-            how = _how(said["code"])
-            return f"{executable} is no browser, or does not work here: it {how}. {complaint}".rstrip()
-    return f"{executable} is no browser, or does not work here: it did not answer within {_STARTING:.0f} s."
+            text = f"{executable} is no browser, or does not work here: it {_how(said['code'])}. {complaint}".rstrip()
+            return (_EndedByOthersError if -said["code"] in _FROM_OTHERS else BrowserUnavailableError)(text)
+    text = f"{executable} is no browser, or does not work here: it did not answer within {_STARTING:.0f} s."
+    return BrowserUnavailableError(text)
 
 
 def _ending(said: dict[str, Any]) -> Ending:

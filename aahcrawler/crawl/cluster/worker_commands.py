@@ -6,7 +6,6 @@ Each imports what it needs when it runs: help has to answer at once, and only wo
 
 import time
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +13,7 @@ from typing import Annotated
 import typer
 
 from aahcrawler.event_index import EventQuery
-from aahcrawler.exits import told
+from aahcrawler.exits import told, utc_time
 from aahcrawler.frontier.server.environment import REDIS_URL
 
 worker_app = typer.Typer()
@@ -143,19 +142,7 @@ def _query(search: str, level: Severity | None, crawl: str, since: str, until: s
         raise typer.BadParameter("of a folder, --crawl takes the number of one of its crawls, such as 1")
     severities = tuple(Severity)
     levels = tuple(each.value for each in severities[severities.index(level) :]) if level is not None else ()
-    return EventQuery(search, levels, int(crawl) if crawl else None, _time(since), _time(until))
-
-
-def _time(text: str) -> str:
-    """Return a time as logs write it, without what it leaves open at its end."""
-    try:
-        moment = datetime.fromisoformat(text) if text else None
-    except ValueError:
-        raise typer.BadParameter(f"{text} is no time; write 2026-01-31 or 2026-01-31T12:00") from None
-    if moment is None:
-        return ""
-    moment = moment.astimezone(UTC) if moment.tzinfo is not None else moment
-    return moment.strftime("%Y-%m-%dT%H:%M:%S")
+    return EventQuery(search, levels, int(crawl) if crawl else None, utc_time(since), utc_time(until))
 
 
 def _show_kept(folders: Sequence[Path], query: EventQuery, grep: str, others: object, *, as_json: bool) -> None:

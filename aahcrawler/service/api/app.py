@@ -4,11 +4,12 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ParamSpec, TypeVar
 
 from fastapi import APIRouter, Depends, FastAPI, Header, Query, Request, Response
+from fastapi.requests import HTTPConnection
 from pydantic import BaseModel, TypeAdapter
 
 from aahcrawler import __version__, urls
@@ -30,10 +31,12 @@ from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.web import problems
 from aahcrawler.service.web.access_log import AccessLog
-from aahcrawler.service.web.entrance import BEARER, Entrance, Guard
+from aahcrawler.service.web.entrance import BEARER, Entrance, Guard, caller_of
+from aahcrawler.service.web.noted_acts import NotedActs, Noting
 from aahcrawler.service.web.problems import BAD_TYPE, NO_CRAWL, ProblemError
 from aahcrawler.service.web.rates import Rates
-from aahcrawler.service.web.roles import Role, needs
+from aahcrawler.service.web.roles import Caller, Role, needs
+from aahcrawler.service.web.service_log import ServiceLog
 from aahcrawler.service.web.tokens import Tokens
 
 JSON, NDJSON = "application/json", "application/x-ndjson"
@@ -49,13 +52,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ServiceSettings:
-    """The settings of a service: its crawls, its frontier's server (None: that of each crawl), access, and limits."""
+    """The settings of a service: its crawls, its frontier's server (None: that of each crawl), access, limits, log."""
 
     catalog: Catalog
     shared: str | None = None
     tokens: Tokens = field(default_factory=Tokens)
     limits: Limits = field(default_factory=Limits)
     rates: Rates = field(default_factory=Rates)
+    log: ServiceLog = field(default_factory=ServiceLog)
 
 
 class Health(BaseModel):
@@ -69,6 +73,11 @@ def create_app(settings: ServiceSettings, instruments: Instruments | None = None
     """Return the application, whose blocking work runs in threads. Instruments that are given are closed with it."""
     shown_by = instruments or Instruments.of(Reach.of(settings.catalog, settings.shared))
     desk = Desk(shown_by.reach, settings.limits)
+
+    def known(connection: HTTPConnection) -> Caller | None:
+        with suppress(ProblemError):
+            return caller_of(connection, settings.tokens)
+        return None
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
@@ -85,6 +94,7 @@ def create_app(settings: ServiceSettings, instruments: Instruments | None = None
     )
     problems.install(app)
     app.add_middleware(Entrance, guard=Guard(settings.tokens, settings.rates, _posts_urls))
+    app.add_middleware(NotedActs, noting=Noting(settings.log, "service", known, _posts_urls))
     app.add_middleware(AccessLog)
     app.include_router(_open_routes())
     app.include_router(_routes(desk), dependencies=[Depends(BEARER)])
@@ -114,11 +124,19 @@ def _posts_urls(method: str, path: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class Sender:
+    """Who posts, by name, and the key of the request."""
+
+    by: str
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Posted:
-    """A body as it was posted, and the key of its request."""
+    """A body as it was posted, and by whom."""
 
     body: bytes
-    key: str
+    sender: Sender
 
 
 class Desk:
@@ -139,17 +157,17 @@ class Desk:
         """Show a URL of a crawl."""
         return await self._run(lambda: self._overview.url(self._reach.crawl(name), url))
 
-    async def take(self, name: str, request: Request, key: str) -> Response:
+    async def take(self, name: str, request: Request, sender: Sender) -> Response:
         """Apply a posted body."""
         media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if media not in (JSON, NDJSON):
             raise ProblemError(BAD_TYPE, f"send {JSON} or {NDJSON}")
         if media == NDJSON:
-            return _lines(await self._take_stream(await self._crawl(name), request, key))
+            return _lines(await self._take_stream(await self._crawl(name), request, sender))
         body = await read_whole(request, self._limits)
         if len(body) <= SMALL:
-            return await self._small.ask(name, Posted(body, key))
-        return await self._run(self._take_whole, await self._crawl(name), body, key)
+            return await self._small.ask(name, Posted(body, sender))
+        return await self._run(self._take_whole, await self._crawl(name), body, sender)
 
     def close(self) -> None:
         """Wait for requests in progress."""
@@ -168,22 +186,22 @@ class Desk:
 
     def _batch(self, posted: Posted) -> Batch | ProblemError:
         try:
-            return Batch(parse_whole(posted.body, self._limits), key=posted.key)
+            return _batch(parse_whole(posted.body, self._limits), posted.sender)
         except ProblemError as problem:
             return problem
 
-    def _take_whole(self, crawl: Crawl, body: bytes, key: str) -> Response:
+    def _take_whole(self, crawl: Crawl, body: bytes, sender: Sender) -> Response:
         items = parse_whole(body, self._limits)
-        return _document(crawl, self._intake.take(crawl, Batch(items, key=key)))
+        return _document(crawl, self._intake.take(crawl, _batch(items, sender)))
 
-    def _take_lines(self, crawl: Crawl, lines: Sequence[bytes], first: int, key: str) -> list[Result]:
-        return self._intake.take(crawl, Batch([read_line(line) for line in lines], first, key))
+    def _take_lines(self, crawl: Crawl, lines: Sequence[bytes], first: int, sender: Sender) -> list[Result]:
+        return self._intake.take(crawl, _batch([read_line(line) for line in lines], sender, first))
 
-    async def _take_stream(self, crawl: Crawl, request: Request, key: str) -> list[Result]:
+    async def _take_stream(self, crawl: Crawl, request: Request, sender: Sender) -> list[Result]:
         results: list[Result] = []
         try:
             async for lines in read_stream(request, self._limits):
-                results += await self._run(self._take_lines, crawl, lines, len(results), key)
+                results += await self._run(self._take_lines, crawl, lines, len(results), sender)
         except ProblemError as problem:
             problem.applied = len(results)
             raise
@@ -198,6 +216,10 @@ class Desk:
 
 
 _RESULT = TypeAdapter(Result)
+
+
+def _batch(items: Sequence[Item | Result], sender: Sender, first: int = 0) -> Batch:
+    return Batch(items, first, sender.key, sender.by)
 
 
 def _document(crawl: Crawl, results: list[Result]) -> Response:
@@ -281,7 +303,6 @@ def _routes(desk: Desk) -> APIRouter:
     @router.post(
         "/crawls/{crawl}/urls",
         response_model=Answer,
-        dependencies=[Depends(needs(Role.SCORE))],
         responses={
             200: {"content": {JSON: _ANSWERS, NDJSON: {"schema": {"type": "string"}}}},
             **problem_responses(NO_CRAWL, problems.OVER, problems.TOO_LARGE, BAD_TYPE, problems.NOT_RUNNING),
@@ -291,6 +312,7 @@ def _routes(desk: Desk) -> APIRouter:
     async def post_urls(
         crawl: str,
         request: Request,
+        caller: Annotated[Caller, Depends(needs(Role.SCORE))],
         idempotency_key: Annotated[
             str,
             Header(max_length=255, description="Names this request: sent again with the same key it changes nothing."),
@@ -300,6 +322,6 @@ def _routes(desk: Desk) -> APIRouter:
 
         Items that say the same are applied once in a day, unless they come with another Idempotency-Key.
         """
-        return await desk.take(crawl, request, idempotency_key)
+        return await desk.take(crawl, request, Sender(caller.name, idempotency_key))
 
     return router

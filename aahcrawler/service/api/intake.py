@@ -29,11 +29,15 @@ _MISUSED = "another item was posted under this Idempotency-Key; use a new key fo
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Items of one request, some of them faulty; ``first`` is the position of the first one in the request."""
+    """Items of one request, some of them faulty; ``first`` is the position of the first one in the request.
+
+    ``by`` names who posted them.
+    """
 
     items: Sequence[Item | Result]
     first: int = 0
     key: str = ""
+    by: str = ""
 
 
 class Intake:
@@ -68,7 +72,7 @@ class Intake:
         ]
         pairs = zip(batches, answered, strict=True)
         self._journal.keep(
-            crawl.folder, (entry for batch, results in pairs for entry in _entries(crawl, batch.items, results))
+            crawl.folder, (entry for batch, results in pairs for entry in _entries(crawl, batch, results))
         )
         return answered
 
@@ -95,11 +99,12 @@ def _result(post: Post, posted: Posted) -> Result:
     return Result(url=post.offer.url, outcome=_OUTCOMES[posted.effect], state=posted.state, repeated=posted.repeated)
 
 
-def _entries(crawl: Crawl, items: Sequence[Item | Result], results: Sequence[Result]) -> Iterator[Mapping[str, object]]:
+def _entries(crawl: Crawl, batch: Batch, results: Sequence[Result]) -> Iterator[Mapping[str, object]]:
     """Yield the entries for the journal: the items that changed something."""
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    for item, result in zip(items, results, strict=True):
+    for item, result in zip(batch.items, results, strict=True):
         changed = result.outcome in (Outcome.ACCEPTED, Outcome.RESCORED, Outcome.BLACKLISTED)
         if changed and not result.repeated and isinstance(item, Item):
             item_fields = item.model_dump(exclude={"url"}, exclude_defaults=True)
-            yield {"at": now, "crawl": crawl.number, "url": result.url, "outcome": result.outcome, **item_fields}
+            told = {"at": now, "by": batch.by, "crawl": crawl.number, "url": result.url, "outcome": result.outcome}
+            yield {**told, **item_fields}

@@ -10,7 +10,7 @@ from pathlib import Path
 from aahcrawler.crawls import frontier_name, number
 from aahcrawler.definitions import DefinitionError, read_definition
 from aahcrawler.frontier.server.server_process import served_at
-from aahcrawler.layout import CREATED, DEFINITION, FRONTIER, SUMMARY, TOMBSTONES
+from aahcrawler.layout import CREATED, DEFINITION, FRONTIER, SERVICE_LOG, SUMMARY, TOMBSTONES
 from aahcrawler.segments import DamageError
 from aahcrawler.service.catalog.url_admission import Admission
 from aahcrawler.tombstones import TakenDown
@@ -99,6 +99,11 @@ class Catalog:
     def place_for_new(self) -> Path | None:
         """Return the folder in which new crawls get folders of their own, None where all places are single crawls."""
         return next((place for place in self._places if place.is_dir() and not _is_crawl(place)), None)
+
+    def service_log(self) -> Path | None:
+        """Return the file in which acts are noted: beside the crawls, None where no place is known."""
+        place = self.place_for_new() or next((place.parent for place in self._places), None)
+        return None if place is None else place / SERVICE_LOG
 
     def close(self) -> None:
         """Let go of nothing: folders are read anew each time."""

@@ -6,6 +6,7 @@ from typing import Final
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.requests import HTTPConnection
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, RedirectResponse
 from starlette.types import ASGIApp
@@ -28,7 +29,10 @@ from aahcrawler.service.cockpit import (
 from aahcrawler.service.cockpit.origins import Hosts
 from aahcrawler.service.cockpit.site import COOKIE, NotSignedInError, Site, said_of, then
 from aahcrawler.service.cockpit.studio import studio_routes
+from aahcrawler.service.web.noted_acts import Noting, note_said
 from aahcrawler.service.web.problems import ProblemError
+from aahcrawler.service.web.roles import Caller
+from aahcrawler.service.web.service_log import ServiceLog
 
 _STATIC: Final = {"cockpit.css": "text/css", "cockpit.js": "text/javascript", "icon.svg": "image/svg+xml"}
 TOPICS: Final = (
@@ -51,9 +55,15 @@ _logger = logging.getLogger(__name__)
 _DAY: Final = "private, max-age=86400"
 
 
-def cockpit_app(site: Site, api: ASGIApp, replay: ASGIApp) -> ASGIApp:
-    """Return the whole application."""
-    return Hosts(site.names, pages_app(site), api, replay)
+def cockpit_app(site: Site, api: ASGIApp, replay: ASGIApp, log: ServiceLog) -> ASGIApp:
+    """Return the whole application, whose pages note acts in a log."""
+
+    def known(connection: HTTPConnection) -> Caller | None:
+        session = site.sign_in.session(connection.cookies.get(COOKIE, ""))
+        return session.caller if session is not None else None
+
+    noting = Noting(log, "cockpit", known, lambda _method, path: path in definition_pages.CHECKS)
+    return Hosts(site.names, pages_app(site), api, replay, noting)
 
 
 def pages_app(site: Site) -> FastAPI:
@@ -93,6 +103,7 @@ def _install_problems(app: FastAPI, site: Site) -> None:
         form = _form_of(request, site)
         if session is not None and form:
             return then(session, form, said_of(error))
+        note_said(error.detail, refused=True)
         return _told(request, int(error.kind.status), error.kind.title, error.detail)
 
     def failed(request: Request, error: Exception) -> HTMLResponse:

@@ -76,8 +76,8 @@ def routes(site: Site) -> APIRouter:
             versions = url_captures(index, shown.page.url)
         views = _VIEWS if shown.look is None or not shown.look.has_document else {**_VIEWS, **_OF_SCRIPTS}
         chosen = view if view in views else "both"
-        ticket = site.ticket(replay_path(crawl, shown.page, views[chosen][1]))
-        values = {"shown": shown, "versions": versions, "views": views, "view": chosen, "ticket": ticket}
+        framed = replay_path(crawl, shown.page, views[chosen][1])
+        values = {"shown": shown, "versions": versions, "views": views, "view": chosen, "framed": framed}
         return site.crawl_page(session, found, "pages", "capture.html", parts=score_parts(shown), most=_LINKS, **values)
 
     @router.get("/captures/{record}/{picture}")

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from difflib import unified_diff
-from typing import Annotated
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Path, Response
 from starlette.responses import JSONResponse
@@ -19,6 +19,9 @@ from aahcrawler.service.web.problems import BAD_DEFINITION, ProblemError
 from online_analysis.icd import IcdError
 from online_analysis.icd.new_definition import Wish, new_definition
 from online_analysis.icd.seed_list import SeedList, read_seed_list
+
+CHECKS: Final = frozenset({"/draft/check"})
+"""Where drafts are checked while they are written, which changes nothing."""
 
 
 def routes(site: Site) -> APIRouter:
@@ -129,7 +132,7 @@ class _Desk:
                     return self._saved(session, draft, crawl, digest, begin=action == "start")
         except ProblemError as problem:
             # The mistakes of the text are on the page.
-            session.said = Said(said_of(problem).text, "bad") if draft.view().checked.mistakes else said_of(problem)
+            session.tell(Said(said_of(problem).text, "bad") if draft.view().checked.mistakes else said_of(problem))
         return self._shown(session, draft, crawl, **self._present(draft, crawl, digest))
 
     def _present(self, draft: Draft, crawl: Crawl | None, digest: str) -> dict[str, object]:

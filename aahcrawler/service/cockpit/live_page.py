@@ -57,7 +57,7 @@ def routes(site: Site) -> APIRouter:
         return site.crawl_page(session, found, "", "live.html", shown=shown, status=status)
 
     @router.get("/live")
-    async def follow(_session: Reading, crawl: str, request: Request) -> Response:
+    async def follow(session: Reading, crawl: str, request: Request) -> Response:
         nonlocal streams
         await to_thread.run_sync(site.crawl, crawl)
         if streams >= MOST_STREAMS:
@@ -68,6 +68,8 @@ def routes(site: Site) -> APIRouter:
             streams += 1
             try:
                 async for event in events(parts, crawl, request):
+                    if not site.sign_in.is_open(session.key):
+                        return
                     yield event
             finally:
                 streams -= 1

@@ -14,6 +14,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from aahcrawler.service.web.noted_acts import NotedActs, Noting
+
 LARGEST_BODY: Final = 16 << 20
 """Bytes of a form with all that comes with it."""
 _API: Final = ("/v1", "/health", "/metrics", "/openapi.json")
@@ -69,8 +71,10 @@ def security_headers(names: Names) -> Mapping[str, str]:
 class Hosts:
     """Sends each request to the pages, to the JSON interface or to the archived pages, by host and path."""
 
-    def __init__(self, names: Names, pages: ASGIApp, api: ASGIApp, replay: ASGIApp) -> None:
-        self._names, self._pages, self._api, self._replay = names, _Guarded(pages, names), api, replay
+    def __init__(self, names: Names, pages: ASGIApp, api: ASGIApp, replay: ASGIApp, noting: Noting) -> None:
+        self._names, self._api, self._replay = names, api, replay
+        self._pages = NotedActs(_Guarded(pages, names), noting)
+        self._elsewhere = NotedActs(PlainTextResponse(f"The cockpit is at {names.cockpit}\n", 421), noting)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it; the JSON interface is told when the process begins and ends."""
@@ -87,7 +91,7 @@ class Hosts:
                 return RedirectResponse(self._names.cockpit, 303)
             return self._replay
         if host != host_of(self._names.cockpit):
-            return PlainTextResponse(f"The cockpit is at {self._names.cockpit}\n", 421)
+            return self._elsewhere
         is_api = any(path == begin or path.startswith(f"{begin}/") for begin in _API)
         return self._api if is_api else self._pages
 

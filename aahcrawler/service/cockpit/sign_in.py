@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from aahcrawler.service.web.access_log import access_log
+from aahcrawler.service.web.noted_acts import note_said
 from aahcrawler.service.web.roles import Caller
 
 SIGNS: Final = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
@@ -37,7 +38,15 @@ class Session:
     caller: Caller
     form_secret: str
     begun_at: float
+    key: str = field(default_factory=lambda: secrets.token_hex(16))
+    """What replays know it by."""
     said: Said | None = None
+
+    def tell(self, said: Said | None) -> None:
+        """Have the next page tell what came of an act, as the log of the service does."""
+        self.said = said
+        if said is not None:
+            note_said(" ".join((said.text, *said.lines)), refused=said.kind == "bad")
 
     def told(self) -> Said | None:
         """Return what is to be told, once."""
@@ -95,10 +104,15 @@ class SignIn:
         """Return the session of a cookie, None where there is none or it has ended."""
         with self._lock:
             found = self._sessions.get(_kept(cookie)) if cookie else None
-            if found is not None and self.clock() - found.begun_at > SESSION_SECONDS:
+            if found is not None and self._is_over(found):
                 del self._sessions[_kept(cookie)]
                 return None
             return found
+
+    def is_open(self, key: str) -> bool:
+        """Return whether the session of a key goes on: nobody has signed out of it, and it is not too old."""
+        with self._lock:
+            return any(each.key == key and not self._is_over(each) for each in self._sessions.values())
 
     def leave(self, cookie: str) -> None:
         """End a session."""
@@ -111,6 +125,9 @@ class SignIn:
         """Return whether nobody is signed in for now, since too many guesses were wrong."""
         with self._lock:
             return self._is_closed()
+
+    def _is_over(self, session: Session) -> bool:
+        return self.clock() - session.begun_at > SESSION_SECONDS
 
     def _is_closed(self) -> bool:
         while self._wrong and self.clock() - self._wrong[0] > _GUESS_SECONDS:

@@ -8,6 +8,7 @@ from starlette.responses import HTMLResponse, RedirectResponse
 
 from aahcrawler.service.cockpit.sign_in import SESSION_SECONDS
 from aahcrawler.service.cockpit.site import COOKIE, Sent, Site
+from aahcrawler.service.web.noted_acts import note_caller
 
 _logger = logging.getLogger(__name__)
 _WRONG = "That is not right, or was used before; the terminal shows the code that is good now."
@@ -38,6 +39,7 @@ def routes(site: Site) -> APIRouter:
             _logger.warning("%s gave a wrong code or token%s", client, "; nobody signs in for a minute" * closed)
             return form(_CLOSED if closed else _WRONG, 429 if closed else 403)
         _logger.info("%s signed in from %s", session.caller.name, client)
+        note_caller(session.caller)
         answer = RedirectResponse("/", 303)
         answer.set_cookie(
             COOKIE,

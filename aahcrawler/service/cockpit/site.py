@@ -17,6 +17,7 @@ from aahcrawler.service.cockpit.origins import LARGEST_BODY, Names
 from aahcrawler.service.cockpit.rendering import Pages
 from aahcrawler.service.cockpit.sign_in import Said, Session, SignIn
 from aahcrawler.service.instruments import Instruments
+from aahcrawler.service.web.entrance import begin_act
 from aahcrawler.service.web.problems import STALE_FORM, ProblemError
 from aahcrawler.service.web.roles import Role, checked
 
@@ -64,22 +65,14 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True)
-class Framed:
-    """How pages of the archive get into frames: tickets to paths of the replay, and paths of marked pages."""
-
-    ticket: Callable[[str], str]
-    marked: MarkedPages
-
-
-@dataclass(frozen=True, slots=True)
 class Site:
-    """The cockpit as its pages see it."""
+    """The cockpit as its pages see it. ``marked`` hands out the paths by which the replay shows pages with marks."""
 
     instruments: Instruments
     pages: Pages
     sign_in: SignIn
     names: Names
-    framed: Framed
+    marked: MarkedPages
 
     @classmethod
     def of(
@@ -87,21 +80,21 @@ class Site:
         instruments: Instruments,
         sign_in: SignIn,
         names: Names,
-        ticket: Callable[[str], str],
+        ticket: Callable[[str, str], str],
         marked: MarkedPages | None = None,
     ) -> "Site":
-        """Return the site with its templates; ``ticket`` issues a ticket to a path of the replay."""
+        """Return the site with its templates; ``ticket`` issues one to a path of the replay, for a session's key."""
+
+        def ticket_of(session: Session, path: str) -> str:
+            return ticket(path, session.key)
+
         return cls(
             instruments,
-            Pages({"address": address, "replay_origin": names.replay, "secret": secret}),
+            Pages({"address": address, "replay_origin": names.replay, "secret": secret, "ticket": ticket_of}),
             sign_in,
             names,
-            Framed(ticket, marked or MarkedPages()),
+            marked or MarkedPages(),
         )
-
-    def ticket(self, path: str) -> str:
-        """Return a ticket by which a frame may show a path of the replay."""
-        return self.framed.ticket(path)
 
     def crawl(self, name: str) -> Crawl:
         """Return the crawl of an id. Raise ``ProblemError`` where there is none."""
@@ -145,7 +138,10 @@ def who_may(role: Role) -> Callable[[Request], Session]:
 
 
 async def sent_form(request: Request) -> Form:
-    """Return the form of a request. Raise ``ProblemError`` where it was not made for the session that sends it."""
+    """Return the form of a request, which is noted as asked for.
+
+    Raise ``ProblemError`` where it was not made for the session that sends it, or cannot be noted.
+    """
     session = visitor(request)
     async with request.form(max_files=1, max_fields=_MOST_FIELDS, max_part_size=LARGEST_FIELD) as sent:
         fields = {name: value for name, value in sent.items() if isinstance(value, str)}
@@ -153,6 +149,7 @@ async def sent_form(request: Request) -> Form:
         document = await files[0].read(LARGEST_BODY) if files else b""
     if not session.accepts(fields.pop("secret", "")):
         raise ProblemError(STALE_FORM, "the form is of an earlier sign-in; load the page again, and send it once more")
+    await begin_act()
     return Form(fields, document)
 
 
@@ -189,5 +186,5 @@ def said_of(problem: ProblemError) -> Said:
 
 def then(session: Session, path: str, said: Said | None = None) -> Response:
     """Return the way on after an act: to a page of the cockpit, which tells what came of it."""
-    session.said = said
+    session.tell(said)
     return RedirectResponse(path if _TO_GO.fullmatch(path) else "/", 303)

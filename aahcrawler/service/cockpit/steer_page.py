@@ -82,7 +82,7 @@ class _Desk:
                 begun = _PREVIEWS[section](helm.reach, helm.jobs, helm.definitions, crawl, by, fields)
                 job = helm.jobs.wait(crawl.id, begun.id, _PATIENCE)
         except ProblemError as problem:
-            session.said = said_of(problem)
+            session.tell(said_of(problem))
         return self.shown(session, crawl, section, form_view(edited(text, changes) if changes else text), made, job)
 
     def shown(

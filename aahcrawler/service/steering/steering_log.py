@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 from aahcrawler.layout import STEERING
 from aahcrawler.segments import private
 from aahcrawler.service.catalog.crawl_catalog import Crawl
+from aahcrawler.service.web.noted_acts import note_did
 
 MOST_ACTS: Final = 1000
 """Acts that are read back at once."""
@@ -51,7 +52,11 @@ class Acts(BaseModel):
 def note(
     crawl: Crawl, by: str, act: str, arguments: Mapping[str, JsonValue], effect: Mapping[str, JsonValue] = {}
 ) -> None:
-    """Note an act. Where that cannot be written it is reported in the service's log; the act was done all the same."""
+    """Note an act. Where that cannot be written it is reported in the service's log; the act was done all the same.
+
+    The log of the service has it as well, in the line of what was asked for.
+    """
+    note_did(crawl.id, act)
     entry = Act(
         at=datetime.now(UTC), crawl=crawl.number, by=by, act=act, arguments=_short(arguments), effect=_short(effect)
     )

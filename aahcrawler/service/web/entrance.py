@@ -1,6 +1,7 @@
 """The entrance of the service: what is asked of each request before anything of it is looked at."""
 
 import asyncio
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
@@ -11,10 +12,12 @@ from fastapi.security import HTTPBearer
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from aahcrawler.listening import is_loopback
+from aahcrawler.service.web.noted_acts import note_asked
 from aahcrawler.service.web.problems import (
     BAD_TYPE,
     CROSS_ORIGIN,
     MISDIRECTED,
+    NOT_NOTED,
     TOO_LARGE,
     TOO_SLOW,
     UNAUTHORISED,
@@ -23,6 +26,7 @@ from aahcrawler.service.web.problems import (
 )
 from aahcrawler.service.web.rates import Buckets, Rates
 from aahcrawler.service.web.roles import CHALLENGE, LOCAL, Caller, Role, checked
+from aahcrawler.service.web.service_log import NotNotedError
 from aahcrawler.service.web.tokens import Tokens
 
 BODY: Final = 4 * 2**20
@@ -36,6 +40,7 @@ BEARER: Final = HTTPBearer(
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _FORMS = frozenset({"application/x-www-form-urlencoded", "multipart/form-data", "text/plain"})
 """Types that a web page may send to any host without being asked whether it may."""
+_logger = logging.getLogger(__name__)
 _OWN_SITE = frozenset({"", "none", "same-origin"})
 
 
@@ -58,7 +63,8 @@ class Entrance:
 
     On all paths, what a page of another site sends to change something is refused. Under the prefix of the guard: who
     has no token, where there are any (without tokens, who does not name this machine by a loopback name); who has not
-    the role ``read`` and asks to read; too many requests of one caller; forms; bodies that are too large or too slow.
+    the role ``read`` and asks to read; too many requests of one caller; forms; bodies that are too large or too slow;
+    what cannot be noted in the log of the service.
     """
 
     def __init__(self, app: ASGIApp, guard: Guard) -> None:
@@ -90,7 +96,10 @@ class Entrance:
             checked(caller, Role.READ)
         elif _media_type(connection) in _FORMS:
             raise ProblemError(BAD_TYPE, "send application/json; forms are not taken here")
-        return receive if is_post else await self._whole(connection, receive)
+        if not is_post:
+            receive = await self._whole(connection, receive)
+        await begin_act()
+        return receive
 
     async def _whole(self, connection: HTTPConnection, receive: Receive) -> Receive:
         """Read a body to its end, and return what gives it out again."""
@@ -138,6 +147,15 @@ def refuse_other_origins(connection: HTTPConnection) -> None:
             "a page of another site sent this; pages of this service, and programs that send no Origin, change crawls. "
             "A proxy in front of the service has to pass the header Host on as it is",
         )
+
+
+async def begin_act() -> None:
+    """Note that an act was asked for, before it is done. Raise ``ProblemError`` where that cannot be noted."""
+    try:
+        await note_asked()
+    except NotNotedError as error:
+        _logger.error("%s; what was asked for is refused", error)
+        raise ProblemError(NOT_NOTED, f"{error}; nothing was done") from error
 
 
 def _route(scope: Scope) -> str:

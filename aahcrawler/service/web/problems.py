@@ -12,6 +12,8 @@ from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
+from aahcrawler.service.web.noted_acts import note_said
+
 MEDIA_TYPE = "application/problem+json"
 _METHODS = "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"
 _logger = logging.getLogger(__name__)
@@ -87,6 +89,7 @@ NO_JOB = Kind("no-such-job", HTTPStatus.NOT_FOUND, "No such job")
 CONFLICT = Kind("conflict", HTTPStatus.CONFLICT, "Not as things stand")
 BUSY = Kind("busy", HTTPStatus.SERVICE_UNAVAILABLE, "Too much is under way")
 NOT_STARTED = Kind("not-started", HTTPStatus.UNPROCESSABLE_ENTITY, "The crawl did not start")
+NOT_NOTED = Kind("not-noted", HTTPStatus.SERVICE_UNAVAILABLE, "What is done here cannot be noted")
 INTERNAL = Kind("internal-error", HTTPStatus.INTERNAL_SERVER_ERROR, "A defect of the service")
 
 
@@ -103,7 +106,8 @@ class ProblemError(Exception):
 
 
 def answer(problem: ProblemError) -> JSONResponse:
-    """Return a problem as a response."""
+    """Return a problem as a response, which the log of the service tells as well."""
+    note_said(problem.detail, refused=True)
     kind = problem.kind
     details = ProblemDetails(
         type=f"urn:aahcrawler:problem:{kind.name}",

@@ -245,6 +245,28 @@ def test_what_is_no_browser_is_said_to_be_none(tmp_path: Path) -> None:
             asyncio.run(start_browser(BrowserSettings(executable, tmp_path), ""))
 
 
+def test_a_browser_that_is_killed_while_it_starts_is_started_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        Path(place).chmod(0o777)  # The browser runs under another account.
+        begun = Path(place) / "begun"
+        kill = f"for n in 1 2; do /bin/mkdir {place}/$n 2>/dev/null && kill -9 $$; done"
+        begun.write_text(f'#!/bin/sh\n{kill}\nexec {find_chromium(str(sandboxed_chromium()))} "$@"\n')
+        begun.chmod(0o755)
+
+        async def run() -> None:
+            process = await start_browser(BrowserSettings(str(begun), tmp_path), "")
+            assert process.version.startswith("Chrome/")
+            process.kill()
+            await process.ended()
+            for end in process.pipe:
+                os.close(end)
+
+        asyncio.run(run())
+    assert caplog.text.count("was ended by signal 9. It is started again.") == 2
+
+
 def _no_browsers(folder: Path) -> Iterator[tuple[str, str]]:
     yield "true", r"true is no browser, or does not work here: it ended by itself \(status 0\)"
     yield "cat", r"cat is no browser.*status 1.*unrecognized option"

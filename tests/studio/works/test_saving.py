@@ -6,6 +6,7 @@ import sys
 import time
 from multiprocessing import active_children
 from pathlib import Path
+from signal import SIGKILL
 
 import pytest
 
@@ -17,6 +18,7 @@ from aahcrawler.authoring.saved_pages import read_expectation
 from aahcrawler.service.catalog.knowledge_folders import KnowledgeFolders
 from aahcrawler.service.cockpit.studio.open_works import OpenWorks
 from aahcrawler.service.cockpit.studio.work_desk import WorkDesk
+from aahcrawler.studio.works import work as work_module
 from aahcrawler.studio.works import work_progress
 from aahcrawler.studio.works.entry_examination import Wanted, examined
 from aahcrawler.studio.works.expected_readings import reading
@@ -38,6 +40,29 @@ from aahcrawler.studio.works.work_collection import Works
 work = Works(Path(sys.argv[1]), ()).existing("tinyforum")
 examined(Wanted(1, work.entry(work.now()), work.folders))
 """
+
+SAVING = """
+import os, signal, sys
+from pathlib import Path
+from aahcrawler.studio.works import work
+from aahcrawler.studio.works.work_collection import Works
+
+left, fsync, replace = int(sys.argv[2]), os.fsync, Path.replace
+
+def dying(change):
+    def changed(*arguments):
+        global left
+        left -= 1
+        if not left:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return change(*arguments)
+    return changed
+
+os.fsync, Path.replace = dying(fsync), dying(replace)
+work.prove = lambda *_, **__: None
+Works(Path(sys.argv[1]), ()).existing("tinyforum").save("Bo", force=True)
+"""
+"""Saves a work, and is killed right before it forces a file to the disk or moves one for the n-th time."""
 
 
 @pytest.fixture
@@ -167,6 +192,35 @@ def test_an_examination_that_takes_too_long_is_ended_and_says_so(work: Work) -> 
     assert found is not None
     assert found.unfinished.startswith("it took too long, busy with ")
     assert time.monotonic() - begun < 5
+
+
+@pytest.mark.parametrize("after", [*range(1, 15), 1000])
+def test_a_kill_while_it_is_saved_leaves_the_old_entry_or_the_new_one(
+    work: Work, works: Works, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
+) -> None:
+    """Whatever reached the disk last, the work is there with all its steps, and can be saved again."""
+    monkeypatch.setattr(work_module, "prove", lambda *_, **__: None)
+    old = work.save("Ada", force=True)
+    state = work.change([css(f"{EXTRACT}/item", "div.other")], "Ada", "posts are .other", old.revision)
+    command = [sys.executable, "-c", SAVING, str(tmp_path / "own"), str(after)]
+    ended = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert ended.returncode == (0 if after == 1000 else -SIGKILL), ended.stderr
+    own = OwnFolder(tmp_path / "own")
+    entry = own.entry("tinyforum")
+    assert entry is not None
+    assert entry.xml in (old.text.data, state.text.data)
+    assert entry.xml == state.text.data or after < 1000
+    assert sorted(page.stem for page in entry.pages) == ["board", "login", "topic"]
+    assert len(own.history("tinyforum")) == (1 if entry.xml == old.text.data else 2)
+    again = works.existing("tinyforum")
+    assert again.now().steps[: len(state.steps)] == state.steps
+    assert again.now().text.data == state.text.data
+    assert again.save("Cleo", force=True).is_saved
+    saved = OwnFolder(tmp_path / "own").entry("tinyforum")
+    assert saved is not None
+    assert saved.xml == state.text.data
+    assert own.history("tinyforum")[1].what.endswith("posts are .other")
+    assert not list((tmp_path / "own").rglob(".saving-*"))
 
 
 @pytest.mark.usefixtures("work")

@@ -143,7 +143,7 @@ class _PageViews:
             "links": links,
             "all_links": sum(each.number for each in links),
             "legend": LEGEND,
-            "ticket": self._desk.frame(page, page.marks(choice.element)),
+            "framed": self._desk.framed(page, page.marks(choice.element)),
             "before": self._beside(page, order[at - 1]) if at > 0 else "",
             "after": self._beside(page, order[at + 1]) if 0 <= at < len(order) - 1 else "",
         }

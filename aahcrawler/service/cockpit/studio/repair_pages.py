@@ -157,15 +157,12 @@ class RepairViews:
             "both": both,
             "before": sides(both.before, both.after) if both is not None else (),
             "after": sides(both.after, both.before) if both is not None else (),
-            "tickets": tuple(self._frame(crawl, repair, both, each) for each in (both.before, both.after))
+            "frames": tuple(self._framed(crawl, repair, both, each) for each in (both.before, both.after))
             if both
             else (),
         }
 
-    def _frames(self, crawl: Crawl, repair: Repair, both: Both) -> Iterator[str]:
-        return (self._frame(crawl, repair, both, each) for each in (both.before, both.after))
-
-    def _frame(self, crawl: Crawl, repair: Repair, both: Both, found: Found) -> str:
+    def _framed(self, crawl: Crawl, repair: Repair, both: Both, found: Found) -> str:
         url, marks = both.page.url, tuple(_marks(both, found))
         moment = f"{both.page.fetched_at:%Y%m%d%H%M%S}"
 
@@ -174,8 +171,7 @@ class RepairViews:
             page = next((each for each in pages_of(repair) if each.url == url), None)
             return MarkedPage(crawl.id, moment, page, marks) if page is not None else None
 
-        framed = self._site.framed
-        return framed.ticket(framed.marked.issue(made))
+        return self._site.marked.issue(made)
 
 
 def edits_of(repair: Repair, written: Mapping[str, str]) -> tuple[Edit, ...]:

@@ -124,8 +124,8 @@ class StudioDesk:
         known = f"{OF_WORK}{digest(page.body)}"
         return sample, sample.add(known, page)
 
-    def frame(self, page: OpenPage, marks: tuple[Mark, ...]) -> str:
-        """Return a ticket by which a frame may show a page with marks."""
+    def framed(self, page: OpenPage, marks: tuple[Mark, ...]) -> str:
+        """Return the path by which the replay shows a page with marks in a frame."""
         moment = "".join(sign for sign in page.captured.fetched_at[:19] if sign.isdigit())
         crawl, work, record, key = page.crawl, page.work, page.record, page.captured.key
 
@@ -137,8 +137,7 @@ class StudioDesk:
                 return None
             return MarkedPage(crawl.id, moment, replace(sampled.page), marks) if sampled.captured.key == key else None
 
-        framed = self.site.framed
-        return framed.ticket(framed.marked.issue(made))
+        return self.site.marked.issue(made)
 
     def pages_of(self, work: OpenWork) -> Iterator[tuple[str, str]]:
         """Yield the records of the pages that a work has itself, with their names."""

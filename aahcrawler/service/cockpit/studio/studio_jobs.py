@@ -11,6 +11,8 @@ from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.sign_in import Said, Session
 from aahcrawler.service.cockpit.site import Reading, Site, address, then
 from aahcrawler.service.steering.jobs import UNDER_WAY, JobShown, JobState, Progress, Task
+from aahcrawler.service.web.noted_acts import under_way
+from aahcrawler.service.web.service_log import Outcome
 
 JobName = Annotated[str, Path(max_length=40)]
 _PATIENCE: Final = 2.5
@@ -42,9 +44,20 @@ class StudioJobs:
     site: Site
 
     def begin(self, session: Session, crawl: Crawl, kind: str, work: Callable[[Progress], BaseModel]) -> JobShown:
-        """Begin a job. Raise ``ProblemError`` where too many are under way."""
-        jobs = self.site.instruments.helm.jobs
-        return jobs.begin(Task(f"studio: {kind}", crawl.id, session.caller.name), work)
+        """Begin a job, whose end the log of the service tells. Raise ``ProblemError`` where too many are under way."""
+        jobs, act = self.site.instruments.helm.jobs, under_way()
+
+        def noted(progress: Progress) -> BaseModel:
+            outcome = "given up, or failed"
+            try:
+                made = work(progress)
+                outcome = " ".join((made.text, *made.lines)) if isinstance(made, Done) else "done"
+                return made
+            finally:
+                if act is not None:
+                    act.note_later(Outcome.ENDED, detail=f"{kind}: {outcome}")
+
+        return jobs.begin(Task(f"studio: {kind}", crawl.id, session.caller.name), noted)
 
     def led(self, session: Session, crawl: Crawl, job: JobShown) -> Response:
         """Return the way on: to what came of a job, or to the page that waits for it."""

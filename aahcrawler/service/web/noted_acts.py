@@ -1,0 +1,235 @@
+"""Notes each act in the log of the service: before anything of it is done, and what became of it."""
+
+import asyncio
+import logging
+import secrets
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from fastapi.requests import HTTPConnection
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from aahcrawler.service.web.service_log import NotNotedError, Outcome, ServiceLog, now
+
+MOST_REFUSALS: Final = 60
+"""Refused requests a minute that get lines of their own; of more there is a count. Strangers cause them, too."""
+LONGEST: Final = 2_000
+"""Characters of what an act was on, and of what was said of it: whoever asks may make them long."""
+_MOST_USERS: Final = 10_000
+_SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+_REFUSED: Final = frozenset({401, 403, 421, 429})
+"""Answers to who only looks that are noted."""
+_logger = logging.getLogger(__name__)
+
+
+class Somebody(Protocol):
+    """Whoever asks, as the log tells it."""
+
+    @property
+    def name(self) -> str:
+        """The name of the token."""
+
+    @property
+    def roles(self) -> frozenset[str]:
+        """What they may do."""
+
+
+@dataclass(slots=True)
+class ActUnderWay:
+    """A request of somebody, from its beginning to its answer and what follows.
+
+    ``is_use`` says that it changes nothing that has to be noted each time.
+    """
+
+    log: ServiceLog
+    client: str
+    through: str
+    method: str
+    path: str
+    caller: Somebody | None
+    is_use: bool
+    id: str = field(default_factory=lambda: secrets.token_hex(6))
+    begun: bool = False
+    refused: bool = False
+    said: str = ""
+    did: list[str] = field(default_factory=list)
+
+    def note(self, outcome: Outcome, status: int = 0, detail: str = "") -> None:
+        """Add a line. Raise ``NotNotedError``."""
+        caller, path = self.caller, self.path
+        entry: dict[str, object] = {
+            "id": self.id,
+            "by": caller.name if caller is not None else "",
+            "roles": tuple(sorted(caller.roles)) if caller is not None else (),
+            "client": self.client,
+            "through": self.through,
+            "act": self.method,
+            "object": path if len(path) <= LONGEST else f"{path[:LONGEST]}…",
+            "outcome": outcome,
+            "did": tuple(self.did),
+            "detail": (detail or self.said)[:LONGEST],
+        }
+        self.log.note({**entry, "status": status} if status else entry)
+
+    def note_later(self, outcome: Outcome, status: int = 0, detail: str = "") -> None:
+        """Add a line about what is done already. Where that cannot be written it is reported with what it says."""
+        try:
+            self.note(outcome, status, detail)
+        except NotNotedError as error:
+            _logger.error("%s; it stands all the same: %s %s %s", error, self.id, outcome, detail or self.said)
+
+
+_UNDER_WAY: ContextVar[ActUnderWay | None] = ContextVar("act under way", default=None)
+
+
+def under_way() -> ActUnderWay | None:
+    """Return the act that this is done for, None where nobody asked for it."""
+    return _UNDER_WAY.get()
+
+
+async def note_asked() -> None:
+    """Note that the act under way was asked for, by somebody who is let in, before anything of it is done.
+
+    Raise ``NotNotedError``.
+    """
+    act = under_way()
+    if act is None or act.is_use or act.begun:
+        return
+    await asyncio.to_thread(act.note, Outcome.ASKED)
+    act.begun = True
+
+
+def note_did(crawl: str, act: str) -> None:
+    """Have the line of the act under way tell what was done to which crawl."""
+    if (now_doing := under_way()) is not None:
+        now_doing.did.append(f"{act} {crawl}")
+
+
+def note_said(text: str, *, refused: bool) -> None:
+    """Have the line of the act under way tell what is told of it, and whether it was refused."""
+    if (now_doing := under_way()) is not None:
+        now_doing.said, now_doing.refused = text, refused or now_doing.refused
+
+
+def note_caller(caller: Somebody) -> None:
+    """Have the line of the act under way tell who is known by now: a sign-in begins without a name."""
+    if (now_doing := under_way()) is not None:
+        now_doing.caller = caller
+
+
+@dataclass(frozen=True, slots=True)
+class Noting:
+    """How requests are noted: in which log, through what they came, and what tells who sends one.
+
+    ``is_use`` says of method and path that they change nothing that has to be noted each time.
+    """
+
+    log: ServiceLog
+    through: str
+    who: Callable[[HTTPConnection], Somebody | None]
+    is_use: Callable[[str, str], bool] = field(default=lambda _method, _path: False)
+
+
+class NotedActs:
+    """Notes requests: acts twice, as asked for (``note_asked``) and with their outcome.
+
+    Of what was not let in, each refusal is noted, up to ``MOST_REFUSALS`` a minute; of those who only look, the first
+    request of each day by each name and address.
+    """
+
+    def __init__(self, app: ASGIApp, noting: Noting) -> None:
+        self._app, self._noting = app, noting
+        self._users: OrderedDict[tuple[str, ...], None] = OrderedDict()
+        self._minute, self._refusals = "", 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and note it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        act, answered = self._act(scope), False
+
+        async def noted(message: Message) -> None:
+            nonlocal answered
+            if message["type"] == "http.response.start":
+                answered = True
+                await self._note(act, int(message["status"]))
+            await send(message)
+
+        token = _UNDER_WAY.set(act)
+        try:
+            await self._app(scope, receive, noted)
+        except Exception as error:
+            if act.begun and not answered:
+                await asyncio.to_thread(act.note_later, Outcome.FAILED, detail=type(error).__name__)
+            raise
+        finally:
+            _UNDER_WAY.reset(token)
+
+    def _act(self, scope: Scope) -> ActUnderWay:
+        client = str(scope["client"][0]) if scope.get("client") else ""
+        path, query = scope.get("raw_path", b"").decode("latin-1"), scope["query_string"].decode("latin-1")
+        noting, method = self._noting, str(scope["method"])
+        return ActUnderWay(
+            noting.log,
+            client,
+            noting.through,
+            method,
+            f"{path}?{query}" if query else path,
+            noting.who(HTTPConnection(scope)),
+            is_use=method in _SAFE or noting.is_use(method, scope["path"]),
+        )
+
+    async def _note(self, act: ActUnderWay, status: int) -> None:
+        if act.begun:
+            await asyncio.to_thread(act.note_later, _outcome(act, status), status)
+        elif status in _REFUSED or (act.caller is None and not act.is_use):
+            await self._note_refusal(act, status)
+        elif not act.is_use:
+            await asyncio.to_thread(act.note_later, _outcome(act, status), status)
+        elif act.caller is not None and self._is_new_user(act.caller.name, act):
+            await asyncio.to_thread(act.note_later, Outcome.USED, status)
+
+    async def _note_refusal(self, act: ActUnderWay, status: int) -> None:
+        minute = f"{now():%Y-%m-%dT%H:%M}"
+        if minute != self._minute:
+            more, self._minute, self._refusals = self._refusals - MOST_REFUSALS, minute, 0
+            if more > 0:
+                await asyncio.to_thread(
+                    act.note_later, Outcome.REFUSED, detail=f"{more:,} others before within a minute"
+                )
+        self._refusals += 1
+        if self._refusals <= MOST_REFUSALS:
+            await asyncio.to_thread(act.note_later, Outcome.REFUSED, status)
+
+    def _is_new_user(self, name: str, act: ActUnderWay) -> bool:
+        key = f"{now():%Y-%m-%d}", name, act.client, act.method
+        if key in self._users:
+            return False
+        self._users[key] = None
+        if len(self._users) > _MOST_USERS:
+            self._users.popitem(last=False)
+        return True
+
+
+def _outcome(act: ActUnderWay, status: int) -> Outcome:
+    if act.refused:
+        return Outcome.REFUSED
+    return Outcome.FAILED if status == 500 else Outcome.REFUSED if status >= 400 else Outcome.DONE
+
+
+def details_of(entry: Mapping[str, object]) -> str:
+    """Return an entry of the log as people read it.
+
+    >>> details_of({"at": "2026-03-01T12:00:00.000+00:00", "by": "anna", "client": "10.0.0.7", "outcome": "done",
+    ...             "act": "POST", "object": "/v1/crawls/flood/pause", "did": ["pause flood"]})
+    '2026-03-01T12:00:00.000+00:00 anna 10.0.0.7 done: POST /v1/crawls/flood/pause (pause flood)'
+    """
+    did = entry.get("did")
+    told = [str(each) for each in (*(did if isinstance(did, list) else ()), entry.get("detail")) if each]
+    who = " ".join(str(entry.get(name) or "-") for name in ("at", "by", "client", "outcome"))
+    what = " ".join(str(entry[name]) for name in ("act", "object") if name in entry)
+    return f"{who}: {what}" + (f" ({'; '.join(told)})" if told else "")
