@@ -82,6 +82,20 @@ def pattern_of(url: str) -> Pattern:
     )
 
 
+def telling_words(url: str) -> Sequence[str]:
+    """Return what in a canonical URL tells its pattern from others: names of parameters, else the last fixed segment.
+
+    >>> telling_words("http://a.test/list/knots/message/4TQW/"), telling_words("http://a.test/log?from=2&n=7")
+    (['message'], ['from=', 'n='])
+    """
+    path, _, query = url.partition("://")[2].partition("?")
+    if query:
+        names = (parameter.partition("=") for parameter in _SEPARATOR.split(query, maxsplit=MOST_NAMES)[:MOST_NAMES])
+        return [f"{name}{mark}".lower() for name, mark, _ in names if mark]
+    fixed = [each for each in path.split("/")[1:] if _WORD.fullmatch(each.partition(".")[0])]
+    return [each.lower() for each in fixed[-1:]]
+
+
 def _directory(segment: str) -> str:
     if len(segment) <= LONGEST_WORD and _DIRECTORY.fullmatch(segment):
         return segment
