@@ -88,6 +88,8 @@ _LETTER = re.compile(r"[^\W\d_]")
 _DIGITS = re.compile(r"\d+")
 _LABELLED = 2.5
 """What a label before a name is worth: ``Author:``; one of something else, as ``Owned by:``, forbids it."""
+_NUMBER_OF_POST = re.compile(r"^\W*[(\[#]\s*\d+(?:\.\d+)*\s*[)\]:.]?\s+")
+"""The number of a post before the name of who wrote it: ``(2) By Ann``, ``#3 Ann``."""
 _TIME_OF_DAY = re.compile(r"\W*\d{1,2}[:.h]\d{2}(?::\d{2})?\W*(?:[ap]\W?m\W*)?", re.IGNORECASE)
 _ADDRESS = re.compile(
     r"\s*[<(\[]?\s*[^\s<>()]+(?:@|\s(?:at|\(at\)|\[at\])\s|%40)[^\s<>()]+\s*[>)\]]?\s*|\s*<[^<>]*>?\s*", re.IGNORECASE
@@ -149,7 +151,8 @@ def read_fields(content: Content, shown: Sequence[Shown], page_title: str = "") 
 
 def read_unsigned(content: Content, shown: Sequence[Shown], page_title: str = "") -> Fields:
     """Find dates and titles of parts, which takes a tenth of the time that their authors take."""
-    return Fields(choose_dates(content, shown), titles=_titles(content, subject(page_title)))
+    dated = frozenset(each.place for each in shown)
+    return Fields(choose_dates(content, shown), titles=_titles(content, subject(page_title), dated))
 
 
 def sign(fields: Fields, content: Content, shown: Sequence[Shown]) -> None:
@@ -190,14 +193,14 @@ def _date_score(found: Mapping[int, Shown], records: int) -> float:
     return 3 * coverage - 2 * vague - guessed + differing + 1.5 * ordered + 0.6 * timed + 0.4 * declared
 
 
-def _titles(content: Content, page_title: str) -> dict[int, tuple[str, int]]:
+def _titles(content: Content, page_title: str, dated: Collection[int]) -> dict[int, tuple[str, int]]:
     """Return for each part the text that repeats the page's title (``Re: The harbour``), else its first heading.
 
     What heads most parts alike (``Comments``) is no title of any.
     """
     found: dict[int, tuple[str, int]] = {}
     for number, part in enumerate(content.parts):
-        title = _title(content.outline, part, page_title)
+        title = _title(content.outline, part, page_title, dated)
         if title is not None:
             found[number] = title
     counted = Counter(text for text, _ in found.values())
@@ -205,7 +208,12 @@ def _titles(content: Content, page_title: str) -> dict[int, tuple[str, int]]:
     return {number: each for number, each in found.items() if each[0] not in shared or subject(each[0]) in page_title}
 
 
-def _title(outline: Outline, part: Part, page_title: str) -> tuple[str, int] | None:
+def _is_byline(outline: Outline, place: int, dated: Collection[int]) -> bool:
+    """Return whether a heading shows who wrote when: it has a date, and words of bylines beside it or a link."""
+    return any(each in dated for each in range(place, outline.ends[place]))
+
+
+def _title(outline: Outline, part: Part, page_title: str, dated: Collection[int]) -> tuple[str, int] | None:
     heading: tuple[str, int] | None = None
     for place in part.places(outline):
         is_heading = outline.tags[place] in _HEADINGS
@@ -215,7 +223,7 @@ def _title(outline: Outline, part: Part, page_title: str) -> tuple[str, int] | N
         text = headline(outline.elements[place], LONGEST_HEADING)
         if len(subject(text)) >= 4 and subject(text) in page_title:
             return text, place
-        if is_heading and heading is None and _LETTER.search(text):
+        if is_heading and heading is None and _LETTER.search(text) and not _is_byline(outline, place, dated):
             heading = (text, place)
     return heading
 
@@ -364,13 +372,23 @@ class _Names:
                     inside = piece.owner == holder or self._stands_in_line(piece.owner, holder)
                     if not inside or (dated.declared and holder == dated.place) or piece.owner in self.dated - {holder}:
                         continue
-                    words = piece.text.replace(dated.text, " ")
-                    text = name_in(words)
-                    if is_clause(text) or field_of(text) is not None:
-                        continue
-                    if text and _LETTER.search(text) and len(text) <= LONGEST_NAME:
+                    text = _beside(piece.text, dated.text)
+                    if text and len(text) <= LONGEST_NAME:
                         found.setdefault(number, Name(text, holder, None, number))
         return _without_common_words(found)
+
+
+def _beside(text: str, date: str) -> str:
+    """Return the name before the date in a line, else the one behind it; "" where there is none.
+
+    >>> _beside("(2) By Ann Boyd on 12 May 2021 in reply to", "12 May 2021"), _beside("12 May 2021 by jo:", "12 May 2021")
+    ('Ann Boyd', 'jo')
+    """
+    for words in text.split(date, 1):
+        name = name_in(_NUMBER_OF_POST.sub("", words))
+        if name and _LETTER.search(name) and not is_clause(name) and field_of(name) is None:
+            return name
+    return ""
 
 
 def _label(outline: Outline, place: int) -> FieldLabel | None:

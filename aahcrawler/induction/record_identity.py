@@ -25,6 +25,8 @@ _BY_NUMBER = 1
 _BY_FRAGMENT = 3
 
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_LAST = re.compile(r"[/=?&]")
+_IDENTIFIER = re.compile(r"(?=\D*\d)[\w.@+~%-]{6,}|[A-Z0-9]{16,}")
 _LONGEST_OWN = 24
 """The most characters of a link that shows a number and leads to the record; a longer one is a title."""
 _DEED = re.compile(
@@ -73,9 +75,9 @@ def addresses(
     """
     keys = [tuple(_keys(outline, part)) for part in parts]
     found = [_references(outline, part, names, base, own) for part, names in zip(parts, keys, strict=True)]
-    is_told = all(keys) or any(each.rank >= _BY_NUMBER for references in found for each in references)
-    if base and not is_told:
-        found = [_numbered_links(outline, part, base, own) for part in parts]
+    if base and not any(found):
+        links = [_own_links(outline, part, base, own, keyed=all(keys)) for part in parts]
+        found = links if not all(keys) or _template(links, known) is not None else found
     template = _template(found, known)
     return [_addressed(names, each, template) for names, each in zip(keys, found, strict=True)]
 
@@ -133,11 +135,14 @@ def _references(outline: Outline, part: Part, keys: Sequence[str], base: str, ow
     return found
 
 
-def _numbered_links(outline: Outline, part: Part, base: str, own: frozenset[str]) -> list[_Reference]:
+def _own_links(
+    outline: Outline, part: Part, base: str, own: frozenset[str], *, keyed: bool
+) -> list[_Reference]:
     """Return the links of a record to a page of its own: what they show is its number, a date, or that they are links.
 
-    Records that come this far have no identifiers. A link with words of its own leads to what a record is about, and
-    one to a page of its author is not the record's, whatever number is in the name.
+    Records that come this far have no identifiers that their links repeat; where they have others (``keyed``), a link
+    has to say that it is the record's. A link with words of its own leads to what a record is about, and one to a page
+    of its author is not the record's, whatever number is in the name.
     """
     found: list[_Reference] = []
     titled: set[str] = set()
@@ -147,15 +152,30 @@ def _numbered_links(outline: Outline, part: Part, base: str, own: frozenset[str]
             continue
         plain, fragment = _halves(href)
         url = resolve(base, plain) if plain else None
-        tail = numbered(plain.rstrip("/"))
-        if fragment or url is None or url in own or tail is None or is_front(url) or names_author(outline, place):
+        tail = _identifier(plain)
+        if fragment or url is None or not tail or is_front(url) or names_author(outline, place):
+            continue
+        is_marked = _is_marked(outline, place)
+        if url in own and not (keyed and is_marked):
             continue
         shown = excerpt(outline.elements[place], _LONGEST_OWN + 1)
-        if outline.is_within(place, _HEADINGS) or len(shown) > _LONGEST_OWN:
+        if len(shown) > _LONGEST_OWN or (outline.is_within(place, _HEADINGS) and not is_marked):
             titled.add(url)
-        elif _is_marked(outline, place) or tail[1] in shown:
-            found.append(_Reference(_BY_LINK, (_templated(url, tail[1]), ""), None, tail[1]))
+        elif is_marked or (not keyed and tail in shown):
+            found.append(_Reference(_BY_LINK, (_templated(url, tail), ""), None, tail))
     return [each for each in found if each.template[0].replace(NUMBER, each.number) not in titled]
+
+
+def _identifier(address: str) -> str:
+    """Return the number, or the digest or other long identifier, that the path or the query of a reference ends with.
+
+    >>> _identifier("/post/120/"), _identifier("/list/message/4TQWXH2Z7K/"), _identifier("/wiki/Harbour")
+    ('120', '4TQWXH2Z7K', '')
+    """
+    if (tail := numbered(address.rstrip("/"))) is not None:
+        return tail[1]
+    last = _LAST.split(address.rstrip("/"))[-1]
+    return last if _IDENTIFIER.fullmatch(last) else ""
 
 
 def _halves(href: str) -> tuple[str, str]:
