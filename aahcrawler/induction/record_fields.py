@@ -299,6 +299,8 @@ class _Names:
         coverage = len(found) / records
         if _are_numbered(texts) and not any(outline.once(name.place, _names_user) for name in found.values()):
             return 0.0
+        if self._lead_apart(found):
+            return 0.0
         hrefs = {name.href for name in found.values()}
         alone = len(texts) == 1 and (records >= 4 or len(hrefs) > 1)
         if coverage < 0.5 or (alone and not (len(hrefs) == 1 and all(map(self._is_user, found.values())))):
@@ -315,6 +317,15 @@ class _Names:
         score -= 3.0 * _share(found, self._is_title)
         score -= 0.02 * sum(map(len, texts)) / len(texts)
         return score
+
+    def _lead_apart(self, found: Mapping[int, Name]) -> bool:
+        """Return whether the same text links to a page of its own in most of its places: a title, and no name."""
+        led: dict[str, list[str]] = defaultdict(list)
+        for name in found.values():
+            if name.href and not name.href.startswith("#") and not self.content.outline.once(name.place, _names_user):
+                led[name.text].append(name.href)
+        repeated = [hrefs for hrefs in led.values() if len(hrefs) > 1]
+        return sum(len(set(hrefs)) == len(hrefs) for hrefs in repeated) > len(repeated) / 2
 
     def _is_user(self, name: Name) -> bool:
         """Return whether a name leads to a page of a person and is called one, as on the page of one author's posts."""
@@ -381,7 +392,7 @@ class _Names:
 def _beside(text: str, date: str) -> str:
     """Return the name before the date in a line, else the one behind it; "" where there is none.
 
-    >>> _beside("(2) By Ann Boyd on 12 May 2021 in reply to", "12 May 2021"), _beside("12 May 2021 by jo:", "12 May 2021")
+    >>> _beside("(2) By Ann Boyd on 12 May 2021 in reply to", "12 May 2021"), _beside("9 May 2021 by jo", "9 May 2021")
     ('Ann Boyd', 'jo')
     """
     for words in text.split(date, 1):

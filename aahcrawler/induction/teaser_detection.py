@@ -17,6 +17,7 @@ from aahcrawler.urls import queue_of, resolve
 _NUMBERS = re.compile(r"\d+")
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _SHORTEST_SUBJECT = 6
+_FEWEST_LED, _FEW_CALLED = 3, 0.3
 _FEW_WORDS = 25
 """The characters beside the name or the date in a link from which it is a title that has them."""
 
@@ -92,18 +93,27 @@ class Leads:
         return first is None or not outline.contains(place, first.owner)
 
     def _telling(self, links: Sequence[Sequence[_Link]]) -> frozenset[Slot]:
-        """Return the places within records at which most have a link, each with a name of its own."""
+        """Return the places within records at which most have a link, each with a name of its own.
+
+        Some of the names may be the same where all lead to different pages: titles of threads that several entries of
+        one person are from.
+        """
         called: dict[Slot, set[str]] = defaultdict(set)
+        led: dict[Slot, set[str]] = defaultdict(set)
         counted: Counter[Slot] = Counter()
         for each in links:
             counted.update({self._slot(link.place) for link in each})
             for link in each:
                 called[self._slot(link.place)].add(_NUMBERS.sub("", link.subject) or link.subject[:1])
+                led[self._slot(link.place)].add(link.url)
         return frozenset(
             slot
             for slot, times in counted.items()
             if times >= 0.6 * len(links)
-            and len(called[slot]) >= max(2, 0.8 * times)
+            and (
+                len(called[slot]) >= max(2, 0.8 * times)
+                or (len(led[slot]) >= max(_FEWEST_LED, times) and len(called[slot]) >= max(2, _FEW_CALLED * times))
+            )
             and sum(map(len, called[slot])) >= _SHORTEST_SUBJECT * len(called[slot])
         )
 

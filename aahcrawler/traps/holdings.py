@@ -108,10 +108,10 @@ class Holdings:
     def join(self, state: Arrays) -> None:
         """Take in what another worker learned, its ``state``; some of it may be of the same former crawls."""
         other = Holdings.restored(state)
-        for name, shown in other._patterns.items():
+        for name, shown in other._patterns.items():  # noqa: SLF001
             own = self._of(name, shown.url)
             own.pages, own.several = max(own.pages, shown.pages), max(own.several, shown.several)
-        for number, name in other._alone.items():
+        for number, name in other._alone.items():  # noqa: SLF001
             self._alone.setdefault(number, name)
         while len(self._alone) > self._capacity:
             self._alone.popitem(last=False)
