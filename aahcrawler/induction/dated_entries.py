@@ -26,19 +26,20 @@ _TIME_OF_DAY = re.compile(r"(?<!\d)[012]?\d:[0-5]\d(?!\d)")
 
 
 def dated_entries(outline: Outline, dated: Collection[int], names: Names) -> Sequence[tuple[int, int]]:
-    """Return the extents of the entries of lists: siblings that each show a date, or a time of day, and have a link.
+    """Return the extents of the entries of lists: elements of one name with a date, or a time of day, and a link each.
 
     The links lead to several pages of the site, whose URLs differ in numbers and in their last part alone. A term of a
     definition list is an entry with what defines it. The time is linear in the size of the page.
     """
     timed = (piece.owner for piece in outline.pieces if _TIME_OF_DAY.search(piece.text))
     shown = sorted({*timed, *dated})
-    groups: dict[tuple[int, str, str], dict[int, str]] = defaultdict(dict)
+    groups: dict[tuple[int, str, tuple[str, ...], str], dict[int, str]] = defaultdict(dict)
     for place, url in _links(outline, names):
         shape = _LAST.sub("*", _DIGITS.sub("#", url))
         for above in (place, *outline.ancestors(place))[: _HIGHEST + 1]:
             if outline.tags[above] in _ENTRIES:
-                groups[outline.parents[above], outline.tags[above], shape].setdefault(above, url)
+                name = (outline.depths[above], outline.tags[above], outline.tokens[above], shape)
+                groups[name].setdefault(above, url)
     found: set[tuple[int, int]] = set()
     for entries in groups.values():
         told = {place: url for place, url in entries.items() if _holds(shown, place, outline.ends[place])}

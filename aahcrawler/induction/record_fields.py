@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from lxml.etree import _Element as Element
 
 from aahcrawler.induction.byline_words import BESIDE, is_clause, name_in, names_nobody, without_byline_words
-from aahcrawler.induction.field_labels import FieldLabel, field_of, label_of, split_label
+from aahcrawler.induction.field_labels import FieldLabel, field_of, is_turn, label_of, split_label, text_before
 from aahcrawler.induction.headings import LONGEST_HEADING
 from aahcrawler.induction.outline import Outline
 from aahcrawler.induction.record_bodies import Content, Part, Slot
@@ -238,12 +238,19 @@ class _Names:
 
     def choose(self) -> dict[int, Name]:
         slots: dict[Slot, dict[int, Name]] = defaultdict(dict)
+        turns: dict[Slot, dict[int, Name]] = defaultdict(dict)
         for number, part in enumerate(self.content.parts):
             for name in self._possible(number, part):
                 label = _label(self.content.outline, name.place)
+                slot = (*self.content.slots.get(name.place, ()), label or "")
                 if label in (None, FieldLabel.AUTHOR):
-                    slot = (*self.content.slots.get(name.place, ()), label or "")
                     slots[slot].setdefault(number, name)
+                elif is_turn(self.content.outline.once(name.place, text_before)):
+                    turns[slot].setdefault(number, name)
+        return self._best(slots) or self._best(turns) or self._beside_dates()
+
+    def _best(self, slots: Mapping[Slot, dict[int, Name]]) -> dict[int, Name]:
+        """Return the names of the places that most likely show authors, none where no place does."""
         ranked = sorted(((self._score(found), slot) for slot, found in slots.items()), reverse=True)
         good = [(score, slot) for score, slot in ranked if score >= 3.0]
         chosen: dict[int, Name] = {}
@@ -251,9 +258,7 @@ class _Names:
             if score >= 0.75 * good[0][0]:
                 for number, name in slots[slot].items():
                     chosen.setdefault(number, name)
-        if chosen:
-            return {number: self._narrowed(name) for number, name in chosen.items()}
-        return self._beside_dates()
+        return {number: self._narrowed(name) for number, name in chosen.items()}
 
     def _narrowed(self, name: Name) -> Name:
         """Leave out text beside a linked name, such as a rank: ``Ann Boyd Junior Member``."""

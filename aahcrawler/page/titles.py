@@ -77,11 +77,18 @@ def title_of(page: Page, found: str) -> str:
     agreed = page.once(_agreed)
     own = next((each for each in agreed if bare(found) in (bare(each.heading.shown), bare(each.title))), None)
     best = agreed[0] if agreed else None
-    if own is not None and best is not None and own.how >= best.how:
+    if own is not None and best is not None and (own.how >= best.how or _is_of_site(own, best)):
         return _own(page, own.title)
     if best is not None and (best.heading.rank == 1 or bare(found) not in page.once(_first_rank)):
         return _own(page, best.title)
     return _own(page, found)
+
+
+def _is_of_site(own: _Agreed, best: _Agreed) -> bool:
+    """Return whether a first heading of a word or two stands behind another one in the title: a site, a project."""
+    if best.how is not _Agreement.WORDS or own.how < _Agreement.PART:
+        return False
+    return not bare(best.title).startswith(bare(best.heading.text)) or bare(best.title) == bare(best.heading.text)
 
 
 def subject_of(page: Page, title: str) -> str:
@@ -122,6 +129,11 @@ def parts(title: str) -> tuple[str, ...]:
     ('theharbour', 'harbournews', 'hilltown')
     """
     return tuple(filter(None, map(bare, _SEPARATOR.split(title)[::2])))
+
+
+def _clauses(title: str) -> frozenset[str]:
+    """Return what stands behind a colon in the parts of a title: ``Bug #7: The harbour - Works``."""
+    return frozenset(bare(part.partition(": ")[2]) for part in _SEPARATOR.split(title)[::2] if ": " in part)
 
 
 def head_title(page: Page) -> str:
@@ -171,7 +183,7 @@ def _agreement(heading: _Heading, title: str, *, alone: bool) -> tuple[_Agreemen
         return _Agreement.EQUAL, heading.text
     if heading.away:
         return None
-    if len(heading.text) >= TELLING and shown in parts(title):
+    if len(heading.text) >= TELLING and (shown in parts(title) or shown in _clauses(title)):
         return _Agreement.PART, heading.text
     if len(title) >= TELLING and declared in parts(heading.text):
         return _Agreement.PART, next(part for part in _SEPARATOR.split(heading.text)[::2] if bare(part) == declared)
