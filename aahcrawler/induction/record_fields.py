@@ -327,7 +327,7 @@ class _Names:
         """Return whether the same text links to a page of its own in most of its places: a title, and no name."""
         led: dict[str, list[str]] = defaultdict(list)
         for name in found.values():
-            if name.href and not name.href.startswith("#") and not self.content.outline.once(name.place, _names_user):
+            if name.href and not name.href.startswith("#") and not names_author(self.content.outline, name.place):
                 led[name.text].append(name.href)
         repeated = [hrefs for hrefs in led.values() if len(hrefs) > 1]
         return sum(len(set(hrefs)) == len(hrefs) for hrefs in repeated) > len(repeated) / 2

@@ -99,21 +99,18 @@ class Leads:
         one person are from.
         """
         called: dict[Slot, set[str]] = defaultdict(set)
-        led: dict[Slot, set[str]] = defaultdict(set)
+        led: dict[Slot, list[str]] = defaultdict(list)
         counted: Counter[Slot] = Counter()
         for each in links:
             counted.update({self._slot(link.place) for link in each})
             for link in each:
                 called[self._slot(link.place)].add(_NUMBERS.sub("", link.subject) or link.subject[:1])
-                led[self._slot(link.place)].add(link.url)
+                led[self._slot(link.place)].append(link.url)
         return frozenset(
             slot
             for slot, times in counted.items()
             if times >= 0.6 * len(links)
-            and (
-                len(called[slot]) >= max(2, 0.8 * times)
-                or (len(led[slot]) >= max(_FEWEST_LED, times) and len(called[slot]) >= max(2, _FEW_CALLED * times))
-            )
+            and len(called[slot]) >= max(2, (_FEW_CALLED if _lead_apart(led[slot], times) else 0.8) * times)
             and sum(map(len, called[slot])) >= _SHORTEST_SUBJECT * len(called[slot])
         )
 
@@ -161,3 +158,8 @@ class Leads:
         near = outline.contains(name.place, place) or around
         near = near or excerpt(outline.elements[place], len(name.text) + 1) == name.text
         return near or (name.href is not None and resolve(self.names.base, name.href) == url)
+
+
+def _lead_apart(urls: Sequence[str], records: int) -> bool:
+    """Return whether links at one place of records, one in each, all lead to different pages."""
+    return len(urls) == records == len(set(urls)) and records >= _FEWEST_LED
