@@ -31,6 +31,10 @@ _KICKER = re.compile(
 )
 _JOINED = re.compile(r"[:,;–—-]")
 _WORD = re.compile(r"\w+")
+_NUMBERED = re.compile(
+    r"\W{0,2}(?:[^\W\d_]{2,12}\W{1,2})?#?(?P<number>\d{1,12})\W?(?:\s*[-–—:|»]\s+|\s+(?=\W)|(?<=[\])])\s+)"
+)
+_RUNS = re.compile(r"[1-9]\d*")
 _NAMES = ("og:title", "twitter:title", "dcterms.title")
 
 
@@ -97,6 +101,7 @@ def subject_of(page: Page, title: str) -> str:
     What a page lies in are the lists that it links to by their names: ``The harbour - Ports - Boats and ports`` on a
     page with links to "Ports" is called "The harbour". One part is always left.
     """
+    title = _without_number(page, title)
     pieces = _SEPARATOR.split(title)
     if len(pieces) < 3:
         return title
@@ -106,6 +111,14 @@ def subject_of(page: Page, title: str) -> str:
     while len(pieces) > 2 and bare(pieces[0]) in above:
         pieces = pieces[2:]
     return "".join(pieces).strip()
+
+
+def _without_number(page: Page, title: str) -> str:
+    """Return a title without the number that its page's URL has, and a word before that: ``Bug 7: The harbour``."""
+    found = _NUMBERED.match(title)
+    number = found["number"].lstrip("0") if found else ""
+    is_own = number and number in _RUNS.findall(page.url)
+    return title[found.end() :] if found is not None and is_own and len(title) > found.end() else title
 
 
 def _linked(page: Page) -> frozenset[str]:

@@ -14,7 +14,7 @@ from online_analysis.document import Document
 def marked(metadata: Metadata, verdict: Verdict | None, own: Sequence[WebObject] = ()) -> Metadata:
     """Return what is kept of a page with what was found of traps.
 
-    A soft 404 has no score, and a near duplicate none of the objects that pages before it had, other than its ``own``,
+    A soft 404 has no score, and a page that repeats others none of the objects that these had, other than its ``own``,
     which a former crawl read from it.
     """
     if verdict is None:
@@ -47,7 +47,9 @@ def seen(url: str, queue: str, assistance: Assistance, *, relevant: bool = False
     objects = tuple(map(_content_of, assistance.objects))
     anchors = " ".join(link.anchor for link in document.outlinks)
     identities = tuple(map(identity, assistance.objects))
-    return Seen(url, queue, content(document), " ".join(beside), objects, identities, relevant, anchors)
+    named = () if assistance.match is not None else assistance.objects
+    local = frozenset(place for place, each in enumerate(named) if each.iri.partition("#")[0] == url)
+    return Seen(url, queue, content(document), " ".join(beside), objects, identities, relevant, anchors, local)
 
 
 def content(document: Document) -> str:

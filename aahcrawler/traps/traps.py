@@ -56,7 +56,8 @@ class Seen:
 
     ``text`` is that of its content parts, ``other_text`` its other own text, such as the entries of a list. ``objects``
     are the texts of its web objects, ``identities`` say who wrote each of these when and what, and ``anchors`` are the
-    texts of its links.
+    texts of its links. ``local`` are the places of objects that are named as parts of this very page by software that
+    nobody described, so that they may have other names elsewhere.
     """
 
     url: str
@@ -67,6 +68,7 @@ class Seen:
     identities: tuple[str, ...] = ()
     relevant: bool = False
     anchors: str = ""
+    local: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,8 @@ class Verdict:
 
     ``is_new`` says that its content is new to the crawl, ``has_objects`` that web objects of it are, if only by author
     or date, or that they were known from pages of their own alone. ``is_repeat`` says that it has web objects, and none
-    of them is new. ``repeated`` are the places of those objects of a near duplicate that were on pages before it.
+    of them is new. ``repeated`` are the places of those objects that were on pages before it: of a near duplicate, or
+    of a page without others those that are ``local``.
     ``probe`` is a URL that cannot exist, to be asked for because the host is under suspicion; mostly empty.
     ``is_empty`` says that there is nothing to judge, or nothing but what another page shows.
     """
@@ -261,6 +264,8 @@ class Traps:
                 )
             elif is_near:
                 verdict = replace(verdict, repeated=repeated)
+            elif verdict.is_repeat and not was_original:
+                verdict = replace(verdict, repeated=seen.local)
         self._neighbours.add(seen.url, seen.site, drawn, anchors, verdict.like)
         if place is not None:  # What it tells of others was learned when it was first seen.
             return verdict
