@@ -50,6 +50,11 @@ MOSTLY, AS_DATED = 0.8, 0.6
 MOSTLY_LINKED = 0.6
 """The ratio of text in links to other text from which records are entries that lead to others."""
 
+MOSTLY_TITLES = 0.6
+"""The share of records of one line without a sentence from which they are rows of a list."""
+
+_LONGEST_TITLE = 120
+_ENDS = tuple(".!…。！'\"")
 _FEWEST_LINKED = 2
 _OUTSIDE = ("nav", "aside", "footer", "header")
 _CUT = re.compile(r"(?:\.\.\.|…|\[…\]|\[\.\.\.\])\W*$")
@@ -244,9 +249,9 @@ class _Reading:
             if dated in at:
                 fields.dates[number] = at[dated]
             named = None if shape.author is None else follow(outline, part.roots, shape.author)
-            if shape.author is not None:
+            if shape.author is not None and shape.author != shape.date:
                 fields.names.pop(number, None)
-            if named is not None and (name := name_at(outline, named, number)) is not None:
+            if named is not None and named != dated and (name := name_at(outline, named, number)) is not None:
                 fields.names[number] = name
 
     def _records(
@@ -267,8 +272,22 @@ class _Reading:
             or (cut == 1 and len(parts) > 1)
             or (self._is_aside(parts) and not self._stand_here(records))
             or self._are_of_one_author(records)
+            or self._are_titles(records)
             or self._are_links(parts)
         )
+
+    def _are_titles(self, records: Sequence[Record]) -> bool:
+        """Return whether most records are a line without a sentence, with a page of its own: the rows of a list."""
+        if len(records) < _FEWEST_LINKED:
+            return False
+        texts = (
+            each.body.plain().strip() for each in records if each.body is not None and self._stands_elsewhere(each)
+        )
+        titles = sum(len(text) <= _LONGEST_TITLE and "\n" not in text and text[-1:] not in _ENDS for text in texts)
+        return titles >= MOSTLY_TITLES * len(records)
+
+    def _stands_elsewhere(self, record: Record) -> bool:
+        return record.permalink is not None and record.permalink.partition("#")[0] not in self.prepared.names.own
 
     def _are_links(self, parts: Sequence[Part]) -> bool:
         """Return whether what varies in records is as much the text of links as other text: entries of a time line."""

@@ -49,7 +49,8 @@ def seen(url: str, queue: str, assistance: Assistance, *, relevant: bool = False
     identities = tuple(map(identity, assistance.objects))
     named = () if assistance.match is not None else assistance.objects
     local = frozenset(place for place, each in enumerate(named) if each.iri.partition("#")[0] == url)
-    return Seen(url, queue, content(document), " ".join(beside), objects, identities, relevant, anchors, local)
+    names = tuple(dict.fromkeys(each.iri.partition("#")[0] for each in named))
+    return Seen(url, queue, content(document), " ".join(beside), objects, identities, relevant, anchors, local, names)
 
 
 def content(document: Document) -> str:

@@ -5,19 +5,22 @@ meets messages before their threads would take both for worth their requests.
 """
 
 from collections import Counter, OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from aahcrawler.traps.bloom_filters import Arrays
+from aahcrawler.traps.bloom_filters import Arrays, RecentSet
 from aahcrawler.traps.budgets import GAIN
 from aahcrawler.traps.patterns import pattern_of
+from aahcrawler.traps.url_digests import digest
 
 MOST_OBJECTS: Final = 100_000
 """Objects alone on their pages that are remembered, the last ones."""
 MOST_PATTERNS: Final = 10_000
+MOST_HELD: Final = 200_000
+"""URLs of objects that are remembered, the last ones."""
 
 
 @dataclass(slots=True)
@@ -35,12 +38,24 @@ class _Shown:
 
 
 class Holdings:
-    """The objects that pages showed alone, by the patterns of these pages."""
+    """The objects that pages showed alone, by the patterns of these pages, and the URLs of those that others showed."""
 
     def __init__(self, capacity: int = MOST_OBJECTS) -> None:
         self._capacity = capacity
         self._alone: OrderedDict[int, str] = OrderedDict()
         self._patterns: OrderedDict[str, _Shown] = OrderedDict()
+        self._held = RecentSet(MOST_HELD)
+
+    def hold(self, url: str, named: Iterable[str]) -> None:
+        """Note the canonical URLs that a page gives for its objects: of several, all that are not its own."""
+        others = [each for each in named if each != url]
+        if len(others) > 1:
+            for each in others:
+                self._held.knows(digest(each))
+
+    def holds(self, url: str) -> bool:
+        """Return whether a canonical URL is that of an object which another page showed among others."""
+        return digest(url) in self._held
 
     def show(self, url: str, objects: Sequence[int]) -> Mapping[str, int]:
         """Note the hashes of a page's objects; return how many of them were alone on pages of other patterns.
@@ -85,6 +100,7 @@ class Holdings:
             "alone": np.array(alone, np.uint64).reshape(-1, 2),
             "alone_urls": np.frombuffer(text.encode("utf-8", "replace"), np.uint8),
             "alone_counts": np.array(counts, np.int64).reshape(-1, 2),
+            "held": np.sort(np.fromiter(self._held, np.uint64)),
         }
 
     @classmethod
@@ -102,6 +118,8 @@ class Holdings:
         names = [pattern_of(url).detail for url in urls]
         for name, url, (pages, several) in zip(names, urls, counts.tolist(), strict=True):
             holdings._patterns[name] = _Shown(url, pages, several)
+        for number in state["held"].astype(np.uint64).tolist():
+            holdings._held.knows(number)
         holdings._alone.update((number, names[place]) for number, place in alone.tolist())
         return holdings
 
@@ -113,5 +131,7 @@ class Holdings:
             own.pages, own.several = max(own.pages, shown.pages), max(own.several, shown.several)
         for number, name in other._alone.items():  # noqa: SLF001
             self._alone.setdefault(number, name)
+        for number in other._held:  # noqa: SLF001
+            self._held.knows(number)
         while len(self._alone) > self._capacity:
             self._alone.popitem(last=False)

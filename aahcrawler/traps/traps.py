@@ -57,7 +57,7 @@ class Seen:
     ``text`` is that of its content parts, ``other_text`` its other own text, such as the entries of a list. ``objects``
     are the texts of its web objects, ``identities`` say who wrote each of these when and what, and ``anchors`` are the
     texts of its links. ``local`` are the places of objects that are named as parts of this very page by software that
-    nobody described, so that they may have other names elsewhere.
+    nobody described, so that they may have other names elsewhere; ``names`` are the URLs that it gives for objects.
     """
 
     url: str
@@ -69,6 +69,7 @@ class Seen:
     relevant: bool = False
     anchors: str = ""
     local: frozenset[int] = frozenset()
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +200,7 @@ class Traps:
         return None if shorter is not None and known(url) and not known(shorter) else shorter
 
     def _is_barren(self, url: str) -> bool:
-        name = self._yields.barren(pattern_of(url))
+        name = self.barren(url)
         return name != "" and url not in self._trials and not self._tried(url, self._yields.trial(name))
 
     def _tried(self, url: str, let_through: bool) -> bool:
@@ -212,7 +213,9 @@ class Traps:
 
     def barren(self, url: str) -> str:
         """Return the pattern for which a URL is not followed, or would not be, since it led to no content; or empty."""
-        return self._yields.barren(pattern_of(url))
+        pattern = pattern_of(url)
+        held = self._yields.barren_held(pattern) if self._holdings.holds(url) else ""
+        return held or self._yields.barren(pattern)
 
     def worth(self, url: str) -> float:
         """Return what part of its score a link is worth by what pages like it have brought, in (0, 1].
@@ -243,6 +246,7 @@ class Traps:
         probes = self._settings.soft_404 == "probe"
         if probes and not has_own_objects and self._soft_errors.is_like_none(seen.url, drawn):
             return Verdict(Trap.SOFT_404, is_empty=True)
+        self._holdings.hold(seen.url, seen.names)
         moved = self._holdings.show(seen.url, keys)
         for other, number in moved.items():
             self._yields.withdraw(pattern_of(other), number)
@@ -300,7 +304,14 @@ class Traps:
             promises = (self._budgets.promise(pattern_of(link), pattern) for link in unseen)
             kept = sum(1 for _ in islice(filter(None, promises), NEW_LINKS))
         self._budgets.charge(pattern, is_new=verdict.is_new, promises=kept / NEW_LINKS)
-        return self._yields.note(pattern, self._brought(pattern, verdict, unseen)) if is_page else ""
+        brought = self._brought(pattern, verdict, unseen)
+        if not is_page:
+            return ""
+        if self._holdings.holds(url):
+            self._yields.note_held(pattern, brought)
+            if brought is Brought.REPEATED:
+                return ""
+        return self._yields.note(pattern, brought)
 
     def unchanged(self, url: str) -> None:
         """Note that a page still shows what it showed in a former crawl."""

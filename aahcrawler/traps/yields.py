@@ -18,6 +18,10 @@ FAMILY = 2.0
 """The empty pages of a family of patterns that are borne, in multiples of those of one pattern."""
 
 
+HELD = " (shown by others)"
+"""What the names of patterns end with that count those URLs alone whose objects other pages showed."""
+
+
 class Brought(Enum):
     """What a page brought to its crawl."""
 
@@ -90,6 +94,19 @@ class Yields:
             known.repeated += brought is Brought.REPEATED
             turned = turned or (name if known.is_barren(bound) and not was_barren else "")
         return turned
+
+    def note_held(self, pattern: Pattern, brought: Brought) -> None:
+        """Note what a page brought whose object another page was known to show."""
+        known = self._of(pattern.detail + HELD)
+        is_repeat = brought not in (Brought.CONTENT, Brought.LINKS)
+        known.content += not is_repeat
+        known.empty += is_repeat
+        known.repeated += is_repeat
+
+    def barren_held(self, pattern: Pattern) -> str:
+        """Return the name of such pages of a pattern where they have shown nothing else, "" where they have."""
+        name = pattern.detail + HELD
+        return name if self._is_barren(name, self.bound) else ""
 
     def withdraw(self, pattern: Pattern, share: float) -> None:
         """Note that another page shows, among others, a ``share`` in (0, 1] of what gave a page of a pattern content.
