@@ -16,6 +16,7 @@ from aahcrawler.induction.headings import headed_places, is_front, own_address
 from aahcrawler.induction.lone_messages import message
 from aahcrawler.induction.main_part import region
 from aahcrawler.induction.outline import Extents, Outline
+from aahcrawler.induction.preformatted_messages import preformatted_messages
 from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.induction.record_bodies import Content, Found, Part, Slot, bodies
 from aahcrawler.induction.record_fields import Fields, Name, name_at, read_unsigned, sign
@@ -72,7 +73,8 @@ def records(page: Page) -> tuple[RecordSet, ...]:
 def find_records(prepared: PreparedPage) -> tuple[RecordSet, ...]:
     """Return the sets of records, as `records` does, of a page that is prepared already."""
     outline = prepared.outline
-    signed = signed_records(outline, prepared.shown, prepared.names.base)
+    signed = preformatted_messages(outline, prepared.shown, prepared.names)
+    signed = signed or signed_records(outline, prepared.shown, prepared.names.base)
     judged = [_Judged(each, tuple(_places(outline, each)), signed=True) for each in signed]
     headed = headed_places(outline, prepared.names)
     for candidate in candidates(outline, prepared.shown, prepared.sections, _messages(prepared)):
@@ -243,16 +245,17 @@ class _Reading:
         """Read dates and authors where records of the shape have shown them before."""
         outline, at = self.prepared.outline, {each.place: each for each in self.prepared.shown}
         for number, part in enumerate(parts):
-            dated = None if shape.date is None else follow(outline, part.roots, shape.date)
             if shape.date is not None:
                 fields.dates.pop(number, None)
-            if dated in at:
-                fields.dates[number] = at[dated]
-            named = None if shape.author is None else follow(outline, part.roots, shape.author)
+                dated = next((place for place in follow(outline, part.roots, shape.date) if place in at), None)
+                if dated is not None:
+                    fields.dates[number] = at[dated]
             if shape.author is not None and shape.author != shape.date:
                 fields.names.pop(number, None)
-            if named is not None and named != dated and (name := name_at(outline, named, number)) is not None:
-                fields.names[number] = name
+                places = follow(outline, part.roots, shape.author)
+                named = (name for place in places if place not in at and (name := name_at(outline, place, number)))
+                if (name := next(named, None)) is not None:
+                    fields.names[number] = name
 
     def _records(
         self, parts: Sequence[Part], fields: Fields, found: Sequence[Found | None], known: Template | None = None

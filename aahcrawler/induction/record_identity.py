@@ -183,7 +183,7 @@ def _own_links(outline: Outline, part: Part, base: str, own: frozenset[str], *, 
         if len(shown) > _LONGEST_OWN or (outline.is_within(place, _HEADINGS) and not is_marked):
             titled.add(url)
         elif is_marked or (not keyed and tail in shown):
-            rank = _BY_WORDS if _says_link(outline, place) else _BY_LINK
+            rank = _BY_WORDS if says_link(outline, place) else _BY_LINK
             found.append(_Reference(rank, (_templated(url, tail), ""), None, tail))
     return [each for each in found if each.template[0].replace(NUMBER, each.number) not in titled]
 
@@ -241,10 +241,10 @@ def _templated(text: str, number: str) -> str:
 
 def _is_marked(outline: Outline, place: int) -> bool:
     """Return whether a link is marked as the URL of what it stands in: by its words, its number or a date in it."""
-    return _says_link(outline, place) or _NUMBER.fullmatch(excerpt(outline.elements[place], 40)) is not None
+    return says_link(outline, place) or _NUMBER.fullmatch(excerpt(outline.elements[place], 40)) is not None
 
 
-def _says_link(outline: Outline, place: int) -> bool:
+def says_link(outline: Outline, place: int) -> bool:
     """Return whether a link says in words that it is one, or has a date in it."""
     element = outline.elements[place]
     words = " ".join(element.get(name) or "" for name in ("rel", "class", "title", "itemprop", "aria-label"))

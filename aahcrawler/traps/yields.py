@@ -14,6 +14,8 @@ from aahcrawler.traps.patterns import Pattern
 
 LEAST_CONTENT = 0.01
 """The content of a pattern below which it has none: what is left of sums of shares that were withdrawn."""
+IN_A_ROW = 4.0
+"""The empty pages in a row that are borne, in multiples of the bound: lists that are turned beyond their end."""
 FAMILY = 2.0
 """The empty pages of a family of patterns that are borne, in multiples of those of one pattern."""
 
@@ -59,10 +61,15 @@ class Yield:
     empty: float = 0.0
     refused: int = 0
     repeated: float = 0.0
+    run: float = 0.0
+    """The empty pages since the last one with content."""
 
     def is_barren(self, bound: float) -> bool:
-        """Return whether more pages were empty than ``bound`` and what those with content make up for."""
-        return bound > 0 and self.empty >= bound + GAIN * self.content
+        """Return whether more pages were empty than ``bound`` and what those with content make up for.
+
+        However many had content, ``IN_A_ROW`` times the bound are enough after the last of these.
+        """
+        return bound > 0 and (self.empty >= bound + GAIN * self.content or self.run >= IN_A_ROW * bound)
 
 
 class Yields:
@@ -91,6 +98,7 @@ class Yields:
             was_barren = known.is_barren(bound)
             known.content += brought is Brought.CONTENT
             known.empty += empty
+            known.run = 0.0 if brought is Brought.CONTENT else known.run + empty
             known.repeated += brought is Brought.REPEATED
             turned = turned or (name if known.is_barren(bound) and not was_barren else "")
         return turned
@@ -177,16 +185,20 @@ class Yields:
             own = self._of(name)
             own.content, own.empty = max(own.content, float(content)), max(own.empty, float(empty))
             own.refused = max(own.refused, int(refused))
-            own.repeated = max(own.repeated, *map(float, more), 0.0)
+            repeated, run = map(float, more) if more else (0.0, 0.0)
+            own.repeated, own.run = max(own.repeated, repeated), max(own.run, run)
 
     def state(self) -> Mapping[str, Sequence[float]]:
         """Return the whole state, the oldest first; ``restore`` takes it."""
-        return {name: (each.content, each.empty, each.refused, each.repeated) for name, each in self._yields.items()}
+        return {
+            name: (each.content, each.empty, each.refused, each.repeated, each.run)
+            for name, each in self._yields.items()
+        }
 
     def restore(self, state: Mapping[str, Sequence[float]]) -> None:
         """Restore a result of ``state``. Raise ``ValueError`` or ``TypeError`` where it is not one.
 
-        What was written before repeated pages were counted has three numbers of each.
+        What was written before repeated pages and runs were counted has three numbers of each.
         """
         for name, (content, empty, refused, *more) in state.items():
             self._yields[name] = Yield(float(content), float(empty), int(refused), *map(float, more))
