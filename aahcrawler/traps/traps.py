@@ -58,6 +58,7 @@ class Seen:
     are the texts of its web objects, ``identities`` say who wrote each of these when and what, and ``anchors`` are the
     texts of its links. ``local`` are the places of objects that are named as parts of this very page by software that
     nobody described, so that they may have other names elsewhere; ``names`` are the URLs that it gives for objects.
+    ``unsigned`` are the places of objects without an author, which are known where their texts are.
     """
 
     url: str
@@ -70,6 +71,7 @@ class Seen:
     anchors: str = ""
     local: frozenset[int] = frozenset()
     names: tuple[str, ...] = ()
+    unsigned: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +253,8 @@ class Traps:
         for other, number in moved.items():
             self._yields.withdraw(pattern_of(other), number)
         has_own_objects = has_own_objects or bool(moved)
-        has_objects = bool(objects.any() or identities.any() or moved)
+        signed = (is_new for place, is_new in enumerate(identities) if place not in seen.unsigned)
+        has_objects = bool(objects.any() or any(signed) or moved)
         is_new = _says_new(shingles, relevant=seen.relevant) or bool(objects.any() or moved)
         verdict = Verdict(is_new=is_new, has_objects=has_objects, is_repeat=bool(keys) and not has_objects)
         like = self._neighbours.nearest(seen.site, drawn, before=place)
