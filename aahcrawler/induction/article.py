@@ -19,6 +19,7 @@ from aahcrawler.induction.article_text import (
     structure_text,
 )
 from aahcrawler.induction.comment_sections import Section
+from aahcrawler.induction.dated_entries import dated_entries
 from aahcrawler.induction.headings import heading_target, is_front
 from aahcrawler.induction.main_part import MainPart, main_part
 from aahcrawler.induction.outline import Outline
@@ -313,6 +314,7 @@ def _is_of_entries(prepared: PreparedPage, text: ArticleText, sets: Sequence[Rec
     """Return whether a text is that of the entries of a list, none of which has most of it."""
     listed = [each for each in sets if each.nature is Nature.TEASERS and not each.aside]
     entries = [_extents(prepared, record) for each in listed for record in each.records]
+    entries += [(extent,) for extent in dated_entries(prepared.outline, _dated(prepared), prepared.names)]
     left = apart_from(text, prepared.outline, [extent for entry in entries for extent in entry])
     taken = text.letters - left.letters
     if taken < MOSTLY_LISTED * text.letters:
@@ -321,6 +323,10 @@ def _is_of_entries(prepared: PreparedPage, text: ArticleText, sets: Sequence[Rec
     return all(
         text.letters - apart_from(text, prepared.outline, entry).letters <= MOST_OF_ONE * taken for entry in largest
     )
+
+
+def _dated(prepared: PreparedPage) -> frozenset[int]:
+    return frozenset(each.place for each in prepared.shown)
 
 
 def _is_of_links(prepared: PreparedPage, text: ArticleText) -> bool:

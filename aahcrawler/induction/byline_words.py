@@ -4,6 +4,7 @@ import re
 
 _BESIDE = """
 by von par de da di por od от автор av af door przez oleh bởi eftir tarafından από του της author on am le um el il op
+ago geleden sedan siden temu назад önce sitten
 den dne dnia la at à a в на στις στο in - – — · • » : , | / &
 """
 _DONE = """

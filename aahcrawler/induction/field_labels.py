@@ -12,6 +12,8 @@ LEAST_TITLE = 4
 LONGEST_ROW = 400
 """The most characters of a line, or of the row of a table, in which a label stands before a value."""
 
+_FEWEST_OTHER = 3
+"""The known labels in a block of which none is that of an author, a date or a title: the attributes of a ticket."""
 LONGEST_VALUE = 160
 """A longer text in a block of labels is no value of a field."""
 
@@ -79,6 +81,15 @@ _CHANGED = re.compile(
     r"изменён\w?|отредактирован\w?|обновлен\w?|обновлено|düzenlen\w*|güncellen\w*)\b",
     re.IGNORECASE,
 )
+_MOST_CHANGES = 60
+_OF_FIELD = re.compile(
+    r"\W*(?:(?:was |has been |wurde )?"
+    r"(?:changed|set|added|removed|deleted|modified|updated|unset|reset|geändert|gesetzt|"
+    r"hinzugefügt|gelöscht|modifié|supprimé|ajouté|défini|cambiado|añadido|eliminado|gewijzigd|toegevoegd|verwijderd)\b|"
+    r"→|⇒|->|=>)",
+    re.IGNORECASE,
+)
+_TURNS = frozenset(("updated by", "changed by", "modified by", "aktualisiert von", "geändert von", "mis à jour par"))
 _MARKS = " \t:\uff1a-–—*•·()[]|»«,.#"
 _CLAUSES = re.compile(r"[,;|•·()\[\]»«]|\s[-–—]\s|\.\s")
 _LABELS = frozenset({"th", "dt", "label", "dfn"})
@@ -99,6 +110,15 @@ def field_of(label: str) -> FieldLabel | None:
         return None
     words = " ".join(label.strip(_MARKS).casefold().split())
     return _WORDS.get(words) or (FieldLabel.OTHER if words and tells_of_change(words) else None)
+
+
+def is_turn(words: str) -> bool:
+    """Return whether words before a name tell who wrote by changing: notes of trackers are headed ``Updated by Ann``.
+
+    >>> is_turn("Updated by"), is_turn("Last edited by")
+    (True, False)
+    """
+    return words.strip(_MARKS).casefold() in _TURNS
 
 
 def tells_of_change(text: str) -> bool:
@@ -186,12 +206,15 @@ def _between(outline: Outline, place: int, above: int) -> Iterator[int]:
 def label_blocks(outline: Outline) -> tuple[int, ...]:
     """Return the outermost tables, lists and boxes that consist of labels of fields and their short values.
 
-    At least two of the labels are known, one of these as that of an author, a date or a title, and each row has one.
+    So do lists of changes: ``Status changed from new to open``, each with the field set off.
+
+    At least two of the labels are known, three if none of these is that of an author, a date or a title, and each row
+    has one.
     """
     found: list[int] = []
     place = 0
     while place < len(outline.tags):
-        if outline.tags[place] in _BLOCKS and _is_label_block(outline, place):
+        if outline.tags[place] in _BLOCKS and (_is_label_block(outline, place) or _is_change_block(outline, place)):
             found.append(place)
             place = outline.ends[place]
         else:
@@ -224,11 +247,26 @@ def _is_label_block(outline: Outline, place: int) -> bool:
         labels += is_label
         values += not is_label or split
     return (
-        known >= 2
-        and of_post
+        known >= (2 if of_post else _FEWEST_OTHER)
         and 3 * labels >= values
         and all(_has_label(outline, row) for row in _rows(outline, place))
     )
+
+
+def _is_change_block(outline: Outline, place: int) -> bool:
+    """Return whether each item of a list begins with a few words that are set off, and tells that these changed."""
+    items = [each for each in outline.children(place) if outline.free(each) + outline.linked(each) > 0]
+    if outline.tags[place] not in ("ul", "ol") or not 1 <= len(items) <= _MOST_CHANGES:
+        return False
+    return all(_is_change(outline, each) for each in items)
+
+
+def _is_change(outline: Outline, item: int) -> bool:
+    if outline.free(item) + outline.linked(item) > 2 * LONGEST_VALUE:
+        return False
+    first, *others = outline.pieces_of(item)
+    is_set_off = outline.tags[first.owner] in _WRAPPERS | _LABELS and len(first.text) <= LONGEST_LABEL
+    return is_set_off and bool(others) and _OF_FIELD.match(others[0].text) is not None
 
 
 def _rows(outline: Outline, place: int) -> Iterator[int]:

@@ -73,7 +73,7 @@ def page_heading(outline: Outline, names: Names, before: int, roots: Sequence[in
     if best is None or not best.rank[0]:
         best = next((each for each in free if each.rank[0]), best)
     if best is not None:
-        return best.text, best.place
+        return _nearer(outline, names, best, before) or (best.text, best.place)
     first = [place for place, tag in enumerate(outline.tags) if tag == "h1"]
     only = first[0] if len(first) == 1 and first[0] < outline.ends[before] else None
     text = headline(outline.elements[only], LONGEST_HEADING) if only is not None else ""
@@ -92,6 +92,24 @@ class Heading:
     place: int
     text: str
     rank: tuple[int, int]
+
+
+def _nearer(outline: Outline, names: Names, named: Heading, before: int) -> tuple[str, int] | None:
+    """Return the last heading between one that repeats a part of the page's title and a text, if it ranks as high.
+
+    Some software titles each page with the names of the site and of its part: ``Works: Forum``. None where the heading
+    links to the page itself, or has the whole title.
+    """
+    if named.rank[0] > 1 or fold(named.text).casefold() == fold(names.title).casefold():
+        return None
+    level = outline.tags[named.place]
+    for place in range(min(before, len(outline.tags) - 1), named.place, -1):
+        if outline.tags[place] not in _HEADINGS or outline.tags[place] > level or outline.is_within(place, OUTSIDE):
+            continue
+        text = headline(outline.elements[place], LONGEST_HEADING)
+        if len(text) >= 2 and outline.ends[place] <= before:
+            return text, place
+    return None
 
 
 def headings(outline: Outline, names: Names, outside: Collection[str] = OUTSIDE) -> list[Heading]:

@@ -275,7 +275,25 @@ class _Descent:
             return self._dominant(inner) is not None
         if held < 0.95 * whole:
             return False
-        return (len(left) == 1 and self._once(inner)) or (self._hold_marks(kept) and self._dominant(inner) is not None)
+        if len(left) == 1 and self._once(inner):
+            return True
+        return self._hold_marks(kept) and (self._dominant(inner) is not None or self._end_with_marks(inner))
+
+    def _end_with_marks(self, inner: Sequence[Sequence[int]]) -> bool:
+        """Return whether records mostly consist of a text and, as their last element, who wrote it when."""
+        signed = sum(
+            len(places) > 1 and self._is_signature(number, places[-1]) and not self._is_marked(number, places[0])
+            for number, places in enumerate(inner)
+        )
+        return signed > 0.5 * len(inner)
+
+    def _is_marked(self, number: int, place: int) -> bool:
+        """Return whether an element has the date, the author or the title of a record."""
+        return any(self.content.outline.contains(place, mark) for mark in self.beside.get(number, ()))
+
+    def _is_signature(self, number: int, place: int) -> bool:
+        """Return whether an element has the date, the author or the title of a record, and hardly any text beside."""
+        return self._is_marked(number, place) and self.content.weight(place) < _SHORT
 
     def _hold_marks(self, kept: Sequence[Sequence[int]]) -> bool:
         """Return whether several elements hold dates, authors or titles, so that none of them is a body as a whole."""
@@ -422,6 +440,9 @@ class _Descent:
             first += 1
         if first == last:
             return []
-        while last > first and not (outline.free(places[last - 1]) + outline.linked(places[last - 1])):
+        while last > first and (
+            not (outline.free(places[last - 1]) + outline.linked(places[last - 1]))
+            or (several and last - 1 > first and self._is_signature(number, places[last - 1]))
+        ):
             last -= 1
         return places[first:last]

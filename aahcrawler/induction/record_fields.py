@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from lxml.etree import _Element as Element
 
 from aahcrawler.induction.byline_words import BESIDE, is_clause, name_in, names_nobody, without_byline_words
-from aahcrawler.induction.field_labels import FieldLabel, field_of, label_of, split_label
+from aahcrawler.induction.field_labels import FieldLabel, field_of, is_turn, label_of, split_label, text_before
 from aahcrawler.induction.headings import LONGEST_HEADING
 from aahcrawler.induction.outline import Outline
 from aahcrawler.induction.record_bodies import Content, Part, Slot
@@ -88,6 +88,8 @@ _LETTER = re.compile(r"[^\W\d_]")
 _DIGITS = re.compile(r"\d+")
 _LABELLED = 2.5
 """What a label before a name is worth: ``Author:``; one of something else, as ``Owned by:``, forbids it."""
+_NUMBER_OF_POST = re.compile(r"^\W*[(\[#]\s*\d+(?:\.\d+)*\s*[)\]:.]?\s+")
+"""The number of a post before the name of who wrote it: ``(2) By Ann``, ``#3 Ann``."""
 _TIME_OF_DAY = re.compile(r"\W*\d{1,2}[:.h]\d{2}(?::\d{2})?\W*(?:[ap]\W?m\W*)?", re.IGNORECASE)
 _ADDRESS = re.compile(
     r"\s*[<(\[]?\s*[^\s<>()]+(?:@|\s(?:at|\(at\)|\[at\])\s|%40)[^\s<>()]+\s*[>)\]]?\s*|\s*<[^<>]*>?\s*", re.IGNORECASE
@@ -149,7 +151,8 @@ def read_fields(content: Content, shown: Sequence[Shown], page_title: str = "") 
 
 def read_unsigned(content: Content, shown: Sequence[Shown], page_title: str = "") -> Fields:
     """Find dates and titles of parts, which takes a tenth of the time that their authors take."""
-    return Fields(choose_dates(content, shown), titles=_titles(content, subject(page_title)))
+    dated = frozenset(each.place for each in shown)
+    return Fields(choose_dates(content, shown), titles=_titles(content, subject(page_title), dated))
 
 
 def sign(fields: Fields, content: Content, shown: Sequence[Shown]) -> None:
@@ -190,14 +193,14 @@ def _date_score(found: Mapping[int, Shown], records: int) -> float:
     return 3 * coverage - 2 * vague - guessed + differing + 1.5 * ordered + 0.6 * timed + 0.4 * declared
 
 
-def _titles(content: Content, page_title: str) -> dict[int, tuple[str, int]]:
+def _titles(content: Content, page_title: str, dated: Collection[int]) -> dict[int, tuple[str, int]]:
     """Return for each part the text that repeats the page's title (``Re: The harbour``), else its first heading.
 
     What heads most parts alike (``Comments``) is no title of any.
     """
     found: dict[int, tuple[str, int]] = {}
     for number, part in enumerate(content.parts):
-        title = _title(content.outline, part, page_title)
+        title = _title(content.outline, part, page_title, dated)
         if title is not None:
             found[number] = title
     counted = Counter(text for text, _ in found.values())
@@ -205,7 +208,12 @@ def _titles(content: Content, page_title: str) -> dict[int, tuple[str, int]]:
     return {number: each for number, each in found.items() if each[0] not in shared or subject(each[0]) in page_title}
 
 
-def _title(outline: Outline, part: Part, page_title: str) -> tuple[str, int] | None:
+def _is_byline(outline: Outline, place: int, dated: Collection[int]) -> bool:
+    """Return whether a heading shows who wrote when: it has a date, and words of bylines beside it or a link."""
+    return any(each in dated for each in range(place, outline.ends[place]))
+
+
+def _title(outline: Outline, part: Part, page_title: str, dated: Collection[int]) -> tuple[str, int] | None:
     heading: tuple[str, int] | None = None
     for place in part.places(outline):
         is_heading = outline.tags[place] in _HEADINGS
@@ -215,7 +223,7 @@ def _title(outline: Outline, part: Part, page_title: str) -> tuple[str, int] | N
         text = headline(outline.elements[place], LONGEST_HEADING)
         if len(subject(text)) >= 4 and subject(text) in page_title:
             return text, place
-        if is_heading and heading is None and _LETTER.search(text):
+        if is_heading and heading is None and _LETTER.search(text) and not _is_byline(outline, place, dated):
             heading = (text, place)
     return heading
 
@@ -230,12 +238,19 @@ class _Names:
 
     def choose(self) -> dict[int, Name]:
         slots: dict[Slot, dict[int, Name]] = defaultdict(dict)
+        turns: dict[Slot, dict[int, Name]] = defaultdict(dict)
         for number, part in enumerate(self.content.parts):
             for name in self._possible(number, part):
                 label = _label(self.content.outline, name.place)
+                slot = (*self.content.slots.get(name.place, ()), label or "")
                 if label in (None, FieldLabel.AUTHOR):
-                    slot = (*self.content.slots.get(name.place, ()), label or "")
                     slots[slot].setdefault(number, name)
+                elif is_turn(self.content.outline.once(name.place, text_before)):
+                    turns[slot].setdefault(number, name)
+        return self._best(slots) or self._best(turns) or self._beside_dates()
+
+    def _best(self, slots: Mapping[Slot, dict[int, Name]]) -> dict[int, Name]:
+        """Return the names of the places that most likely show authors, none where no place does."""
         ranked = sorted(((self._score(found), slot) for slot, found in slots.items()), reverse=True)
         good = [(score, slot) for score, slot in ranked if score >= 3.0]
         chosen: dict[int, Name] = {}
@@ -243,9 +258,7 @@ class _Names:
             if score >= 0.75 * good[0][0]:
                 for number, name in slots[slot].items():
                     chosen.setdefault(number, name)
-        if chosen:
-            return {number: self._narrowed(name) for number, name in chosen.items()}
-        return self._beside_dates()
+        return {number: self._narrowed(name) for number, name in chosen.items()}
 
     def _narrowed(self, name: Name) -> Name:
         """Leave out text beside a linked name, such as a rank: ``Ann Boyd Junior Member``."""
@@ -291,6 +304,8 @@ class _Names:
         coverage = len(found) / records
         if _are_numbered(texts) and not any(outline.once(name.place, _names_user) for name in found.values()):
             return 0.0
+        if self._lead_apart(found):
+            return 0.0
         hrefs = {name.href for name in found.values()}
         alone = len(texts) == 1 and (records >= 4 or len(hrefs) > 1)
         if coverage < 0.5 or (alone and not (len(hrefs) == 1 and all(map(self._is_user, found.values())))):
@@ -307,6 +322,15 @@ class _Names:
         score -= 3.0 * _share(found, self._is_title)
         score -= 0.02 * sum(map(len, texts)) / len(texts)
         return score
+
+    def _lead_apart(self, found: Mapping[int, Name]) -> bool:
+        """Return whether the same text links to a page of its own in most of its places: a title, and no name."""
+        led: dict[str, list[str]] = defaultdict(list)
+        for name in found.values():
+            if name.href and not name.href.startswith("#") and not names_author(self.content.outline, name.place):
+                led[name.text].append(name.href)
+        repeated = [hrefs for hrefs in led.values() if len(hrefs) > 1]
+        return sum(len(set(hrefs)) == len(hrefs) for hrefs in repeated) > len(repeated) / 2
 
     def _is_user(self, name: Name) -> bool:
         """Return whether a name leads to a page of a person and is called one, as on the page of one author's posts."""
@@ -364,13 +388,23 @@ class _Names:
                     inside = piece.owner == holder or self._stands_in_line(piece.owner, holder)
                     if not inside or (dated.declared and holder == dated.place) or piece.owner in self.dated - {holder}:
                         continue
-                    words = piece.text.replace(dated.text, " ")
-                    text = name_in(words)
-                    if is_clause(text) or field_of(text) is not None:
-                        continue
-                    if text and _LETTER.search(text) and len(text) <= LONGEST_NAME:
+                    text = _beside(piece.text, dated.text)
+                    if text and len(text) <= LONGEST_NAME:
                         found.setdefault(number, Name(text, holder, None, number))
         return _without_common_words(found)
+
+
+def _beside(text: str, date: str) -> str:
+    """Return the name before the date in a line, else the one behind it; "" where there is none.
+
+    >>> _beside("(2) By Ann Boyd on 12 May 2021 in reply to", "12 May 2021"), _beside("9 May 2021 by jo", "9 May 2021")
+    ('Ann Boyd', 'jo')
+    """
+    for words in text.split(date, 1):
+        name = name_in(_NUMBER_OF_POST.sub("", words))
+        if name and _LETTER.search(name) and not is_clause(name) and field_of(name) is None:
+            return name
+    return ""
 
 
 def _label(outline: Outline, place: int) -> FieldLabel | None:

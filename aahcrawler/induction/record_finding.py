@@ -16,6 +16,7 @@ from aahcrawler.induction.headings import headed_places, is_front, own_address
 from aahcrawler.induction.lone_messages import message
 from aahcrawler.induction.main_part import region
 from aahcrawler.induction.outline import Extents, Outline
+from aahcrawler.induction.preformatted_messages import preformatted_messages
 from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.induction.record_bodies import Content, Found, Part, Slot, bodies
 from aahcrawler.induction.record_fields import Fields, Name, name_at, read_unsigned, sign
@@ -50,6 +51,11 @@ MOSTLY, AS_DATED = 0.8, 0.6
 MOSTLY_LINKED = 0.6
 """The ratio of text in links to other text from which records are entries that lead to others."""
 
+MOSTLY_TITLES = 0.6
+"""The share of records of one line without a sentence from which they are rows of a list."""
+
+_LONGEST_TITLE = 120
+_ENDS = tuple(".!…。！'\"")
 _FEWEST_LINKED = 2
 _OUTSIDE = ("nav", "aside", "footer", "header")
 _CUT = re.compile(r"(?:\.\.\.|…|\[…\]|\[\.\.\.\])\W*$")
@@ -67,7 +73,8 @@ def records(page: Page) -> tuple[RecordSet, ...]:
 def find_records(prepared: PreparedPage) -> tuple[RecordSet, ...]:
     """Return the sets of records, as `records` does, of a page that is prepared already."""
     outline = prepared.outline
-    signed = signed_records(outline, prepared.shown, prepared.names.base)
+    signed = preformatted_messages(outline, prepared.shown, prepared.names)
+    signed = signed or signed_records(outline, prepared.shown, prepared.names.base)
     judged = [_Judged(each, tuple(_places(outline, each)), signed=True) for each in signed]
     headed = headed_places(outline, prepared.names)
     for candidate in candidates(outline, prepared.shown, prepared.sections, _messages(prepared)):
@@ -238,16 +245,17 @@ class _Reading:
         """Read dates and authors where records of the shape have shown them before."""
         outline, at = self.prepared.outline, {each.place: each for each in self.prepared.shown}
         for number, part in enumerate(parts):
-            dated = None if shape.date is None else follow(outline, part.roots, shape.date)
             if shape.date is not None:
                 fields.dates.pop(number, None)
-            if dated in at:
-                fields.dates[number] = at[dated]
-            named = None if shape.author is None else follow(outline, part.roots, shape.author)
-            if shape.author is not None:
+                dated = next((place for place in follow(outline, part.roots, shape.date) if place in at), None)
+                if dated is not None:
+                    fields.dates[number] = at[dated]
+            if shape.author is not None and shape.author != shape.date:
                 fields.names.pop(number, None)
-            if named is not None and (name := name_at(outline, named, number)) is not None:
-                fields.names[number] = name
+                places = follow(outline, part.roots, shape.author)
+                named = (name for place in places if place not in at and (name := name_at(outline, place, number)))
+                if (name := next(named, None)) is not None:
+                    fields.names[number] = name
 
     def _records(
         self, parts: Sequence[Part], fields: Fields, found: Sequence[Found | None], known: Template | None = None
@@ -267,8 +275,22 @@ class _Reading:
             or (cut == 1 and len(parts) > 1)
             or (self._is_aside(parts) and not self._stand_here(records))
             or self._are_of_one_author(records)
+            or self._are_titles(records)
             or self._are_links(parts)
         )
+
+    def _are_titles(self, records: Sequence[Record]) -> bool:
+        """Return whether most records are a line without a sentence, with a page of its own: the rows of a list."""
+        if len(records) < _FEWEST_LINKED:
+            return False
+        texts = (
+            each.body.plain().strip() for each in records if each.body is not None and self._stands_elsewhere(each)
+        )
+        titles = sum(len(text) <= _LONGEST_TITLE and "\n" not in text and text[-1:] not in _ENDS for text in texts)
+        return titles >= MOSTLY_TITLES * len(records)
+
+    def _stands_elsewhere(self, record: Record) -> bool:
+        return record.permalink is not None and record.permalink.partition("#")[0] not in self.prepared.names.own
 
     def _are_links(self, parts: Sequence[Part]) -> bool:
         """Return whether what varies in records is as much the text of links as other text: entries of a time line."""

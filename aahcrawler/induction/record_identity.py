@@ -21,10 +21,15 @@ MOST_ADDRESSED = 0.6
 """The share of records that have a link of the same template if it is that of their URLs."""
 
 _BY_LINK = 1
+_BY_WORDS = 2
+_MOST_ROUNDS = 10
 _BY_NUMBER = 1
 _BY_FRAGMENT = 3
 
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_LAST = re.compile(r"[/=?&]")
+_DIGEST = re.compile(r"[0-9a-fA-F]{8,}|[A-Z0-9]{16,}")
+_IDENTIFIER = re.compile(r"(?=\D*\d)[\w.@+~%-]{6,}")
 _LONGEST_OWN = 24
 """The most characters of a link that shows a number and leads to the record; a longer one is a title."""
 _DEED = re.compile(
@@ -34,8 +39,9 @@ _DEED = re.compile(
     re.IGNORECASE,
 )
 _PERMALINK = re.compile(r"permalink|permalien|bookmark|direct ?link|anchor|\burl\b", re.IGNORECASE)
-_NUMBER_SHOWN = re.compile(
-    r"\W*\d{1,7}\W*|\W*(?:link|url|permalink|permalien|permanent link|direct link|anchor|¶|🔗|∞)\W*", re.IGNORECASE
+_NUMBER = re.compile(r"\W*\d{1,7}\W*")
+_LINK_WORD = re.compile(
+    r"\W*(?:link|url|permalink|permalien|permanent link|direct link|anchor|¶|🔗|∞)\W*", re.IGNORECASE
 )
 """What a link to a record itself shows: its number, or that it is one."""
 
@@ -73,11 +79,29 @@ def addresses(
     """
     keys = [tuple(_keys(outline, part)) for part in parts]
     found = [_references(outline, part, names, base, own) for part, names in zip(parts, keys, strict=True)]
-    is_told = all(keys) or any(each.rank >= _BY_NUMBER for references in found for each in references)
-    if base and not is_told:
-        found = [_numbered_links(outline, part, base, own) for part in parts]
+    if base and not any(found):
+        links = [_own_links(outline, part, base, own, keyed=all(keys)) for part in parts]
+        found = links if not all(keys) or _template(links, known) is not None else found
     template = _template(found, known)
-    return [_addressed(names, each, template) for names, each in zip(keys, found, strict=True)]
+    owned = _owned([[each for each in references if each.template == template] for references in found])
+    given = zip(keys, found, owned, strict=True)
+    return [_addressed(names, each, own, template) for names, each, own in given]
+
+
+def _owned(found: Sequence[Sequence[_Reference]]) -> list[_Reference | None]:
+    """Return the reference that leads to each record itself, of those with the template of such URLs.
+
+    Answers link to what they answer as well, in the same way. So the surest is taken, of several the one that no other
+    record has to be known by: that of a record with a single one is its own.
+    """
+    left = [[each for each in references if each.rank == max(one.rank for one in references)] for references in found]
+    for _ in range(_MOST_ROUNDS):
+        taken = {each[0].number: place for place, each in enumerate(left) if len({one.number for one in each}) == 1}
+        rest = [[one for one in each if taken.get(one.number, place) == place] for place, each in enumerate(left)]
+        if rest == left:
+            break
+        left = [kept or each for kept, each in zip(rest, left, strict=True)]
+    return [each[0] if each else None for each in left]
 
 
 def _template(found: Sequence[Sequence[_Reference]], known: Template | None) -> Template | None:
@@ -100,8 +124,9 @@ def _template(found: Sequence[Sequence[_Reference]], known: Template | None) -> 
     return max(shared, key=lambda each: (ranks[each], len(numbers[each])), default=None)
 
 
-def _addressed(keys: Sequence[str], found: Sequence[_Reference], template: Template | None) -> RecordIdentity:
-    own = next((each for each in found if each.template == template), None)
+def _addressed(
+    keys: Sequence[str], found: Sequence[_Reference], own: _Reference | None, template: Template | None
+) -> RecordIdentity:
     best = max((each for each in found if each.key), key=lambda each: each.rank, default=None)
     key = own.key if own and own.key else best.key if best else keys[0] if keys else None
     if own is None or template is None or not template[0]:
@@ -133,11 +158,12 @@ def _references(outline: Outline, part: Part, keys: Sequence[str], base: str, ow
     return found
 
 
-def _numbered_links(outline: Outline, part: Part, base: str, own: frozenset[str]) -> list[_Reference]:
+def _own_links(outline: Outline, part: Part, base: str, own: frozenset[str], *, keyed: bool) -> list[_Reference]:
     """Return the links of a record to a page of its own: what they show is its number, a date, or that they are links.
 
-    Records that come this far have no identifiers. A link with words of its own leads to what a record is about, and
-    one to a page of its author is not the record's, whatever number is in the name.
+    Records that come this far have no identifiers that their links repeat; where they have others (``keyed``), a link
+    has to say that it is the record's. A link with words of its own leads to what a record is about, and one to a page
+    of its author is not the record's, whatever number is in the name.
     """
     found: list[_Reference] = []
     titled: set[str] = set()
@@ -147,15 +173,32 @@ def _numbered_links(outline: Outline, part: Part, base: str, own: frozenset[str]
             continue
         plain, fragment = _halves(href)
         url = resolve(base, plain) if plain else None
-        tail = numbered(plain.rstrip("/"))
-        if fragment or url is None or url in own or tail is None or is_front(url) or names_author(outline, place):
+        tail = _identifier(plain)
+        if fragment or url is None or not tail or is_front(url) or names_author(outline, place):
+            continue
+        is_marked = _is_marked(outline, place)
+        if url in own and not (keyed and is_marked):
             continue
         shown = excerpt(outline.elements[place], _LONGEST_OWN + 1)
-        if outline.is_within(place, _HEADINGS) or len(shown) > _LONGEST_OWN:
+        if len(shown) > _LONGEST_OWN or (outline.is_within(place, _HEADINGS) and not is_marked):
             titled.add(url)
-        elif _is_marked(outline, place) or tail[1] in shown:
-            found.append(_Reference(_BY_LINK, (_templated(url, tail[1]), ""), None, tail[1]))
+        elif is_marked or (not keyed and tail in shown):
+            rank = _BY_WORDS if says_link(outline, place) else _BY_LINK
+            found.append(_Reference(rank, (_templated(url, tail), ""), None, tail))
     return [each for each in found if each.template[0].replace(NUMBER, each.number) not in titled]
+
+
+def _identifier(address: str) -> str:
+    """Return the number, or the digest or other long identifier, that the path or the query of a reference ends with.
+
+    >>> _identifier("/post/120/"), _identifier("/list/message/4TQWXH2Z7K/"), _identifier("/wiki/Harbour")
+    ('120', '4TQWXH2Z7K', '')
+    """
+    last = _LAST.split(address.rstrip("/"))[-1]
+    tail = None if _DIGEST.fullmatch(last) else numbered(address.rstrip("/"))
+    if tail is not None:
+        return tail[1]
+    return last if _IDENTIFIER.fullmatch(last) or _DIGEST.fullmatch(last) else ""
 
 
 def _halves(href: str) -> tuple[str, str]:
@@ -198,11 +241,16 @@ def _templated(text: str, number: str) -> str:
 
 def _is_marked(outline: Outline, place: int) -> bool:
     """Return whether a link is marked as the URL of what it stands in: by its words, its number or a date in it."""
+    return says_link(outline, place) or _NUMBER.fullmatch(excerpt(outline.elements[place], 40)) is not None
+
+
+def says_link(outline: Outline, place: int) -> bool:
+    """Return whether a link says in words that it is one, or has a date in it."""
     element = outline.elements[place]
     words = " ".join(element.get(name) or "" for name in ("rel", "class", "title", "itemprop", "aria-label"))
     if _PERMALINK.search(words) or next(element.iter("time"), None) is not None:
         return True
-    return _NUMBER_SHOWN.fullmatch(excerpt(element, 40)) is not None
+    return _LINK_WORD.fullmatch(excerpt(element, 40)) is not None
 
 
 def _is_here(url: str, own: frozenset[str]) -> bool:

@@ -54,14 +54,14 @@ def known_shapes(shapes: Sequence[RecordShape]) -> Iterator[RecordShape]:
     yield from (each.anywhere for each in shapes if each.is_signed)
 
 
-def follow(outline: Outline, roots: Sequence[int], field: tuple[int, Trail]) -> int | None:
-    """Return the place at the end of a trail that begins at one of a record's elements, None if it breaks off."""
+def follow(outline: Outline, roots: Sequence[int], field: tuple[int, Trail]) -> Sequence[int]:
+    """Return the places at the end of a trail that begins at one of a record's elements, none if it breaks off."""
     number, trail = field
     places = [roots[number]] if number < len(roots) else []
     for step in trail:
         children = (child for place in places for child in outline.children(place))
         places = [child for child in children if step.fits(outline.tags[child], outline.tokens[child])]
-    return places[0] if places else None
+    return places
 
 
 def _is_proven(each: RecordSet) -> bool:

@@ -28,6 +28,10 @@ _DAY_AND_YEAR = re.compile(r"\d{4}|\d[./-]\d|\d\s?[:h]\s?\d|[年月日]")
 _SLASHED = re.compile(r"(?<!\d)(\d{1,2})[/-](\d{1,2})[/-]\d{2,4}(?!\d)")
 _NUMBER_OF_POST = re.compile(r"\W*(?:[^\W\d_]+\W{1,3}){0,2}?(?:#|№|n[ro]\.|n[°º])\s?\d{1,7}(?!\w)\W*", re.IGNORECASE)
 """What boards write before the date of an answer: ``« Reply #1 on: ``, of which words before the date may stay."""
+_NO_DATE = re.compile(r"\W*\d+(?:\.\d+)?[)\]]\W*|\W*[^\W\d_]{2,}[\w.-]*\d\W*|#\d+\W*")
+"""A word with digits that is no part of a date: the number of a post in brackets, a name such as ``ann7``."""
+_MOST_HEADS = 6
+"""The most words before a date that are left out."""
 _LONGEST_UNREAD = 40
 _LONGEST_MOMENT = 40
 """The most characters shown by an element whose title tells among other words when that was."""
@@ -175,12 +179,12 @@ class _Reader:
             match = pattern.search(text)
             if match and match[0] != text:
                 words = match[0]
-                for _ in range(3):
+                for _ in range(_MOST_HEADS):
                     read = self._reading(words)
                     if read is not None:
                         return words, read
                     head, _, words = words.partition(" ")
-                    if not words or any(map(str.isdigit, head)):
+                    if not words or (any(map(str.isdigit, head)) and not _NO_DATE.fullmatch(head)):
                         break
         return text, None
 

@@ -17,6 +17,7 @@ from aahcrawler.urls import queue_of, resolve
 _NUMBERS = re.compile(r"\d+")
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _SHORTEST_SUBJECT = 6
+_FEWEST_LED, _FEW_CALLED = 3, 0.3
 _FEW_WORDS = 25
 """The characters beside the name or the date in a link from which it is a title that has them."""
 
@@ -92,18 +93,24 @@ class Leads:
         return first is None or not outline.contains(place, first.owner)
 
     def _telling(self, links: Sequence[Sequence[_Link]]) -> frozenset[Slot]:
-        """Return the places within records at which most have a link, each with a name of its own."""
+        """Return the places within records at which most have a link, each with a name of its own.
+
+        Some of the names may be the same where all lead to different pages: titles of threads that several entries of
+        one person are from.
+        """
         called: dict[Slot, set[str]] = defaultdict(set)
+        led: dict[Slot, list[str]] = defaultdict(list)
         counted: Counter[Slot] = Counter()
         for each in links:
             counted.update({self._slot(link.place) for link in each})
             for link in each:
                 called[self._slot(link.place)].add(_NUMBERS.sub("", link.subject) or link.subject[:1])
+                led[self._slot(link.place)].append(link.url)
         return frozenset(
             slot
             for slot, times in counted.items()
             if times >= 0.6 * len(links)
-            and len(called[slot]) >= max(2, 0.8 * times)
+            and len(called[slot]) >= max(2, (_FEW_CALLED if _lead_apart(led[slot], times) else 0.8) * times)
             and sum(map(len, called[slot])) >= _SHORTEST_SUBJECT * len(called[slot])
         )
 
@@ -151,3 +158,8 @@ class Leads:
         near = outline.contains(name.place, place) or around
         near = near or excerpt(outline.elements[place], len(name.text) + 1) == name.text
         return near or (name.href is not None and resolve(self.names.base, name.href) == url)
+
+
+def _lead_apart(urls: Sequence[str], records: int) -> bool:
+    """Return whether links at one place of records, one in each, all lead to different pages."""
+    return len(urls) == records == len(set(urls)) and records >= _FEWEST_LED

@@ -31,6 +31,10 @@ _KICKER = re.compile(
 )
 _JOINED = re.compile(r"[:,;–—-]")
 _WORD = re.compile(r"\w+")
+_NUMBERED = re.compile(
+    r"\W{0,2}(?:[^\W\d_]{2,12}\W{1,2})?#?(?P<number>\d{1,12})\W?(?:\s*[-–—:|»]\s+|\s+(?=\W)|(?<=[\])])\s+)"
+)
+_RUNS = re.compile(r"[1-9]\d*")
 _NAMES = ("og:title", "twitter:title", "dcterms.title")
 
 
@@ -77,11 +81,18 @@ def title_of(page: Page, found: str) -> str:
     agreed = page.once(_agreed)
     own = next((each for each in agreed if bare(found) in (bare(each.heading.shown), bare(each.title))), None)
     best = agreed[0] if agreed else None
-    if own is not None and best is not None and own.how >= best.how:
+    if own is not None and best is not None and (own.how >= best.how or _is_of_site(own, best)):
         return _own(page, own.title)
     if best is not None and (best.heading.rank == 1 or bare(found) not in page.once(_first_rank)):
         return _own(page, best.title)
     return _own(page, found)
+
+
+def _is_of_site(own: _Agreed, best: _Agreed) -> bool:
+    """Return whether a first heading of a word or two stands behind another one in the title: a site, a project."""
+    if best.how is not _Agreement.WORDS or own.how < _Agreement.PART:
+        return False
+    return not bare(best.title).startswith(bare(best.heading.text)) or bare(best.title) == bare(best.heading.text)
 
 
 def subject_of(page: Page, title: str) -> str:
@@ -90,6 +101,7 @@ def subject_of(page: Page, title: str) -> str:
     What a page lies in are the lists that it links to by their names: ``The harbour - Ports - Boats and ports`` on a
     page with links to "Ports" is called "The harbour". One part is always left.
     """
+    title = _without_number(page, title)
     pieces = _SEPARATOR.split(title)
     if len(pieces) < 3:
         return title
@@ -99,6 +111,14 @@ def subject_of(page: Page, title: str) -> str:
     while len(pieces) > 2 and bare(pieces[0]) in above:
         pieces = pieces[2:]
     return "".join(pieces).strip()
+
+
+def _without_number(page: Page, title: str) -> str:
+    """Return a title without the number that its page's URL has, and a word before that: ``Bug 7: The harbour``."""
+    found = _NUMBERED.match(title)
+    number = found["number"].lstrip("0") if found else ""
+    is_own = number and number in _RUNS.findall(page.url)
+    return title[found.end() :] if found is not None and is_own and len(title) > found.end() else title
 
 
 def _linked(page: Page) -> frozenset[str]:
@@ -122,6 +142,11 @@ def parts(title: str) -> tuple[str, ...]:
     ('theharbour', 'harbournews', 'hilltown')
     """
     return tuple(filter(None, map(bare, _SEPARATOR.split(title)[::2])))
+
+
+def _clauses(title: str) -> frozenset[str]:
+    """Return what stands behind a colon in the parts of a title: ``Bug #7: The harbour - Works``."""
+    return frozenset(bare(part.partition(": ")[2]) for part in _SEPARATOR.split(title)[::2] if ": " in part)
 
 
 def head_title(page: Page) -> str:
@@ -171,7 +196,7 @@ def _agreement(heading: _Heading, title: str, *, alone: bool) -> tuple[_Agreemen
         return _Agreement.EQUAL, heading.text
     if heading.away:
         return None
-    if len(heading.text) >= TELLING and shown in parts(title):
+    if len(heading.text) >= TELLING and (shown in parts(title) or shown in _clauses(title)):
         return _Agreement.PART, heading.text
     if len(title) >= TELLING and declared in parts(heading.text):
         return _Agreement.PART, next(part for part in _SEPARATOR.split(heading.text)[::2] if bare(part) == declared)

@@ -12,6 +12,7 @@ from aahcrawler.metadata import Link, LinkType, Metadata
 from aahcrawler.posted_forms import posted_by
 from aahcrawler.scope import Scope, SourceRefusal
 from aahcrawler.traps import Trap, Traps
+from aahcrawler.traps.patterns import telling_words
 from aahcrawler.webobject import Reference
 
 SCOPE = "scope:"
@@ -84,7 +85,18 @@ class LinkRules:
             return None
         if of_page == Trap.SOFT_404 or (of_page and not is_chosen(offer.path)):
             return of_page
-        return self.traps.admit(offer.url, trusted=is_chosen(offer.path), via=offer.via)
+        return self.admit(offer.url, trusted=is_chosen(offer.path), via=offer.via)
+
+    def admit(self, url: str, *, trusted: bool, via: str) -> Trap | None:
+        """Return why a URL is part of a trap (``Traps.admit``).
+
+        What pages like it have brought does not count where the definition allows the URL by a pattern that names what
+        tells such pages from others.
+        """
+        trap = self.traps.admit(url, trusted=trusted, via=via)
+        if trap in (Trap.BARREN, Trap.REPEATED) and any(self.scope.names(url, word) for word in telling_words(url)):
+            return None
+        return trap
 
 
 @dataclass(slots=True)
@@ -154,7 +166,7 @@ def discover_links(
     asked, bounded = _requisites(lease, metadata, needed, rules) if wants_requisites else ([], {})
     others.add(asked, rules)
     counts: dict[str, float] = {f"refused:{reason}": len(where) for reason, where in positions.items()}
-    for offer in rejected.get(Trap.BARREN, ()):
+    for offer in (*rejected.get(Trap.BARREN, ()), *rejected.get(Trap.REPEATED, ())):
         avoided = f"avoided:{rules.traps.barren(offer.url)}"
         counts[avoided] = counts.get(avoided, 0) + 1
     for name, number in others.counts.items():

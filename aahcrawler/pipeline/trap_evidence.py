@@ -10,11 +10,14 @@ from aahcrawler.traps import Seen, Trap, Verdict
 from aahcrawler.webobject import WebObject
 from online_analysis.document import Document
 
+TELLING = 40
+"""Characters of a text that tell an object without an author from others."""
+
 
 def marked(metadata: Metadata, verdict: Verdict | None, own: Sequence[WebObject] = ()) -> Metadata:
     """Return what is kept of a page with what was found of traps.
 
-    A soft 404 has no score, and a near duplicate none of the objects that pages before it had, other than its ``own``,
+    A soft 404 has no score, and a page that repeats others none of the objects that these had, other than its ``own``,
     which a former crawl read from it.
     """
     if verdict is None:
@@ -47,7 +50,15 @@ def seen(url: str, queue: str, assistance: Assistance, *, relevant: bool = False
     objects = tuple(map(_content_of, assistance.objects))
     anchors = " ".join(link.anchor for link in document.outlinks)
     identities = tuple(map(identity, assistance.objects))
-    return Seen(url, queue, content(document), " ".join(beside), objects, identities, relevant, anchors)
+    named = () if assistance.match is not None else assistance.objects
+    local = frozenset(place for place, each in enumerate(named) if each.iri.partition("#")[0] == url)
+    unsigned = frozenset(
+        place for place, each in enumerate(named) if each.first("author") is None and len(objects[place]) >= TELLING
+    )
+    names = tuple(dict.fromkeys(each.iri.partition("#")[0] for each in named))
+    return Seen(
+        url, queue, content(document), " ".join(beside), objects, identities, relevant, anchors, local, names, unsigned
+    )
 
 
 def content(document: Document) -> str:

@@ -27,6 +27,7 @@ _WORDS: Mapping[str, str] = {
     Trap.PARAMETERS: "the URL has too many parameters",
     Trap.NOVELTY: "pages like these brought nothing new",
     Trap.BARREN: "pages like these led to no content",
+    Trap.REPEATED: "pages like these show only what other pages show",
     Trap.COPY: "the same page without a part of the URL that changes nothing",
     Trap.SESSION: "known pages under another session",
     Trap.NEAR_DUPLICATE: "on a copy of another page",

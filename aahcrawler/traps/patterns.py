@@ -27,7 +27,7 @@ _WORD = re.compile(r"[a-z][a-z_]{0,15}")
 _DIRECTORY = re.compile(r"[a-z~][a-z_~]*(?:[-.][a-z_]+)?", re.IGNORECASE)
 _FILE = re.compile(r"(.+)\.([a-z]{2,6})", re.IGNORECASE)
 _NUMBERED = re.compile(r"([a-z]{0,12}[-_.]?)[0-9]+(?:[-_.:,][0-9]+)*", re.IGNORECASE)
-_DIGEST = re.compile(r"[0-9a-f-]{16,}", re.IGNORECASE)
+_DIGEST = re.compile(r"[0-9a-f-]{16,}|(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{8,15}", re.IGNORECASE)
 _NUMBER_LAST = re.compile(r".*?([-_.]?)[0-9]+", re.DOTALL)
 _NUMBER_FIRST = re.compile(r"[0-9]+([-_.]).*", re.DOTALL)
 _INDEX = re.compile(r"[0-9]+|(?<=\[)[^\]]+")
@@ -82,6 +82,20 @@ def pattern_of(url: str) -> Pattern:
     )
 
 
+def telling_words(url: str) -> Sequence[str]:
+    """Return what in a canonical URL tells its pattern from others: names of parameters, else the last fixed segment.
+
+    >>> telling_words("http://a.test/list/knots/message/4TQW/"), telling_words("http://a.test/log?from=2&n=7")
+    (['message'], ['from=', 'n='])
+    """
+    path, _, query = url.partition("://")[2].partition("?")
+    if query:
+        names = (parameter.partition("=") for parameter in _SEPARATOR.split(query, maxsplit=MOST_NAMES)[:MOST_NAMES])
+        return [f"{name}{mark}".lower() for name, mark, _ in names if mark]
+    fixed = [each for each in path.split("/")[1:] if _WORD.fullmatch(each.partition(".")[0])]
+    return [each.lower() for each in fixed[-1:]]
+
+
 def _directory(segment: str) -> str:
     if len(segment) <= LONGEST_WORD and _DIRECTORY.fullmatch(segment):
         return segment
@@ -101,10 +115,10 @@ def _last(segment: str, *, asked: bool) -> str:
 def _value(text: str) -> str:
     if not text or text.isdigit():
         return text and "#"
+    if _DIGEST.fullmatch(text) and not text.replace("-", "").isdigit():
+        return "*"
     if found := _NUMBERED.fullmatch(text):
         return f"{found[1]}#"
-    if _DIGEST.fullmatch(text):
-        return "*"
     if found := _NUMBER_FIRST.fullmatch(text):
         return f"#{found[1]}*"
     if found := _NUMBER_LAST.fullmatch(text):

@@ -16,6 +16,8 @@ class Trap(StrEnum):
     """Pages with URLs like this one have brought nothing new for too long."""
     BARREN = "barren"
     """Pages with URLs like this one have led to no object and to no link: to logins, copies, errors, forms."""
+    REPEATED = "repeated"
+    """Pages with URLs like this one have shown nothing but objects that other pages show."""
     COPY = "copy"
     """The same page is known without a part of this URL that was found to change nothing."""
     SESSION = "session"

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from aahcrawler.traps.aliases import Aliases
 from aahcrawler.traps.bloom_filters import Arrays, BloomFilters, RecentSet
 from aahcrawler.traps.budgets import Budgets
+from aahcrawler.traps.holdings import Holdings
 from aahcrawler.traps.neighbours import Neighbours
 from aahcrawler.traps.path_shape import misshapen
 from aahcrawler.traps.patterns import Pattern, pattern_of
@@ -55,7 +56,9 @@ class Seen:
 
     ``text`` is that of its content parts, ``other_text`` its other own text, such as the entries of a list. ``objects``
     are the texts of its web objects, ``identities`` say who wrote each of these when and what, and ``anchors`` are the
-    texts of its links.
+    texts of its links. ``local`` are the places of objects that are named as parts of this very page by software that
+    nobody described, so that they may have other names elsewhere; ``names`` are the URLs that it gives for objects.
+    ``unsigned`` are the places of objects without an author, which are known where their texts are.
     """
 
     url: str
@@ -66,6 +69,9 @@ class Seen:
     identities: tuple[str, ...] = ()
     relevant: bool = False
     anchors: str = ""
+    local: frozenset[int] = frozenset()
+    names: tuple[str, ...] = ()
+    unsigned: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +79,11 @@ class Verdict:
     """The verdict on a page: ``trap`` is SOFT_404, NEAR_DUPLICATE of the page ``like``, or None for an original page.
 
     ``is_new`` says that its content is new to the crawl, ``has_objects`` that web objects of it are, if only by author
-    or date. ``repeated`` are the places of those objects of a near duplicate that were on pages before it. ``probe`` is
-    a URL that cannot exist, to be asked for because the host is under suspicion; mostly empty. ``is_empty`` says that
-    there is nothing to judge, or nothing but what another page shows.
+    or date, or that they were known from pages of their own alone. ``is_repeat`` says that it has web objects, and none
+    of them is new. ``repeated`` are the places of those objects that were on pages before it: of a near duplicate, or
+    of a page without others those that are ``local``.
+    ``probe`` is a URL that cannot exist, to be asked for because the host is under suspicion; mostly empty.
+    ``is_empty`` says that there is nothing to judge, or nothing but what another page shows.
     """
 
     trap: Trap | None = None
@@ -85,6 +93,7 @@ class Verdict:
     repeated: frozenset[int] = frozenset()
     probe: str = ""
     is_empty: bool = False
+    is_repeat: bool = False
 
 
 NO_PAGE = Verdict(is_empty=True)
@@ -103,6 +112,7 @@ class Traps:
         self._settings = settings
         self._budgets = Budgets(settings.pages)
         self._yields = Yields(settings.barren)
+        self._holdings = Holdings()
         self._neighbours = Neighbours()
         self._soft_errors = SoftErrors()
         self._aliases = Aliases()
@@ -143,7 +153,7 @@ class Traps:
         reason = self._precedent(url, trusted=trusted) or self._by_yield(url, trusted=trusted)
         if reason is not None:
             self._decisions.refuse(url, reason, trusted=trusted)
-            return reason
+            return Trap.REPEATED if reason is Trap.BARREN and self._yields.repeats(self.barren(url)) else reason
         if of.duplicates != "skip":
             return None
         plain = self.sessions.without(url)
@@ -192,7 +202,7 @@ class Traps:
         return None if shorter is not None and known(url) and not known(shorter) else shorter
 
     def _is_barren(self, url: str) -> bool:
-        name = self._yields.barren(pattern_of(url))
+        name = self.barren(url)
         return name != "" and url not in self._trials and not self._tried(url, self._yields.trial(name))
 
     def _tried(self, url: str, let_through: bool) -> bool:
@@ -205,7 +215,9 @@ class Traps:
 
     def barren(self, url: str) -> str:
         """Return the pattern for which a URL is not followed, or would not be, since it led to no content; or empty."""
-        return self._yields.barren(pattern_of(url))
+        pattern = pattern_of(url)
+        held = self._yields.barren_held(pattern) if self._holdings.holds(url) else ""
+        return held or self._yields.barren(pattern)
 
     def worth(self, url: str) -> float:
         """Return what part of its score a link is worth by what pages like it have brought, in (0, 1].
@@ -229,15 +241,22 @@ class Traps:
         drawn, anchors = sketch(text), fingerprint(seen.anchors)
         heard = shingle_sample(f"{text} {seen.other_text}") if seen.other_text else drawn.shingle_sample
         objects, identities, shingles = self._news(_hashes(seen.objects), _identified(seen.identities), heard)
+        keys = _keys(seen)
         place = self._neighbours.place(seen.url)
         was_original = place is not None and self._neighbours.is_original(place)
         has_own_objects = bool(objects.any()) or (was_original and len(objects) > 0)
         probes = self._settings.soft_404 == "probe"
         if probes and not has_own_objects and self._soft_errors.is_like_none(seen.url, drawn):
             return Verdict(Trap.SOFT_404, is_empty=True)
-        has_objects = bool(objects.any() or identities.any())
-        is_new = _says_new(shingles, relevant=seen.relevant) or bool(objects.any())
-        verdict = Verdict(is_new=is_new, has_objects=has_objects)
+        self._holdings.hold(seen.url, seen.names)
+        moved = self._holdings.show(seen.url, keys)
+        for other, number in moved.items():
+            self._yields.withdraw(pattern_of(other), number)
+        has_own_objects = has_own_objects or bool(moved)
+        signed = (is_new for place, is_new in enumerate(identities) if place not in seen.unsigned)
+        has_objects = bool(objects.any() or any(signed) or moved)
+        is_new = _says_new(shingles, relevant=seen.relevant) or bool(objects.any() or moved)
+        verdict = Verdict(is_new=is_new, has_objects=has_objects, is_repeat=bool(keys) and not has_objects)
         like = self._neighbours.nearest(seen.site, drawn, before=place)
         if not has_own_objects:
             repeated = frozenset(number for number, is_new in enumerate(identities) if not is_new)
@@ -247,9 +266,13 @@ class Traps:
             original = like.url if like is not None and is_copy else self._neighbours.copied(place)
             if original:
                 trap = Trap.NEAR_DUPLICATE if self._settings.duplicates == "skip" else None
-                verdict = Verdict(trap, original, has_objects=has_objects, repeated=repeated, is_empty=not has_objects)
+                verdict = replace(
+                    verdict, trap=trap, like=original, is_new=False, repeated=repeated, is_empty=not has_objects
+                )
             elif is_near:
                 verdict = replace(verdict, repeated=repeated)
+            elif verdict.is_repeat and not was_original:
+                verdict = replace(verdict, repeated=seen.local)
         self._neighbours.add(seen.url, seen.site, drawn, anchors, verdict.like)
         if place is not None:  # What it tells of others was learned when it was first seen.
             return verdict
@@ -284,19 +307,31 @@ class Traps:
             promises = (self._budgets.promise(pattern_of(link), pattern) for link in unseen)
             kept = sum(1 for _ in islice(filter(None, promises), NEW_LINKS))
         self._budgets.charge(pattern, is_new=verdict.is_new, promises=kept / NEW_LINKS)
-        return self._yields.note(pattern, self._brought(pattern, verdict, unseen)) if is_page else ""
+        brought = self._brought(pattern, verdict, unseen)
+        if not is_page:
+            return ""
+        if self._holdings.holds(url):
+            self._yields.note_held(pattern, brought)
+            if brought is Brought.REPEATED:
+                return ""
+        return self._yields.note(pattern, brought)
 
     def unchanged(self, url: str) -> None:
         """Note that a page still shows what it showed in a former crawl."""
         self._neighbours.confirm(url)
 
     def _brought(self, pattern: Pattern, verdict: Verdict, unseen: Sequence[str]) -> Brought:
-        others = (pattern_of(link) for link in unseen)
-        if verdict.has_objects or any(self._yields.has_content(each) for each in others if each != pattern):
+        """Return what a page brought. Links to pages like itself, or like others without content, are nothing new."""
+        others = [other for link in unseen if (other := pattern_of(link)) != pattern]
+        if verdict.has_objects or any(map(self._yields.has_content, others)):
             return Brought.CONTENT
-        if unseen:
+        if not all(map(self._yields.is_tried, others)):
             return Brought.LINKS
-        return Brought.NOTHING if verdict.is_empty else Brought.TEXT
+        if verdict.is_repeat:
+            return Brought.REPEATED
+        if verdict.is_empty:
+            return Brought.NOTHING
+        return Brought.NEWS if verdict.is_new else Brought.TEXT
 
     # Kept from one start to the next
 
@@ -312,7 +347,8 @@ class Traps:
         }
         text = np.frombuffer(json.dumps(tables, separators=(",", ":")).encode(), np.uint8)
         urls = {**self._decisions.state(), **self._precedents.state(), "aliases": self._aliases.pages()}
-        return {"tables": text, **urls, **self._neighbours.state(), **self._heard.state()}
+        shown = {**self._neighbours.state(), **self._heard.state(), **self._holdings.state()}
+        return {"tables": text, **urls, **shown}
 
     def restore(self, state: Arrays) -> None:
         """Restore a result of ``state``. Raise ``ValueError`` for anything else, and change nothing then."""
@@ -328,11 +364,12 @@ class Traps:
             sessions.restore(tables["sessions"])
             neighbours, heard = Neighbours.restored(state), BloomFilters.restored(state)
             decisions, precedents = Decisions.restored(state), Precedents.restored(state)
+            holdings = Holdings.restored(state)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"it is no state of traps ({error!r})") from error
         self._budgets, self._soft_errors, self._aliases, self._yields = budgets, soft_errors, aliases, yields
         self._neighbours, self._heard, self.sessions = neighbours, heard, sessions
-        self._decisions, self._precedents = decisions, precedents
+        self._decisions, self._precedents, self._holdings = decisions, precedents, holdings
         self._forget_refusals(pages, barren, self._settings)
 
     def inherit(self, state: Arrays) -> None:
@@ -353,6 +390,7 @@ class Traps:
         self._neighbours.join(state)
         self._neighbours.begin()
         self._heard.join(state)
+        self._holdings.join(state)
 
 
 def _says_new(shingles: NDArray[np.bool_], *, relevant: bool) -> bool:
@@ -375,6 +413,13 @@ def _hashes(texts: Sequence[str]) -> Hashes:
         if len(text) >= _SHORTEST_OBJECT
     }
     return np.fromiter(found, np.uint64, len(found))
+
+
+def _keys(seen: Seen) -> Sequence[int]:
+    """Return a hash of each object of a page, by its text where that tells it from others; each once."""
+    pairs = zip(seen.objects, seen.identities, strict=False)
+    hashes = [(_hashes((text,)), who) for text, who in pairs]
+    return list(dict.fromkeys(int((found if len(found) else _identified((who,)))[0]) for found, who in hashes))
 
 
 def _identified(identities: Sequence[str]) -> Hashes:

@@ -6,14 +6,22 @@ and one of their URLs is tried again from time to time: a rule that was wrong en
 
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from enum import Enum
 
 from aahcrawler.traps.budgets import FIRST_TRIAL, GAIN, MOST_PATTERNS
 from aahcrawler.traps.patterns import Pattern
 
+LEAST_CONTENT = 0.01
+"""The content of a pattern below which it has none: what is left of sums of shares that were withdrawn."""
+IN_A_ROW = 4.0
+"""The empty pages in a row that are borne, in multiples of the bound: lists that are turned beyond their end."""
 FAMILY = 2.0
 """The empty pages of a family of patterns that are borne, in multiples of those of one pattern."""
+
+
+HELD = " (shown by others)"
+"""What the names of patterns end with that count those URLs alone whose objects other pages showed."""
 
 
 class Brought(Enum):
@@ -23,25 +31,45 @@ class Brought(Enum):
     """Web objects that are new, or links to pages like others that had some."""
     LINKS = "links"
     """Links that are new, of which nobody knows where they lead."""
+    NEWS = "news"
+    """Nothing but text that is new: a quarter as empty as a page without."""
     TEXT = "text"
-    """Nothing but text of its own: half as empty as a page without."""
+    """Nothing but text, most of which was read before: half as empty as a page without."""
+    REPEATED = "repeated"
+    """Web objects that other pages show, each among others, and nothing else."""
     NOTHING = "nothing"
 
 
-_EMPTY = {Brought.CONTENT: 0.0, Brought.LINKS: 0.0, Brought.TEXT: 0.5, Brought.NOTHING: 1.0}
+_EMPTY = {
+    Brought.CONTENT: 0.0,
+    Brought.LINKS: 0.0,
+    Brought.NEWS: 0.25,
+    Brought.TEXT: 0.5,
+    Brought.REPEATED: 1.0,
+    Brought.NOTHING: 1.0,
+}
 
 
 @dataclass(slots=True)
 class Yield:
-    """What the pages of a pattern brought: how many had ``content``, how many were ``empty``."""
+    """What the pages of a pattern brought: how many had ``content``, how many were ``empty``.
 
-    content: int = 0
+    ``repeated`` of the empty ones showed web objects that other pages show as well.
+    """
+
+    content: float = 0.0
     empty: float = 0.0
     refused: int = 0
+    repeated: float = 0.0
+    run: float = 0.0
+    """The empty pages since the last one with content."""
 
     def is_barren(self, bound: float) -> bool:
-        """Return whether more pages were empty than ``bound`` and what those with content make up for."""
-        return bound > 0 and self.empty >= bound + GAIN * self.content
+        """Return whether more pages were empty than ``bound`` and what those with content make up for.
+
+        However many had content, ``IN_A_ROW`` times the bound are enough after the last of these.
+        """
+        return bound > 0 and (self.empty >= bound + GAIN * self.content or self.run >= IN_A_ROW * bound)
 
 
 class Yields:
@@ -62,20 +90,59 @@ class Yields:
         """Note what a page brought; return the pattern, or family, that is barren by it, mostly empty."""
         host = self._of(pattern.families[0])
         host.content += brought is Brought.CONTENT
-        empty = 0.0 if brought is Brought.TEXT and not host.content else _EMPTY[brought]
+        is_text = brought in (Brought.TEXT, Brought.NEWS)
+        empty = 0.0 if is_text and not host.content else _EMPTY[brought]
         turned = ""
         for name, bound in self._bounds(pattern):
             known = self._of(name)
             was_barren = known.is_barren(bound)
             known.content += brought is Brought.CONTENT
             known.empty += empty
+            known.run = 0.0 if brought is Brought.CONTENT else known.run + empty
+            known.repeated += brought is Brought.REPEATED
             turned = turned or (name if known.is_barren(bound) and not was_barren else "")
         return turned
 
+    def note_held(self, pattern: Pattern, brought: Brought) -> None:
+        """Note what a page brought whose object another page was known to show."""
+        known = self._of(pattern.detail + HELD)
+        is_repeat = brought not in (Brought.CONTENT, Brought.LINKS)
+        known.content += not is_repeat
+        known.empty += is_repeat
+        known.repeated += is_repeat
+
+    def barren_held(self, pattern: Pattern) -> str:
+        """Return the name of such pages of a pattern where they have shown nothing else, "" where they have."""
+        name = pattern.detail + HELD
+        return name if self._is_barren(name, self.bound) else ""
+
+    def withdraw(self, pattern: Pattern, share: float) -> None:
+        """Note that another page shows, among others, a ``share`` in (0, 1] of what gave a page of a pattern content.
+
+        That page counts as if it had repeated the other one.
+        """
+        for name in (pattern.detail, *pattern.families):
+            known = self._of(name)
+            given = min(share, known.content)
+            known.content -= given
+            if name != pattern.families[0]:
+                known.empty += given
+                known.repeated += given
+
     def has_content(self, pattern: Pattern) -> bool:
-        """Return whether pages of a pattern have had content."""
+        """Return whether pages of a pattern have had content, as far as no other pages show it as well."""
         known = self._yields.get(pattern.detail)
-        return known is not None and known.content > 0
+        return known is not None and known.content > LEAST_CONTENT
+
+    def is_tried(self, pattern: Pattern) -> bool:
+        """Return whether as many empty pages of a pattern are known as it takes to doubt that others are not."""
+        known = self._yields.get(pattern.detail)
+        return known is not None and known.content <= LEAST_CONTENT and known.empty >= self.bound / 2
+
+    def repeats(self, name: str) -> bool:
+        """Return whether most of the empty pages of a pattern, or of a family, showed what other pages show."""
+        known = self._yields.get(name)
+        return known is not None and 2 * known.repeated > known.empty
 
     def barren(self, pattern: Pattern) -> str:
         """Return the name of what makes a pattern barren, itself or a family; empty where nothing does."""
@@ -96,7 +163,7 @@ class Yields:
     def share(self, pattern: Pattern) -> float:
         """Return which part of its bound a pattern that never had content has used up, in [0, 1]; 0 for others."""
         known = self._yields.get(pattern.detail)
-        if known is None or known.content or not self.bound:
+        if known is None or known.content > LEAST_CONTENT or not self.bound:
             return 0.0
         return min(1.0, known.empty / self.bound)
 
@@ -114,16 +181,24 @@ class Yields:
 
     def join(self, state: Mapping[str, Sequence[float]]) -> None:
         """Take in what another worker learned, its ``state``; some of it may be of the same former crawls."""
-        for name, (content, empty, refused) in state.items():
+        for name, (content, empty, refused, *more) in state.items():
             own = self._of(name)
-            own.content, own.empty = max(own.content, int(content)), max(own.empty, float(empty))
+            own.content, own.empty = max(own.content, float(content)), max(own.empty, float(empty))
             own.refused = max(own.refused, int(refused))
+            repeated, run = map(float, more) if more else (0.0, 0.0)
+            own.repeated, own.run = max(own.repeated, repeated), max(own.run, run)
 
     def state(self) -> Mapping[str, Sequence[float]]:
         """Return the whole state, the oldest first; ``restore`` takes it."""
-        return {name: astuple(known) for name, known in self._yields.items()}
+        return {
+            name: (each.content, each.empty, each.refused, each.repeated, each.run)
+            for name, each in self._yields.items()
+        }
 
     def restore(self, state: Mapping[str, Sequence[float]]) -> None:
-        """Restore a result of ``state``. Raise ``ValueError`` or ``TypeError`` where it is not one."""
-        for name, (content, empty, refused) in state.items():
-            self._yields[name] = Yield(int(content), float(empty), int(refused))
+        """Restore a result of ``state``. Raise ``ValueError`` or ``TypeError`` where it is not one.
+
+        What was written before repeated pages and runs were counted has three numbers of each.
+        """
+        for name, (content, empty, refused, *more) in state.items():
+            self._yields[name] = Yield(float(content), float(empty), int(refused), *map(float, more))

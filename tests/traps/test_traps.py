@@ -211,7 +211,7 @@ def test_a_kept_state_is_read_back_and_other_files_are_refused() -> None:
     ):
         with pytest.raises(ValueError, match="cannot be read"):
             unpacked(damaged)
-    for name in state:
+    for name in state.keys() - {"alone"}:  # Versions that did not know of it left it out.
         with pytest.raises(ValueError, match="no state of traps"):
             again.restore({key: array for key, array in state.items() if key != name})
     assert packed(3, again.state()) == content

@@ -66,7 +66,8 @@ class TrapDetection:
         """
         if lease.kind != "page" or not lease.via or Step.of(lease) is not None:
             return None
-        return self._traps.admit(lease.url, trusted=is_chosen(lease.path), via=lease.via)
+        rules = self._context.now.link_rules
+        return rules.admit(lease.url, trusted=is_chosen(lease.path), via=lease.via)
 
     def judge(self, lease: Lease, page: Page, processed: ScoredPage, *, relevant: bool) -> Verdict | None:
         """Compare a page with those before it; None for what is none, such as an error or a feed."""
