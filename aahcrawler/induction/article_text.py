@@ -19,6 +19,7 @@ from lxml.etree import _Element as Element
 from aahcrawler.induction.main_part import MainPart
 from aahcrawler.induction.outline import MOST_DEPTH, Extents, Outline, Piece
 from aahcrawler.induction.prepared_page import PreparedPage
+from aahcrawler.induction.searched_text import SearchedText
 from aahcrawler.page import Page, generic
 from aahcrawler.page.claims import LONG_LINE
 from aahcrawler.page.text import BLOCKS, fold, plain_text
@@ -77,9 +78,9 @@ class ArticleText:
 
     def holds(self, texts: Iterable[str]) -> bool:
         """Return whether the text has most of the running lines of others."""
-        own = "".join(map(_key, self.lines))
+        own = SearchedText("".join(map(_key, self.lines)))
         long = [key for text in texts for line in text.split("\n") if len(key := _key(line)) >= RUNNING]
-        return bool(long) and sum(len(key) for key in long if key in own) >= MISSED * sum(map(len, long))
+        return bool(long) and sum(len(key) for key in long if own.has(key)) >= MISSED * sum(map(len, long))
 
     @property
     def sentences(self) -> int:
@@ -108,9 +109,10 @@ class ArticleText:
         declaration that is in no markup, or has nothing of it, the result is the declaration. An excerpt is ignored.
         """
         declared_key = _key(declared)
+        declares = SearchedText(declared_key)
         keys = [_key(line) for line in self.lines]
         long = [key for key in keys if len(key) >= RUNNING]
-        shared = sum(len(key) for key in long if key in declared_key)
+        shared = sum(len(key) for key in long if declares.has(key))
         if not shown and not shared and declared_key[:RUNNING] not in "".join(keys):
             return declared
         if shared < AGREED * sum(map(len, long)):
@@ -119,7 +121,7 @@ class ArticleText:
                 return self.plain if long else declared
         elif shared < AGREED * len(declared_key) and not shown:
             return declared
-        kept = (number < self.lead or key in declared_key for number, key in enumerate(keys))
+        kept = (number < self.lead or declares.has(key) for number, key in enumerate(keys))
         return "\n".join(line for line, is_kept in zip(self.lines, kept, strict=True) if is_kept)
 
 
@@ -295,9 +297,9 @@ class _Lines:
         return sum(map(len, self.long))
 
     @cached_property
-    def keys(self) -> str:
-        """The letters of all lines, each between line feeds."""
-        return "\n".join(("", *self.letters, ""))
+    def keys(self) -> SearchedText:
+        """The letters of all lines."""
+        return SearchedText(*self.letters)
 
     def agrees_with(self, other: "_Lines", least: float) -> bool:
         """Return whether of the running text of each a share of at least ``least`` is in the other."""
@@ -309,7 +311,7 @@ class _Lines:
 
     def is_dump_of(self, other: "_Lines") -> bool:
         """Return whether these are several lines of a page in one, all those of another reading among them."""
-        return len(self.lines) == 1 and bool(other.letters) and all(key in self.letters[0] for key in other.letters)
+        return len(self.lines) == 1 and bool(other.letters) and all(map(self.keys.has, other.letters))
 
     def without_end(self, other: "_Lines") -> Sequence[str]:
         """Return the lines without the short ones behind the last one that another reading has as well."""
@@ -320,7 +322,7 @@ class _Lines:
 
     def share_in(self, other: "_Lines") -> float:
         """Return the share of the running text that another reading has as well."""
-        return sum(len(key) for key in self.long if key in other.keys) / (self.running or 1)
+        return sum(len(key) for key in self.long if other.keys.has(key)) / (self.running or 1)
 
     def lines_before(self, lines: Sequence[str]) -> list[str]:
         """Return the running lines above the first line that is among others."""
@@ -330,7 +332,8 @@ class _Lines:
 
     def lines_of(self, others: Iterable["_Lines"]) -> list[str]:
         """Return the lines from the first one that one of others has as well to the last such line."""
-        has = [number for number, key in enumerate(self.letters) if any(f"\n{key}\n" in each.keys for each in others)]
+        keys = [each.keys for each in others]
+        has = [number for number, key in enumerate(self.letters) if any(each.has_line(key) for each in keys)]
         return self.lines[has[0] : has[-1] + 1] if has else []
 
 
@@ -392,8 +395,9 @@ class _Shown:
         key = _key("".join(lines)) if len(lines) == 1 else ""
         if not key or key in self.keys:
             return False
+        whole = SearchedText(key)
         links = (each.key for each in self.blocks if each.linked > _LINKED and len(each.key) >= _LEAST_LINK)
-        return sum(each in key for each in islice(links, _MOST_LINKS)) >= _MANY_LINKS
+        return sum(map(whole.has, islice(links, _MOST_LINKS))) >= _MANY_LINKS
 
     def lists(self) -> Iterator[tuple[int, int, int]]:
         """Yield the place of each outermost list, and the numbers of its first line and of the one after its last."""
@@ -502,8 +506,7 @@ def merged(text: str, other: str, third: str) -> str:
     kept = own.lines_of((first,))
     if not kept:
         return text
-    has = first.keys + second.keys
-    inner = [line for line in kept if f"\n{_key(line)}\n" in has or not _key(line)]
+    inner = [line for line in kept if not (key := _key(line)) or first.keys.has_line(key) or second.keys.has_line(key)]
     return "\n".join((*first.lines_before(inner), *inner))
 
 

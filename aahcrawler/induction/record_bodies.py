@@ -4,9 +4,10 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from aahcrawler.induction.byline_words import names_nobody
-from aahcrawler.induction.outline import CONTROLS, Outline, Piece
+from aahcrawler.induction.outline import CONTROLS, Extents, Outline, Piece
 from aahcrawler.induction.table_rows import is_entry
 from aahcrawler.page.text import excerpt
 
@@ -80,8 +81,9 @@ class Content:
     def __post_init__(self) -> None:
         common = self._common()
         least = max(2, int(0.8 * len(self.parts))) if len(self.parts) > 1 else 1
+        labelled = Extents((place, self.outline.ends[place]) for place in self.labels)
         for part in self.parts:
-            self._weigh(part, common)
+            self._weigh(part, common, labelled)
             self._name(part, least)
 
     def _common(self) -> frozenset[str]:
@@ -95,17 +97,16 @@ class Content:
             counted.update(texts)
         return frozenset(text for text, times in counted.items() if times >= 0.5 * len(self.parts))
 
-    def _weigh(self, part: Part, common: frozenset[str]) -> None:
+    def _weigh(self, part: Part, common: frozenset[str], labelled: Extents) -> None:
         outline = self.outline
         for root in part.roots:
             for piece in outline.pieces_of(root):
                 if piece.linked or piece.text in common or (len(self.parts) == 1 and self._is_byline(piece)):
                     continue
-                around = (piece.owner, *outline.ancestors(piece.owner))
-                if self.labels and not self.labels.isdisjoint(around):
+                if labelled.cover(piece.owner):
                     continue
                 value = piece.weight if piece.weight >= _SHORT else 0.3 * piece.weight
-                for above in around:
+                for above in chain((piece.owner,), outline.ancestors(piece.owner)):
                     self.weights[above] = self.weights.get(above, 0.0) + value
                     if above == root or above in part.holes:
                         break

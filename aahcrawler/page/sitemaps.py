@@ -30,7 +30,7 @@ _ROOT = re.compile(r"<(?:[\w.-]+:)?(urlset|sitemapindex|rss|feed|rdf)[\s>]", re.
 _HTML = re.compile(r"<(?:html|head|body)[\s>]", re.IGNORECASE)
 _LISTED_LINE = re.compile(r"https?://", re.IGNORECASE)
 _RESOLVED = re.compile(r"[a-z][a-z0-9+.-]*:|/", re.IGNORECASE)
-_LINE_END = re.compile(r"\r\n?|\n")
+_LINE_END = re.compile(r"[\r\n]+")
 _MOST_OTHER_LINES = 1_000
 """The most lines of a text that are looked at before the first one that is a URL."""
 _TITLES = ("title", "caption")
@@ -119,7 +119,7 @@ class Sitemap:
                 if not is_list:
                     is_list, self.mistakes.dropped = True, others
                 yield SitemapEntry(url)
-            elif line and not line.startswith("#"):
+            elif not line.startswith("#"):
                 others += 1
                 self.mistakes.dropped += is_list
             if not is_list and others > _MOST_OTHER_LINES:
@@ -167,14 +167,14 @@ def _bounded(pieces: Iterable[bytes], most: int = MAX_BYTES) -> Iterator[bytes]:
 
 
 def _lines(texts: Iterable[str]) -> Iterator[str]:
-    """Yield lines without the white space around them, up to one that is too long."""
+    """Yield lines that are not empty without the white space around them, up to one that is too long."""
     rest = ""
     for text in texts:
         *lines, rest = _LINE_END.split(rest + text)
-        yield from map(str.strip, lines)
+        yield from filter(None, map(str.strip, lines))
         if len(rest) > _LONGEST_LINE:
             return
-    yield rest.strip()
+    yield from filter(None, (rest.strip(),))
 
 
 def _listed(element: Element, page: Page) -> SitemapEntry | None:

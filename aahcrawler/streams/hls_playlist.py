@@ -8,6 +8,8 @@ from urllib.parse import urljoin
 from aahcrawler.streams.quality import Quality, chosen
 from aahcrawler.streams.stream_manifest import MOST_PARTS, StreamManifest, UnreadableManifestError
 
+MOST_COMPARISONS: Final = 50_000_000
+"""Times that two lines of a playlist may be compared: a day of film with a new key for each 20 seconds has a third."""
 _OPEN: Final = (None, "", "identity")
 """The key formats that need no licence (RFC 8216, section 4.3.2.4)."""
 _BROKEN: Final = (ValueError, TypeError, KeyError, IndexError, AttributeError)
@@ -21,11 +23,19 @@ def read_playlist(text: str, url: str, most_lines: int) -> StreamManifest:
     """
     from m3u8 import loads  # noqa: PLC0415 - few crawls meet a stream
 
+    if _comparisons(text) > MOST_COMPARISONS:
+        raise UnreadableManifestError("the playlist names too many keys, or too many renditions of its qualities")
     try:
         playlist = loads(text)
         return _of_master(playlist, url, most_lines) if playlist.is_variant else _of_media(playlist, url)
     except _BROKEN as error:
         raise UnreadableManifestError(f"the playlist cannot be read: {error}") from error
+
+
+def _comparisons(text: str) -> int:
+    """Return how often the parser compares two lines of a playlist: a segment with keys, a quality with renditions."""
+    keys, renditions = text.count("#EXT-X-KEY"), text.count("#EXT-X-MEDIA:")
+    return keys * (keys + text.count("#EXTINF")) + renditions * text.count("#EXT-X-STREAM-INF")
 
 
 def _of_master(playlist: Any, url: str, most_lines: int) -> StreamManifest:

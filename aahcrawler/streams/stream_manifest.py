@@ -12,7 +12,9 @@ LARGEST: Final = 8_000_000
 """The most bytes of a manifest that are read."""
 
 _HLS: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*#EXTM3U")
-_DASH: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*|<!--.*?-->\s*)*<(?:[\w.-]+:)?MPD[\s>]", re.DOTALL)
+_BEFORE: Final = rb"(?>(?:<\?xml[^>]*>|<!--.*?-->)\s*)*+"
+"""What may stand before the root element; atomic, as many comments could else be told apart in too many ways."""
+_DASH: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*+" + _BEFORE + rb"<(?:[\w.-]+:)?MPD[\s>]", re.DOTALL)
 _BEGINNING: Final = 4_096
 
 

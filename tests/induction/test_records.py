@@ -1,10 +1,12 @@
 """Records of pages made by hand, in shapes that forums, blogs and wikis have had over the years."""
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
 
 from aahcrawler.induction import Nature, Record, generic_objects, records
+from aahcrawler.induction.outline import Outline
 from aahcrawler.webobject import Person, Reference
 from tests.pace import at_most
 from tests.page.building import page_of
@@ -359,3 +361,27 @@ def test_dates_without_a_year_make_records_and_date_none() -> None:
     found = generic_objects.read(page_of(yearless)).objects
     assert len(found) == len(TEXTS)
     assert not any("date" in each.properties for each in found)
+
+
+def test_records_within_one_another_take_no_way_to_the_root_of_the_page_for_each_of_their_texts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    steps = 0
+    ancestors = Outline.ancestors
+
+    def counted(outline: Outline, place: int) -> Iterator[int]:
+        nonlocal steps
+        for above in ancestors(outline, place):
+            steps += 1
+            yield above
+
+    monkeypatch.setattr(Outline, "ancestors", counted)
+    took = []
+    for number in (75, 150):
+        steps = 0
+        items = (
+            f"<div class=comment id=c{n}><a href=/user/{n}>ann{n}</a> 2021-03-02 {TEXTS[0]}" for n in range(number)
+        )
+        generic_objects.read(page_of("<h1>Ferry</h1>" + "".join(items), url="http://site.test/ferry"))
+        took.append(steps)
+    assert took[1] < 5 * took[0], took

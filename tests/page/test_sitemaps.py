@@ -237,3 +237,8 @@ def test_a_sitemap_is_read_in_its_encoding() -> None:
 def test_hostile_markup_takes_linear_time(body: str) -> None:
     with at_most(3):
         assert urls(body) == []
+
+
+def test_lines_of_a_list_that_are_empty_take_no_step_each() -> None:
+    lines = sitemaps._lines(["http://a.test/1\r\n" + "\r" * 50_000, "\n" * 50_000 + " http://a.test/2 \n"])
+    assert list(lines) == ["http://a.test/1", "http://a.test/2"]

@@ -1,10 +1,12 @@
 """Manifests of streams name what is needed to play one quality, and nothing is made up."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
 
 from aahcrawler.page import Headers, Page
+from aahcrawler.streams import hls_playlist
 from aahcrawler.streams.manifest_reading import manifest_of
 from aahcrawler.streams.stream_manifest import MOST_PARTS, StreamManifest, UnreadableManifestError
 
@@ -157,3 +159,31 @@ def test_other_answers_are_no_manifests() -> None:
     assert manifest_of(page("<!doctype html><p>#EXTM3U</p>")) is None
     assert manifest_of(page("")) is None
     assert manifest_of(page('<!DOCTYPE MPD [<!ENTITY a "b">]><MPD>&a;</MPD>')) is None
+
+
+def test_any_number_of_comments_may_stand_before_a_manifest() -> None:
+    assert manifest_of(page("<!---->" * 500 + "<x/>")) is None
+    assert read("<!-- made by hand --> <!-- > -->\n" + MPD.partition("\n")[2].format(type="static")).parts
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        pytest.param(lambda n: f'#EXT-X-KEY:METHOD=AES-128,URI="k{n}"\n#EXTINF:1,\ns{n}.ts\n', id="keys"),
+        pytest.param(
+            lambda n: (
+                f'#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="{n}",URI="k{n}"\n'
+                f'#EXT-X-STREAM-INF:BANDWIDTH={n + 1},AUDIO="a"\nv{n}.m3u8\n'
+            ),
+            id="renditions",
+        ),
+    ],
+)
+def test_a_playlist_whose_lines_are_compared_with_one_another_too_often_is_not_read(
+    lines: Callable[[int], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert read("#EXTM3U\n" + "".join(map(lines, range(30)))).parts
+    monkeypatch.setattr(hls_playlist, "MOST_COMPARISONS", 1_000)
+    assert read("#EXTM3U\n" + "".join(map(lines, range(20)))).parts
+    with pytest.raises(UnreadableManifestError, match="too many"):
+        read("#EXTM3U\n" + "".join(map(lines, range(40))))
