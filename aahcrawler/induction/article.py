@@ -91,17 +91,20 @@ class Judged:
     reason: NoObject | None = None
 
 
-def judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given: Sequence[Item]) -> Judged:
+def judge(
+    page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given: Sequence[Item], *, said: bool = False
+) -> Judged:
     """Return the article of a page, if it is one, and the records that are posts or comments.
 
     ``given`` are the items that the page declares. A page that declares that it is an article is believed, if there is
-    any text. One that asks not to be indexed is an article if its text is long, has a heading and is signed, and if its
-    links may be followed; posts alone on such a page are mostly copies, as those of print views are.
+    any text; so is one of which others know that it does (``said``). One that asks not to be indexed is an article if
+    its text is long and has a heading, if its links may be followed, and if it names no other URL of its content; posts
+    alone on such a page are mostly copies, as those of print views are.
     """
-    says = claims.says_article(page, given)
+    says = said or claims.says_article(page, given)
     withheld = not says and _is_withheld(page, prepared)
     alone = tuple(each for each in sets if each.alone)
-    if alone or (withheld and sets):
+    if alone:
         return Judged(sets, None, () if withheld else alone, NoObject.WITHHELD if withheld else None)
     sets = tuple(each for each in sets if each.nature is Nature.POSTS or len(each.records) > 1)
     part, text = None, None
@@ -134,14 +137,13 @@ def judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given
             own = _own_text(prepared, part, text)
             objection = _objection(page, prepared, part, own, sets) if own is not None else NoObject.LIST
             text = own or text
-            if withheld and not _is_proven(page, part, text):
+            if withheld and not _is_proven(page, prepared, part, text):
                 objection = NoObject.WITHHELD
         if objection is None:
-            return Judged(
-                sets, Article(part, text), tuple(each for each in posts if not _is_beside(prepared, part, each))
-            )
+            kept = (each for each in posts if not _is_beside(prepared, part, each) and not _is_split_off(each, text))
+            return Judged(sets, Article(part, text), tuple(kept))
         reason = objection
-    posts = tuple(each for each in posts if not _is_preview(prepared, each))
+    posts = () if withheld else tuple(each for each in posts if not _is_preview(prepared, each))
     return Judged(sets, None, posts, None if posts else NoObject.WITHHELD if withheld else reason)
 
 
@@ -227,6 +229,11 @@ def _is_of_text(loose: Sequence[RecordSet], text: ArticleText) -> bool:
     """Return whether the text of an article is that of records and more."""
     bodies = [record.body.plain() for each in loose for record in each.records if record.body is not None]
     return text.holds(bodies) and text.letters > sum(map(letters, bodies))
+
+
+def _is_split_off(each: RecordSet, text: ArticleText) -> bool:
+    """Return whether records are parts of the text of an article: it has theirs, and not all of them have an author."""
+    return any(record.author is None for record in each.records) and _is_of_text((each,), text)
 
 
 def teasers_of(page: Page, given: Sequence[Item]) -> frozenset[Element]:
@@ -434,13 +441,15 @@ def _is_withheld(page: Page, prepared: PreparedPage) -> bool:
     return "noindex" in robots and not prepared.names.canonical
 
 
-def _is_proven(page: Page, part: MainPart, text: ArticleText) -> bool:
+def _is_proven(page: Page, prepared: PreparedPage, part: MainPart, text: ArticleText) -> bool:
     """Return whether a text is an article although its page asks not to be indexed.
 
-    Software asks so of copies and of tools such as histories, whose links it does not want followed either.
+    Software asks so of copies, which name the URL of what they are copies of, and of tools such as histories, whose
+    links it does not want followed either.
     """
-    signed = bool(part.title) and _is_signed(part)
-    return signed and text.sentences >= LEAST_RUNNING and not generic.forbids_following(page)
+    is_copy = bool(prepared.names.own - {prepared.names.here})
+    is_long = bool(part.title) and text.sentences >= LEAST_RUNNING
+    return is_long and not is_copy and not generic.forbids_following(page)
 
 
 def _is_preview(prepared: PreparedPage, each: RecordSet) -> bool:

@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from aahcrawler.induction.outline import Outline
@@ -67,10 +67,11 @@ def comment_sections(outline: Outline, shown: Sequence[Shown], headed: Sequence[
     first of the headings that name the page (``headed``).
     """
     dated = [each.place for each in shown]
+    called = frozenset(token for token in outline.frequency if _CALLED.fullmatch(token))
     found: list[Section] = []
     place = 0
     while place < len(outline.elements) and len(found) < MOST_SECTIONS:
-        section = _section(outline, place, dated)
+        section = _section(outline, place, dated, called)
         if section is not None and _holds_comments(outline, section, dated, headed):
             found.append(section)
             place = section.end
@@ -89,11 +90,11 @@ def _dates_in(dated: Sequence[int], section: Section) -> Sequence[int]:
     return dated[bisect_left(dated, section.first) : bisect_left(dated, section.end)]
 
 
-def _section(outline: Outline, place: int, dated: Sequence[int]) -> Section | None:
-    """Return the section that an element is, or that it is the heading of."""
+def _section(outline: Outline, place: int, dated: Sequence[int], called: Set[str]) -> Section | None:
+    """Return the section that an element is, or that it is the heading of; ``called`` are classes of comments."""
     element = outline.elements[place]
-    names = (*outline.tokens[place], element.get("id") or "")
-    if any(map(_CALLED.fullmatch, names)) and outline.tags[place] not in ("a", "span", "li", "article"):
+    is_called = not called.isdisjoint(outline.tokens[place]) or _CALLED.fullmatch(element.get("id") or "")
+    if is_called and outline.tags[place] not in ("a", "span", "li", "article"):
         return Section(place, outline.ends[place])
     if outline.tags[place] not in _COUNTING or not _is_short(outline, place):
         return None

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
+from functools import lru_cache
 
 from aahcrawler.induction.outline import Outline
 from aahcrawler.page.text import fold
@@ -106,8 +107,11 @@ def field_of(label: str) -> FieldLabel | None:
     >>> field_of("Reported by:"), field_of("Last edited by"), field_of("Owned by"), field_of("The harbour")
     (<FieldLabel.AUTHOR: 'author'>, <FieldLabel.OTHER: 'other'>, <FieldLabel.OTHER: 'other'>, None)
     """
-    if len(label) > LONGEST_LABEL:
-        return None
+    return _known_field(label) if len(label) <= LONGEST_LABEL else None
+
+
+@lru_cache(maxsize=4096)
+def _known_field(label: str) -> FieldLabel | None:
     words = " ".join(label.strip(_MARKS).casefold().split())
     return _WORDS.get(words) or (FieldLabel.OTHER if words and tells_of_change(words) else None)
 

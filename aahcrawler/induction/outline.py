@@ -4,9 +4,8 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import accumulate
-from typing import TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
 
 from lxml.etree import _Element as Element
 from lxml.etree import iterwalk
@@ -37,8 +36,7 @@ def weight(text: str) -> int:
     return len(text) if text.isascii() else len(text) + 2 * len(_DENSE_SCRIPT.findall(text))
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """A run of text between tags, white space folded. ``owner`` is the place of its parent element."""
 
     owner: int

@@ -12,6 +12,7 @@ from lxml.etree import _Element as Element
 
 from aahcrawler.induction.asides import SIDE
 from aahcrawler.induction.candidates import MESSAGE, Candidate, called_record, candidates, own_text
+from aahcrawler.induction.embedded_posts import are_embedded
 from aahcrawler.induction.headings import headed_places, is_front, own_address
 from aahcrawler.induction.lone_messages import message
 from aahcrawler.induction.main_part import region
@@ -78,7 +79,7 @@ def find_records(prepared: PreparedPage) -> tuple[RecordSet, ...]:
     judged = [_Judged(each, tuple(_places(outline, each)), signed=True) for each in signed]
     headed = headed_places(outline, prepared.names)
     for candidate in candidates(outline, prepared.shown, prepared.sections, _messages(prepared)):
-        if _holds_own_comments(prepared, candidate):
+        if _holds_own_comments(prepared, candidate) or are_embedded(outline, candidate.roots):
             continue
         if candidate.sign == MESSAGE and any(each.set.nature is Nature.POSTS for each in judged):
             continue

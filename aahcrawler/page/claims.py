@@ -301,7 +301,7 @@ def _claim_comments(page: Page, given: Sequence[Item], whole: str | None, claime
     """Add the comments to ``claimed``; each is part of the object around it, else of the page's only object."""
     for item in given:
         text = item.lines("text", "articleBody", "description") if not _COMMENTS.isdisjoint(item.types) else ""
-        if not text or (item.role and item.role not in _COMMENT_ROLES):
+        if not text or (item.role and item.role not in _COMMENT_ROLES) or _is_of_faq(item):
             continue
         people = item.people(page.base_url, "author", "creator")
         moment = item.text("datePublished", "dateCreated")
@@ -310,6 +310,12 @@ def _claim_comments(page: Page, given: Sequence[Item], whole: str | None, claime
         key = "\n".join((text, moment, part_of or "", *(person.name for person in people)))
         facts = _Facts(item.text("name", "headline"), people, moment, text, part_of=part_of)
         claimed[id(item)] = _object(page, _identity(item, page, key), "comment", facts)
+
+
+def _is_of_faq(item: Item) -> bool:
+    """Return whether an answer is one that the site gives itself, in a list of questions (``FAQPage``)."""
+    question = item.holder
+    return question is not None and question.holder is not None and "FAQPage" in question.holder.types
 
 
 def _media(page: Page, given: Sequence[Item], holder: str | None) -> Iterator[WebObject]:

@@ -165,7 +165,7 @@ SAID = f"<h1>Ice</h1>{SIGNED}{TEXT}{TEXT}"
     ("robots", "is_article"),
     [("noindex", True), ("noindex, nofollow", False)],
 )
-def test_a_signed_text_is_an_article_whatever_search_engines_are_told(robots: str, *, is_article: bool) -> None:
+def test_a_long_text_is_an_article_whatever_search_engines_are_told(robots: str, *, is_article: bool) -> None:
     found = read(article(SAID, f'<title>Ice</title><meta name="robots" content="{robots}">'))
     assert (found.article is not None) is is_article
     assert found.reason is (None if is_article else NoObject.WITHHELD)
@@ -282,3 +282,40 @@ def test_a_button_in_a_heading_is_no_part_of_it() -> None:
     byline = '<p>By <a rel="author" href="/eve">Eve Frost</a>, <time datetime="2022-01-10">10 January 2022</time></p>'
     [found] = read(article(f"{heading}{byline}{TEXT}", "<title>Ice in the harbour - The Gazette</title>")).objects
     assert found.first("title") == "Ice in the harbour"
+
+
+def quoted(mark: str) -> str:
+    said = ("Ann Boyd", "It held when I stood on it, and that is all I can say."), ("Bo Wu", "My dog did not like it.")
+    return "".join(
+        f'<blockquote class="{mark}"><p>{words} Who else was there on that day, and who has pictures of it?</p>{name} '
+        f'<a href="https://social.test/{n}">January 1{n}, 2022</a></blockquote>'
+        for n, (name, words) in enumerate(said, 1)
+    )
+
+
+def test_posts_of_a_network_that_a_text_embeds_are_no_comments_on_it() -> None:
+    found = read(article(f"<article><h1>Ice</h1>{TEXT}{TEXT}{quoted('twitter-tweet')}{TEXT}</article>"))
+    assert [each.type for each in found.objects] == ["article"]
+    assert not [each for each in found.sets if each.container.tag == "blockquote"]
+
+
+def test_an_article_that_declares_no_text_has_the_text_that_the_page_shows() -> None:
+    short = f"<h1>Ice on the harbour</h1><p>{ICE[0]}</p>"
+    head = """<title>Ice on the harbour</title><script type="application/ld+json">
+        {"@type": "NewsArticle", "url": "http://site.test/news/ice", "headline": "Ice on the harbour"}</script>"""
+    [found] = read(page_of(f"<html><head>{head}</head><body><main>{short}</main></body></html>")).objects
+    assert found.first("body") == ICE[0]
+
+
+def test_a_summary_in_other_words_does_not_replace_a_longer_text() -> None:
+    found = ArticleText(ICE, 0, 0, ())
+    assert found.agreed_with("People walked over the frozen sea until a boat came.", shown=False) == found.plain
+
+
+def test_a_text_that_asks_not_to_be_indexed_may_have_teasers_below_but_is_no_copy() -> None:
+    teasers = "".join(f'<li><h3><a href="/{n}">Day {n}</a></h3>{n} January 2022</li>' for n in range(1, 6))
+    body = f"<h1>Ice</h1>{TEXT}{TEXT}<ul>{teasers}</ul>"
+    robots = '<title>Ice</title><meta name="robots" content="noindex">'
+    assert read(article(body, robots)).article is not None
+    copy = '<link rel="canonical" href="/ice">'
+    assert read(article(body, robots + copy)).reason is NoObject.WITHHELD

@@ -56,3 +56,9 @@ def test_an_event_may_lie_ahead_and_a_recipe_may_not() -> None:
     [recipe] = objects({"@type": "Recipe", "name": "Soup", "datePublished": "2030-01-02", "description": CHOIR})
     assert event.first("date") is not None
     assert recipe.first("date") is None
+
+
+@pytest.mark.parametrize(("kind", "answers"), [("FAQPage", 0), ("QAPage", 1)])
+def test_what_a_site_answers_itself_is_no_comment(kind: str, answers: int) -> None:
+    found = objects({"@type": kind, "name": "Soup", "mainEntity": [QUESTION]})
+    assert sum(each.type == "comment" for each in found) == answers
