@@ -134,8 +134,8 @@ class _Frame:
 def _ticks(top: float, measure: Measure) -> Iterator[tuple[float, str]]:
     """Yield round numbers from 0 up to about ``top``, with their names."""
     if measure is Measure.SECONDS:
-        step, unit, name = next((each for each in _SPANS if top / each[0] <= _MAX_TICKS), _SPANS[-1])
-        yield from ((step * n, f"{step * n / unit:g} {name}") for n in range(math.floor(top / step) + 1))
+        span, unit, name = next((each for each in _SPANS if top / each[0] <= _MAX_TICKS), _SPANS[-1])
+        yield from ((span * n, f"{span * n / unit:g} {name}") for n in range(math.floor(top / span) + 1))
         return
     least = 1.0 if measure is Measure.PAGES else 0.0
     power = 10.0 ** math.floor(math.log10(top / _MAX_TICKS))

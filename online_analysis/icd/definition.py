@@ -133,7 +133,9 @@ class Icd(Section):
         looked at are left out, and are among ``unread_files``.
         """
         source = read_source(content, str(file))
-        loaded: Loaded[Self] = load_parts(cls, source, file.parent, analysers, place)
+        loaded: Loaded[Self] = load_parts(
+            cls, source, file.parent, analysers, place, lambda icd: icd.relevant_at is not None
+        )
         icd = loaded.definition
         icd._source, icd._texts = source, MappingProxyType(dict(loaded.texts))  # noqa: SLF001 - still being made
         icd._posts, icd._files = loaded.posts, loaded.files  # noqa: SLF001 - still being made

@@ -51,7 +51,12 @@ class Loaded(Generic[Definition]):
 
 
 def load_parts(
-    model: type[Definition], source: Source, folder: Path, analysers: tuple[str, ...], place: Place | None = None
+    model: type[Definition],
+    source: Source,
+    folder: Path,
+    analysers: tuple[str, ...],
+    place: Place | None,
+    has_subject: Callable[[Definition], bool],
 ) -> Loaded[Definition]:
     """Validate a source and the files it names; raise IcdError with all mistakes, those across fields included.
 
@@ -72,8 +77,8 @@ def load_parts(
         _valid(_SEEDS, data.get("seeds")),
     )
     texts = check.topic(topic, scope.languages if scope else ()) if topic else {}
-    if definition is not None and definition.relevant_at is None:
-        check.whole_sites(definition.topic, definition.scope)
+    if definition is not None and topic and scope and not has_subject(definition):
+        check.whole_sites(topic, scope)
     if seeds and scope:
         check.seeds(seeds, scope)
     posts = check.posts(data)
