@@ -1,8 +1,10 @@
 """What keeps others out of the cockpit, by HTTP as it is: host names, origins, secrets of forms, and roles."""
 
 import re
+import socket
+import time
 from collections.abc import Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlencode
@@ -10,6 +12,7 @@ from urllib.parse import urlencode
 import pytest
 
 from aahcrawler.layout import SERVICE_LOG, STEERING
+from aahcrawler.service.cockpit import origins
 from aahcrawler.service.cockpit.origins import host_of
 from aahcrawler.service.cockpit.site import COOKIE
 from tests.cockpit.cockpit_browser import FORM, OPERATOR, READER, Cockpit
@@ -89,10 +92,53 @@ def test_signing_out_ends_the_session(shown: Cockpit) -> None:
     assert shown.ask("GET", f"{HERE}/live", Cookie=f"{COOKIE}={cookie}").status == 303
 
 
+@pytest.mark.parametrize(("path", "is_replay"), [("/sign-in", False), ("/enter", True)])
+@pytest.mark.parametrize("trickling", [False, True])
+def test_a_stranger_holds_no_connection_by_a_slow_body(
+    shown: Cockpit, monkeypatch: pytest.MonkeyPatch, path: str, is_replay: bool, trickling: bool
+) -> None:
+    monkeypatch.setattr(origins, "PATIENCE", 1.0)
+    host = host_of(shown.names.replay if is_replay else shown.names.cockpit)
+    head = f"POST {path} HTTP/1.1\r\nHost: {host}\r\nOrigin: {shown.names.cockpit}\r\nContent-Type: {FORM}\r\n"
+    with socket.create_connection(("127.0.0.1", shown.port), PATIENCE) as stranger:
+        stranger.sendall(f"{head}Content-Length: 1000\r\nConnection: close\r\n\r\ncode=".encode())
+        begun = time.monotonic()
+        stranger.settimeout(0.2 if trickling else PATIENCE)
+        told = b""
+        while not told:
+            assert time.monotonic() < begun + PATIENCE
+            with suppress(TimeoutError):
+                told = stranger.recv(1 << 16)
+            if trickling and not told:
+                stranger.sendall(b"x")
+    assert told.startswith(b"HTTP/1.1 408 ")
+    assert time.monotonic() - begun > 0.9
+
+
+def test_who_is_signed_in_may_take_longer_as_long_as_something_comes(
+    shown: Cockpit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cookie = shown.entered(OPERATOR)
+    monkeypatch.setattr(origins, "PATIENCE", 1.0)
+    body = urlencode({"secret": shown.form_secret(cookie), "yaml": "id: x", "base": "id: x"}).encode()
+
+    def pieces() -> Iterator[bytes]:
+        for at in range(0, len(body), len(body) // 8):
+            time.sleep(0.3)
+            yield body[at : at + len(body) // 8]
+
+    with closing(HTTPConnection("127.0.0.1", shown.port, timeout=PATIENCE)) as connection:
+        told = {"Host": host_of(shown.names.cockpit), "Origin": shown.names.cockpit, "Cookie": f"{COOKIE}={cookie}"}
+        connection.request("POST", "/draft/check", pieces(), {**told, "Content-Type": FORM})
+        assert connection.getresponse().status == 200
+
+
 def test_signing_out_shuts_the_archive_and_ends_what_is_kept_up(shown: Cockpit) -> None:
     cookie = shown.entered(READER)
     own, replay = {"Cookie": f"{COOKIE}={cookie}"}, {"Host": host_of(shown.names.replay)}
-    record = re.search(rf"{HERE}/captures/([^\"?]+)", shown.ask("GET", f"{HERE}/pages", **own).body.decode())
+    record = re.search(
+        rf"{HERE}/captures/([^\"?]+)", shown.ask("GET", f"{HERE}/pages?text=viewtopic.php", **own).body.decode()
+    )
     assert record is not None
 
     def ticket() -> str:

@@ -4,11 +4,13 @@ Cookies ignore ports, so two ports of one name would be one jar. A request that 
 page reaches the cockpit under a name of its own (DNS rebinding).
 """
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
+from fastapi.requests import HTTPConnection
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse, RedirectResponse
@@ -18,6 +20,8 @@ from aahcrawler.service.web.noted_acts import NotedActs, Noting
 
 LARGEST_BODY: Final = 16 << 20
 """Bytes of a form with all that comes with it."""
+PATIENCE: Final = 30.0
+"""Seconds between two pieces of a body, and of those who are not signed in for the whole of it."""
 _API: Final = ("/v1", "/health", "/metrics", "/openapi.json")
 _UNSAFE: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
@@ -72,7 +76,7 @@ class Hosts:
     """Sends each request to the pages, to the JSON interface or to the archived pages, by host and path."""
 
     def __init__(self, names: Names, pages: ASGIApp, api: ASGIApp, replay: ASGIApp, noting: Noting) -> None:
-        self._names, self._api, self._replay = names, api, replay
+        self._names, self._api, self._replay, self._who = names, api, replay, noting.who
         self._pages = NotedActs(_Guarded(pages, names), noting)
         self._elsewhere = NotedActs(PlainTextResponse(f"The cockpit is at {names.cockpit}\n", 421), noting)
 
@@ -82,7 +86,13 @@ class Hosts:
             await self._api(scope, receive, send)
         if scope["type"] != "http":
             return
-        await self._chosen(scope)(scope, receive, send)
+        app = self._chosen(scope)
+        if app is not self._api:  # It has bounds of its own.
+            receive = _patient(receive, is_known=self._who(HTTPConnection(scope)) is not None)
+        try:
+            await app(scope, receive, send)
+        except HTTPException as error:  # The replay's: pages tell their own.
+            await PlainTextResponse(f"{error.detail}\n", error.status_code)(scope, receive, send)
 
     def _chosen(self, scope: Scope) -> ASGIApp:
         host, path = Headers(scope=scope).get("host", "").lower(), scope["path"]
@@ -117,6 +127,27 @@ class _Guarded:
             await send(message)
 
         await app(scope, _bounded(receive), guarded)
+
+
+def _patient(receive: Receive, *, is_known: bool) -> Receive:
+    """Return what gives out a body as it comes, and does not wait for ever: a connection is held meanwhile."""
+    whole_by = asyncio.get_running_loop().time() + PATIENCE
+    goes_on = True
+
+    async def patient() -> Message:
+        nonlocal goes_on
+        if not goes_on:  # Whoever waits now waits for the end of the connection.
+            return await receive()
+        until = asyncio.get_running_loop().time() + PATIENCE if is_known else whole_by
+        try:
+            async with asyncio.timeout_at(until):
+                message = await receive()
+        except TimeoutError:
+            raise HTTPException(408, "The rest of the request did not arrive in time.") from None
+        goes_on = bool(message.get("more_body", False))
+        return message
+
+    return patient
 
 
 def _bounded(receive: Receive) -> Receive:
