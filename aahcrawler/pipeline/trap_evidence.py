@@ -10,8 +10,8 @@ from aahcrawler.traps import Seen, Trap, Verdict
 from aahcrawler.webobject import WebObject
 from online_analysis.document import Document
 
-TELLING = 40
-"""Characters of a text that tell an object without an author from others."""
+TELLING, LONG = 40, 200
+"""Characters of a text that tell an object without an author from others, and one whoever signed it."""
 
 
 def marked(metadata: Metadata, verdict: Verdict | None, own: Sequence[WebObject] = ()) -> Metadata:
@@ -52,12 +52,14 @@ def seen(url: str, queue: str, assistance: Assistance, *, relevant: bool = False
     identities = tuple(map(identity, assistance.objects))
     named = () if assistance.match is not None else assistance.objects
     local = frozenset(place for place, each in enumerate(named) if each.iri.partition("#")[0] == url)
-    unsigned = frozenset(
-        place for place, each in enumerate(named) if each.first("author") is None and len(objects[place]) >= TELLING
+    told = frozenset(
+        place
+        for place, each in enumerate(named)
+        if len(objects[place]) >= (TELLING if each.first("author") is None else LONG)
     )
     names = tuple(dict.fromkeys(each.iri.partition("#")[0] for each in named))
     return Seen(
-        url, queue, content(document), " ".join(beside), objects, identities, relevant, anchors, local, names, unsigned
+        url, queue, content(document), " ".join(beside), objects, identities, relevant, anchors, local, names, told
     )
 
 

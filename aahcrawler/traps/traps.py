@@ -58,7 +58,7 @@ class Seen:
     are the texts of its web objects, ``identities`` say who wrote each of these when and what, and ``anchors`` are the
     texts of its links. ``local`` are the places of objects that are named as parts of this very page by software that
     nobody described, so that they may have other names elsewhere; ``names`` are the URLs that it gives for objects.
-    ``unsigned`` are the places of objects without an author, which are known where their texts are.
+    ``told`` are the places of objects that are known where their texts are, whoever signed them.
     """
 
     url: str
@@ -71,7 +71,7 @@ class Seen:
     anchors: str = ""
     local: frozenset[int] = frozenset()
     names: tuple[str, ...] = ()
-    unsigned: frozenset[int] = frozenset()
+    told: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +253,7 @@ class Traps:
         for other, number in moved.items():
             self._yields.withdraw(pattern_of(other), number)
         has_own_objects = has_own_objects or bool(moved)
-        signed = (is_new for place, is_new in enumerate(identities) if place not in seen.unsigned)
+        signed = (is_new for place, is_new in enumerate(identities) if place not in seen.told)
         has_objects = bool(objects.any() or any(signed) or moved)
         is_new = _says_new(shingles, relevant=seen.relevant) or bool(objects.any() or moved)
         verdict = Verdict(is_new=is_new, has_objects=has_objects, is_repeat=bool(keys) and not has_objects)

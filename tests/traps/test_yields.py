@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from aahcrawler.traps import Seen, Traps
 from aahcrawler.traps.budgets import FIRST_TRIAL, GAIN
 from aahcrawler.traps.patterns import Pattern, pattern_of
-from aahcrawler.traps.yields import FAMILY, Brought, Yields
+from aahcrawler.traps.yields import FAMILY, IN_A_ROW, Brought, Yields
 from online_analysis.icd import Traps as TrapsSection
 
 PATHS = ("/comment/7/history/", "/comment/7/", "/user/3/ann/", "/index.php?topic=1.0", "/index.php?topic=1.msg4")
@@ -42,6 +42,24 @@ def test_each_page_with_content_makes_up_for_empty_ones() -> None:
     yields = noted("/wiki/X", Brought.CONTENT, *[Brought.NOTHING] * (4 + int(GAIN)))
     assert yields.barren(pattern("/wiki/Y")) == ""
     assert yields.note(pattern("/wiki/Z"), Brought.NOTHING) == "a.test/wiki/*"
+
+
+def test_a_list_that_is_turned_beyond_its_end_is_left_however_much_it_brought() -> None:
+    yields = noted("/recent?page=1", *[Brought.CONTENT] * 50)
+    borne = 0
+    while not yields.barren(pattern("/recent?page=2")):
+        yields.note(pattern("/recent?page=2"), Brought.NOTHING)
+        borne += 1
+    assert borne == 5 * IN_A_ROW
+    yields.note(pattern("/recent?page=3"), Brought.CONTENT)
+    assert yields.barren(pattern("/recent?page=4")) == ""
+
+
+def test_content_that_another_page_shows_is_withdrawn() -> None:
+    yields = noted("/message/1", *[Brought.CONTENT] * 6)
+    yields.withdraw(pattern("/message/1"), 6)
+    assert yields.barren(pattern("/message/2")) == "a.test/message/#"
+    assert yields.repeats("a.test/message/#")
 
 
 def test_a_family_without_content_is_barren_for_patterns_that_were_never_tried() -> None:
