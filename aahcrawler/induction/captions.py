@@ -12,7 +12,7 @@ from typing import Final
 from lxml.html import fragment_fromstring
 
 from aahcrawler.induction.byline_words import name_in
-from aahcrawler.induction.field_labels import FieldLabel, split_label
+from aahcrawler.induction.field_labels import FieldLabel, field_of, split_label
 from aahcrawler.induction.outline import Outline, Piece
 from aahcrawler.induction.pictures import Picture, is_file_name
 from aahcrawler.induction.shown_dates import Shown, is_of_change
@@ -54,6 +54,12 @@ _CAPTION_LABELS: Final = frozenset(
     "title caption description comment comments note notes titel beschreibung bildunterschrift kommentar titre légende "
     "description descripción título didascalia titolo descrizione onderschrift omschrijving opis заголовок описание".split()
 )
+_MAKER: Final = re.compile(
+    r"owner|owned by|uploader|uploaded by|photographer|photo(?:graph)? by|photo|besitzer(?:in)?|fotograf(?:in)?|foto|"
+    r"propriétaire|photographe|propietario|fotógrafo|fotografo|eigenaar|fotograaf|ägare|ejer|eier",
+    re.IGNORECASE,
+)
+"""Labels of who made an album or a photograph; the owner of a ticket did not write it."""
 _LONGEST_ATTRIBUTE: Final = 5_000
 _MOST_NAMES: Final = 6
 _BY: Final = re.compile(
@@ -140,6 +146,18 @@ def _path(outline: Outline, place: int, root: int) -> tuple[str, ...]:
     return tuple(reversed(steps))
 
 
+def tells_facts(text: str) -> bool:
+    r"""Return whether each line of a text is a measure, or a label with its value: what is known of a file.
+
+    >>> tells_facts("Filename: tower.jpg\nDisplayed: 7 times"), tells_facts("The tower: seven times higher!")
+    (True, False)
+    """
+    return all(
+        _FACT.fullmatch(line) or split_label(line)[0] is not None or field_of(line) is not None
+        for line in text.split("\n")
+    )
+
+
 def attribute_lines(outline: Outline, picture: Picture) -> Iterator[Line]:
     """Yield the texts of the attributes of a picture, of its link and of what is around it."""
     around = [picture.place, *([picture.link] if picture.link is not None else [])]
@@ -212,6 +230,8 @@ class Captions:
         if not any(map(str.isalpha, text)) or is_file_name(text) or _FACT.fullmatch(text):
             return False
         label, value = split_label(text)
+        if label is FieldLabel.OTHER and _MAKER.fullmatch(text.partition(":")[0].strip()):
+            label = FieldLabel.AUTHOR
         if label is FieldLabel.AUTHOR and len(value.split()) <= _MOST_NAMES:
             facts.setdefault("author", name_in(value) or value)
             return False

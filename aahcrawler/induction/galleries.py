@@ -12,8 +12,9 @@ from urllib.parse import urlsplit
 
 from lxml.etree import _Element as Element
 
-from aahcrawler.induction.captions import Caption, Captions, Line, attribute_lines, lines_of
+from aahcrawler.induction.captions import Caption, Captions, Line, attribute_lines, lines_of, tells_facts
 from aahcrawler.induction.outline import Extents, Outline, Piece
+from aahcrawler.induction.paging import is_continued
 from aahcrawler.induction.picture_cells import Cell, cells
 from aahcrawler.induction.pictures import Picture, is_file_name, pictures, stem
 from aahcrawler.induction.prepared_page import PreparedPage
@@ -29,6 +30,9 @@ LEAST_PICTURES: Final = 3
 
 LEAST_CALLED: Final = 2
 """As many are enough where names of elements, or the URL, call it a gallery."""
+
+MOSTLY: Final = 0.8
+"""The share of records that begin with a picture each where they are the cells of a gallery."""
 
 TEXT_OF_PICTURE: Final = 150
 TEXT_OF_GALLERY: Final = 400
@@ -146,26 +150,29 @@ class _Reading:
 
     def _contributions(self, found: Sequence[Picture]) -> Sequence[RecordSet]:
         """Return the sets of posts that are no cells of a gallery: not each of them begins with a picture."""
-        posts = (each for each in self.sets if each.nature is Nature.POSTS)
+        posts = filter(None, (_written(each) for each in self.sets if each.nature is Nature.POSTS))
         return [each for each in posts if len(each.records) < LEAST_PICTURES or not self._are_cells(each, found)]
 
     def _are_cells(self, each: RecordSet, found: Sequence[Picture]) -> bool:
-        """Return whether each record begins with one picture, of which its file or, of no author, its page is known."""
+        """Return whether most records begin with one picture, of which its file or, of no author, its page is known."""
         covered = Extents(self._extents([each]))
         inside = [picture for picture in found if covered.cover(picture.place)]
-        if len(inside) != len(each.records):
+        starts = {self.outline.places[record.element] for record in each.records}
+        held = Counter(self._record_of(starts, picture.place) for picture in inside)
+        if sum(times == 1 for times in held.values()) < MOSTLY * len(each.records):
             return False
         if any(picture.file is None and picture.target is None for picture in inside):
             return False
         signed = any(record.author is not None for record in each.records)
-        starts = {self.outline.places[record.element] for record in each.records}
         first = all(not self._text_before(starts, picture.place) for picture in inside)
         return first and (all(picture.file is not None for picture in inside) or not signed)
 
+    def _record_of(self, starts: Collection[int], place: int) -> int:
+        return next((above for above in (place, *self.outline.ancestors(place)) if above in starts), place)
+
     def _text_before(self, starts: Collection[int], place: int) -> bool:
         """Return whether a record shows text before its picture."""
-        root = next((above for above in (place, *self.outline.ancestors(place)) if above in starts), place)
-        first = next(self.outline.pieces_of(root), None)
+        first = next(self.outline.pieces_of(self._record_of(starts, place)), None)
         return first is not None and first.before <= place
 
     def _extents(self, sets: Sequence[RecordSet]) -> list[tuple[int, int]]:
@@ -206,7 +213,7 @@ class _Reading:
         )
         if 2 * len(photographs) < len(shown):
             return None
-        about = self._described(outside, anchor, None)
+        about = self._described(outside, anchor, None) if not is_continued(self.page) else Caption()
         comments = self._comments(entries[0].roots[0])
         lists = (*comments, *self._lists(taken), self._entries(anchor, entries))
         return Gallery(photographs, None, about if about.title and about.body else None, comments, lists)
@@ -404,7 +411,9 @@ class _Reading:
         """Return the records behind the first picture that people wrote."""
         kept = self._contributions(self.pictures)
         return tuple(
-            each for each in kept if all(self.outline.places[record.element] > place for record in each.records)
+            each
+            for each in kept
+            if not each.alone and all(self.outline.places[record.element] > place for record in each.records)
         )
 
     def _lists(self, taken: Extents) -> list[RecordSet]:
@@ -416,6 +425,14 @@ class _Reading:
         """Return the cells as entries of a list, which are no text of the page."""
         made = (Record(each.elements(self.outline), target=each.picture.target) for each in entries)
         return RecordSet(self.outline.elements[anchor], tuple(made), Nature.TEASERS, 1.0)
+
+
+def _written(each: RecordSet) -> RecordSet | None:
+    """Return records without those that tell facts of a file, such as its size; None where no other is left."""
+    kept = tuple(record for record in each.records if record.body is None or not tells_facts(record.body.plain()))
+    if len(kept) == len(each.records) or any(record.parent is not None for record in each.records):
+        return each
+    return replace(each, records=kept) if kept else None
 
 
 def _names(element: Element) -> str:

@@ -83,8 +83,8 @@ def _read(page: Page) -> Reading:
     given = page.once(items)
     sets = page.attempt("records", lambda: page.once(records), tuple[RecordSet, ...])
     shown = page.attempt("photographs", lambda: _gallery(page, prepared, sets, given), lambda: None)
-    if shown is not None and shown.has_objects:
-        judged = Judged(shown.sets, None, shown.comments)
+    if shown is not None and (shown.has_objects or is_continued(page)):
+        judged = Judged(shown.sets, None, shown.comments, NoObject.LIST)
     else:
         sets = shown.sets if shown is not None else sets
         judged = page.attempt("article", lambda: judge(page, prepared, sets, given), lambda: Judged(sets, None, ()))

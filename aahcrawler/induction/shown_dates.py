@@ -22,8 +22,10 @@ LONGEST = 120
 EARLIEST = 1990
 """Years before, on pages of unknown software, are mostly what a page is about, such as a day of birth."""
 
-_NEAR_NUMBERS = re.compile(r"(?:[^\W\d_]+\W{1,3}){0,2}\d.*\d(?:\s?[apAP]\.?[mM]\b\.?|\s?[^\W\d_]{1,9}\b)?")
-_NUMBERS = re.compile(r"\d.*\d(?:\s?[apAP]\.?[mM]\b\.?)?")
+_NEAR_NUMBERS = re.compile(
+    r"(?:[^\W\d_]+\W{1,3}){0,2}(?<![A-Za-z\d])\d.*\d(?:\s?[apAP]\.?[mM]\b\.?|\s?[^\W\d_]{1,9}\b)?"
+)
+_NUMBERS = re.compile(r"(?<![A-Za-z\d])\d.*\d(?:\s?[apAP]\.?[mM]\b\.?)?")
 _DAY_AND_YEAR = re.compile(r"\d{4}|\d[./-]\d|\d\s?[:h]\s?\d|[年月日]")
 _SLASHED = re.compile(r"(?<!\d)(\d{1,2})[/-](\d{1,2})[/-]\d{2,4}(?!\d)")
 _NUMBER_OF_POST = re.compile(r"\W*(?:[^\W\d_]+\W{1,3}){0,2}?(?:#|№|n[ro]\.|n[°º])\s?\d{1,7}(?!\w)\W*", re.IGNORECASE)
