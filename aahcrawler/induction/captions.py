@@ -35,8 +35,8 @@ _TITLE_NAME: Final = re.compile(r"title|name|head|label", re.IGNORECASE)
 _BODY_NAME: Final = re.compile(r"caption|desc|comment|note|legend|text|body|info", re.IGNORECASE)
 _TITLE_ATTRIBUTES: Final = ("alt",)
 _BODY_ATTRIBUTES: Final = (
-    "data-caption", "data-title", "data-sub-html", "data-description", "data-desc", "data-footer", "data-lightbox-title",
-    "data-fancybox-caption", "data-glightbox", "title",
+    "data-caption", "data-title", "data-sub-html", "data-description", "data-desc", "data-footer",
+    "data-lightbox-title", "data-fancybox-caption", "data-glightbox", "title",
 )  # fmt: skip
 _SENTENCE: Final = re.compile(r"[.!?…。！？]['\"”’)\]]*$")
 _NUMBERS: Final = re.compile(r"\d+")
@@ -50,10 +50,11 @@ _FACTS_WITHIN: Final = re.compile(
     r"\b\d{2,5}\s?[x×]\s?\d{2,5}\b|\b\d[\d.,]*\s?[km]i?b\b|=\s?\S+\.(?:jpe?g|png|gif)\b", re.IGNORECASE
 )
 _LABEL: Final = re.compile(r"([^\W\d_][^:：\n]{0,28})\s?[:：]\s?(.*)", re.DOTALL)
-_CAPTION_LABELS: Final = frozenset(
-    "title caption description comment comments note notes titel beschreibung bildunterschrift kommentar titre légende "
-    "description descripción título didascalia titolo descrizione onderschrift omschrijving opis заголовок описание".split()
-)
+_CAPTIONS_CALLED: Final = """
+title caption description comment comments note notes titel beschreibung bildunterschrift kommentar titre légende
+descripción título didascalia titolo descrizione onderschrift omschrijving opis заголовок описание
+"""
+_CAPTION_LABELS: Final = frozenset(_CAPTIONS_CALLED.split())
 _MAKER: Final = re.compile(
     r"owner|owned by|uploader|uploaded by|photographer|photo(?:graph)? by|photo|besitzer(?:in)?|fotograf(?:in)?|foto|"
     r"propriétaire|photographe|propietario|fotógrafo|fotografo|eigenaar|fotograaf|ägare|ejer|eier",
@@ -227,6 +228,9 @@ class Captions:
     def _is_caption(self, number: int, line: Line) -> bool:
         """Return whether a text may belong to a caption; notes the author or the date that it tells instead."""
         text, facts = line.text, self._facts.setdefault(number, {})
+        if len(text) <= LONGEST_FACT and (date := self._date(line)) is not None:
+            facts.setdefault("date", date)
+            return False
         if not any(map(str.isalpha, text)) or is_file_name(text) or _FACT.fullmatch(text):
             return False
         label, value = split_label(text)
@@ -238,9 +242,6 @@ class Captions:
         by = _BY.fullmatch(text)
         if by and len(by[1].split()) <= _MOST_NAMES // 2 and not line.is_sentence:
             facts.setdefault("author", by[1])
-            return False
-        if len(text) <= LONGEST_FACT and (date := self._date(line)) is not None:
-            facts.setdefault("date", date)
             return False
         if label in (FieldLabel.OTHER, FieldLabel.DATE) and not line.is_sentence:
             return False

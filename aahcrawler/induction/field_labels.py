@@ -38,7 +38,8 @@ från|skrevet av|skriven av|afsender|forfatter|författare|kirjoittaja|lähettä
 """
 _DATE = """
 date|posted|posted on|posted at|sent|submitted|submitted on|created|created on|created at|opened|opened on|
-reported|reported on|date submitted|date posted|date added|uploaded|uploaded on|date uploaded|upload date|added|added on|published|published on|written|time|when|on|at|
+reported|reported on|date submitted|date posted|date added|uploaded|uploaded on|date uploaded|upload date|
+added|added on|published|published on|written|time|when|on|at|
 datum|gesendet|erstellt|erstellt am|geschrieben am|am|gemeldet|date de création|envoyé|le|créé le|posté le|
 fecha|enviado|creado|publicado|el|data|inviato|creato|pubblicato|verzonden|geplaatst|dato|skickat|sendt|
 päivämäärä|lähetetty|data wysłania|wysłano|dodano|дата|отправлено|создано|odesláno|tarih|ημερομηνία|日期|时间|日時|

@@ -59,10 +59,12 @@ _ALBUM: Final = re.compile(
     re.IGNORECASE,
 )
 _NEXT: Final = re.compile(
-    r"\W*(?:(?:go to |see |view |show )?(?:the )?(?:next|prev(?:ious)?|first|last|newer|older)(?: (?:photo|picture|image|file|item|slide|page|one))?|"
+    r"\W*(?:(?:go to |see |view |show )?(?:the )?(?:next|prev(?:ious)?|first|last|newer|older)"
+    r"(?: (?:photo|picture|image|file|item|slide|page|one))?|"
     r"weiter|zurück|vor|nächst\w+|vorig\w+|vorherig\w+|suivant\w?|précédent\w?|siguiente|anterior|volgende|vorige|"
-    r"avanti|indietro|successiv\w|precedente|nästa|föregående|neste|forrige|næste|seuraava|edellinen|następn\w+|poprzedni\w*|"
-    r"далее|назад|вперёд|следующ\w+|предыдущ\w+|próxim[ao]|下一[张頁页]|上一[张頁页]|次へ?|前へ?)(?: \w+)?\W*|[«»‹›<>←→⟨⟩\s]+",
+    r"avanti|indietro|successiv\w|precedente|nästa|föregående|neste|forrige|næste|seuraava|edellinen|następn\w+|"
+    r"poprzedni\w*|далее|назад|вперёд|следующ\w+|предыдущ\w+|próxim[ao]|下一[张頁页]|上一[张頁页]|次へ?|前へ?)"
+    r"(?: \w+)?\W*|[«»‹›<>←→⟨⟩\s]+",
     re.IGNORECASE,
 )
 _COUNTER: Final = re.compile(
@@ -317,7 +319,7 @@ class _Reading:
         own = stem(self.page.url)
         counter = any(0 < int(each[1]) <= int(each[2]) > 1 for each in _COUNTER.finditer(texts))
         signs = 2 * self._has_neighbours
-        signs += 2 * (0 < thumbs)
+        signs += 2 * (thumbs > 0)
         signs += counter
         signs += _GALLERY.search(f"{path.path} {path.query}") is not None
         signs += _GALLERY.search(names) is not None

@@ -26,11 +26,12 @@ LEAST_SIDE: Final = 40
 _SHOWN_OFTEN: Final = 2
 """A file that a page shows more often than that is a bullet, a star or a smiley."""
 _FULL_SIZED: Final = (
-    "data-full data-full-src data-full-url data-fullsize data-fullsize-src data-full-size data-large data-large-src "
-    "data-large-file data-large_image data-big data-image data-orig-file data-original-file data-hires data-highres "
-    "data-high-res-src data-zoom data-zoom-image data-zoom-src data-mfp-src data-pswp-src data-fancybox-href "
-    "data-src data-href data-url data-original data-download-url"
-).split()
+    *("data-full", "data-full-src", "data-full-url", "data-fullsize", "data-fullsize-src", "data-full-size"),
+    *("data-large", "data-large-src", "data-large-file", "data-large_image", "data-big", "data-image"),
+    *("data-orig-file", "data-original-file", "data-hires", "data-highres", "data-high-res-src", "data-zoom"),
+    *("data-zoom-image", "data-zoom-src", "data-mfp-src", "data-pswp-src", "data-fancybox-href", "data-src"),
+    *("data-href", "data-url", "data-original", "data-download-url"),
+)
 """Attributes in which scripts that show pictures large are told the file, those first that mean nothing else."""
 _DECORATION: Final = re.compile(
     r"(?:^|[\W_])(?:logos?|icons?|ico|avatars?|gravatars?|smil(?:e|ey|ies|eys)|emojis?|emoticons?|badges?|buttons?|btn|"

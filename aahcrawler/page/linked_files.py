@@ -39,5 +39,5 @@ def kind_of_file(url: str, declared: str | None = None) -> str | None:
 
 
 def linked_file(link: Element, url: str) -> str | None:
-    """Return the kind of the file that a link, an ``a`` or ``area`` that leads to a URL, leads to (``kind_of_file``)."""
+    """Return the kind of the file that a link to a URL, an ``a`` or ``area``, leads to, as ``kind_of_file`` does."""
     return kind_of_file(url, link.get("type"))
