@@ -41,7 +41,8 @@ från|skrevet av|skriven av|afsender|forfatter|författare|kirjoittaja|lähettä
 """
 _DATE = """
 date|posted|posted on|posted at|sent|submitted|submitted on|created|created on|created at|opened|opened on|
-reported|reported on|date submitted|date posted|added|added on|published|published on|written|time|when|on|at|
+reported|reported on|date submitted|date posted|date added|uploaded|uploaded on|date uploaded|upload date|
+added|added on|published|published on|written|time|when|on|at|
 datum|gesendet|erstellt|erstellt am|geschrieben am|am|gemeldet|date de création|envoyé|le|créé le|posté le|
 fecha|enviado|creado|publicado|el|data|inviato|creato|pubblicato|verzonden|geplaatst|dato|skickat|sendt|
 päivämäärä|lähetetty|data wysłania|wysłano|dodano|дата|отправлено|создано|odesláno|tarih|ημερομηνία|日期|时间|日時|
@@ -57,6 +58,8 @@ content-type|owner|owned by|assigned|assigned to|assignee|assigned person|handle
 nosy list|participants|qa contact|mentors|reviewer|reviewers|status|state|priority|severity|resolution|
 milestone|target version|fixed in|version|component|components|product|project|category|type|keywords|tags|
 labels|platform|os|hardware|reproducibility|view status|due|due date|start date|estimated time|% done|progress|
+filename|file name|file size|filesize|dimensions|displayed|views|hits|visits|downloads|rating|rating score|
+album|album name|camera|exposure|exposure time|aperture|focal length|dateiname|dateigröße|abmessungen|aufrufe|kamera|
 superseder|depends on|blocks|attachments|importance|modified|an|kopie|antwort an|zugewiesen an|bearbeiter|
 zuständig|zugewiesen|fällig|priorität|à|copie|assigné à|statut|priorité|para|asignado a|estado|prioridad|a|
 assegnato a|stato|priorità|aan|toegewezen aan|till|til|komu|кому|назначена|статус|приоритет

@@ -13,15 +13,17 @@ from lxml.etree import _Element as Element
 from aahcrawler.induction import datelines
 from aahcrawler.induction.article import Article, Judged, judge, stands_in, teasers_of
 from aahcrawler.induction.field_labels import labelled_title
+from aahcrawler.induction.galleries import Gallery, gallery
 from aahcrawler.induction.headings import page_heading
 from aahcrawler.induction.merging import completed, merged, paired
 from aahcrawler.induction.paging import is_continued
+from aahcrawler.induction.photograph_objects import photograph_iri, photograph_objects
 from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.induction.record_fields import is_marked
 from aahcrawler.induction.record_finding import records
 from aahcrawler.induction.record_sets import Byline, NoObject, Record, RecordSet, Region
 from aahcrawler.induction.record_shapes import listed_shapes, shapes_of
-from aahcrawler.page import Page, claims, generic
+from aahcrawler.page import Page, claims, generic, schemaorg_texts
 from aahcrawler.page.record_shape import RecordShape
 from aahcrawler.page.schemaorg import Item, items
 from aahcrawler.page.text import bare, excerpt, fold
@@ -80,7 +82,12 @@ def _read(page: Page) -> Reading:
     prepared = page.once(PreparedPage.of)
     given = page.once(items)
     sets = page.attempt("records", lambda: page.once(records), tuple[RecordSet, ...])
-    judged = page.attempt("article", lambda: judge(page, prepared, sets, given), lambda: Judged(sets, None, ()))
+    shown = page.attempt("photographs", lambda: _gallery(page, prepared, sets, given), lambda: None)
+    if shown is not None and (shown.has_objects or is_continued(page)):
+        judged = Judged(shown.sets, None, shown.comments, NoObject.LIST)
+    else:
+        sets = shown.sets if shown is not None else sets
+        judged = page.attempt("article", lambda: judge(page, prepared, sets, given), lambda: Judged(sets, None, ()))
     article = judged.article
     declared = page.attempt(
         "declared objects",
@@ -104,7 +111,12 @@ def _read(page: Page) -> Reading:
         is_shown = item is not None and item.element is not None
         whole = found[0] = _with_body(whole, article.text.agreed_with(str(whole.first("body") or ""), shown=is_shown))
         bodies[whole.iri] = article.part.body
-    if whole is not None and whole.iri == claims.permalink(page):
+    if shown is not None and shown.has_objects:
+        pictured = photograph_objects(page, shown)
+        found = [*pictured, *(each for each in found if each.type != "image")]
+        whole = next((one for one in pictured if one.iri == claims.permalink(page)), whole)
+        bodies |= {photograph_iri(each.picture): Region(each.elements) for each in shown.photographs}
+    elif whole is not None and whole.iri == claims.permalink(page):
         whole = found[0] = _settled(
             page, prepared, whole, next((each.item for each in declared if each.object.iri == whole.iri), None)
         )
@@ -128,6 +140,13 @@ def _read(page: Page) -> Reading:
     shapes = shapes_of(prepared.outline, judged.posts)
     listed = listed_shapes(prepared.outline, judged.sets)
     return Reading(judged.sets, article, distinct, shapes, listed, bodies, None if distinct else judged.reason)
+
+
+def _gallery(page: Page, prepared: PreparedPage, sets: Sequence[RecordSet], given: Sequence[Item]) -> Gallery | None:
+    """Return the photographs of a page that declares no text of its own."""
+    if claims.says_article(page, given) or claims.work_of(page) is not None or any(map(schemaorg_texts.kind_of, given)):
+        return None
+    return gallery(page, prepared, sets)
 
 
 def _is_of_page(page: Page, declared: WebObject, article: Article) -> bool:

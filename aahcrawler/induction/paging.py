@@ -14,7 +14,8 @@ from aahcrawler.urls import resolve
 MOST_LINKS = 2_000
 
 _PAGE = re.compile(
-    r"(?:page|paged|pg|pageno|page_?num(?:ber)?|page_no|seite|pagina|strana|sivu|sida|cpage)", re.IGNORECASE
+    r"(?:[a-z0-9]{1,8}[_-])?(?:page|paged|pg|pageno|page_?num(?:ber)?|page_no|seite|pagina|strana|sivu|sida|cpage)",
+    re.IGNORECASE,
 )
 _OFFSET = re.compile(r"(?:start|offset|skip|startat|begin)", re.IGNORECASE)
 _IN_PATH = re.compile(

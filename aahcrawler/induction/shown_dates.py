@@ -22,10 +22,10 @@ LONGEST = 120
 EARLIEST = 1990
 """Years before, on pages of unknown software, are mostly what a page is about, such as a day of birth."""
 
-_NEAR_NUMBERS = re.compile(r"(?:[^\W\d_]+\W{1,3}){0,2}\d.*\d(?:\s?[apAP]\.?[mM]\b\.?|\s?[^\W\d_]{1,9}\b)?")
-_NUMBERS = re.compile(r"\d.*\d(?:\s?[apAP]\.?[mM]\b\.?)?")
-_NUMBERS_APART = re.compile(r"(?<!\w)\d.*\d(?:\s?[apAP]\.?[mM]\b\.?)?")
-"""Numbers that do not begin within a word, such as the name ``ann7``."""
+_NEAR_NUMBERS = re.compile(
+    r"(?:[^\W\d_]+\W{1,3}){0,2}(?<![A-Za-z\d])\d.*\d(?:\s?[apAP]\.?[mM]\b\.?|\s?[^\W\d_]{1,9}\b)?"
+)
+_NUMBERS = re.compile(r"(?<![A-Za-z\d])\d.*\d(?:\s?[apAP]\.?[mM]\b\.?)?")
 _DAY_AND_YEAR = re.compile(r"\d{4}|\d[./-]\d|\d\s?[:h]\s?\d|[年月日]")
 _SLASHED = re.compile(r"(?<!\d)(\d{1,2})[/-](\d{1,2})[/-]\d{2,4}(?!\d)")
 _NUMBER_OF_POST = re.compile(r"\W*(?:[^\W\d_]+\W{1,3}){0,2}?(?:#|№|n[ro]\.|n[°º])\s?\d{1,7}(?!\w)\W*", re.IGNORECASE)
@@ -177,7 +177,7 @@ class _Reader:
             text = text[numbered.end() :]
             if (read := self._reading(text)) is not None:
                 return text, read
-        for pattern in (_NEAR_NUMBERS, _NUMBERS, _NUMBERS_APART):
+        for pattern in (_NEAR_NUMBERS, _NUMBERS):
             match = pattern.search(text)
             if match and match[0] != text:
                 words = match[0]

@@ -99,6 +99,18 @@ def played_by(element: Element) -> str | None:
     return next((found for rank, found in _of_media(element) if rank is _Rank.MEDIA), None)
 
 
+def largest_of(image: Element) -> str | None:
+    """Return the URL, as written, of the widest picture that an ``img`` lists for several windows, None without a list.
+
+    >>> from lxml.html import fromstring
+    >>> largest_of(fromstring('<img src="s.jpg" srcset="s.jpg 300w, l.jpg 1600w">'))
+    'l.jpg'
+    """
+    listed = [each for name in ("srcset", "data-srcset") for each in _candidates(image.get(name) or "")]
+    best = max(listed, key=lambda each: (each[2] == "w", each[1]), default=None)
+    return best[0] if best is not None else None
+
+
 def of_stylesheet(css_text: str, base: str) -> tuple[str, ...]:
     """Return the absolute canonical URLs that a style sheet imports or shows, each once: imports, fonts, images.
 

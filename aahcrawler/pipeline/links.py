@@ -33,6 +33,9 @@ DOUBTFUL = 0.1
 PROMPT = 20
 """So many requisites of a page, or of a style sheet, are as urgent as itself; the ones behind are so ever less."""
 
+PHOTO = "photo"
+"""The type of photographs."""
+
 _TYPES = (LinkType.PAGE, LinkType.REQUISITE, LinkType.REDIRECT, LinkType.FRAME, LinkType.FEED)
 _SOURCES = {"feed": Hop.FEED, "document": Hop.DOCUMENT}
 
@@ -253,6 +256,15 @@ def media_of(metadata: Metadata, own: str) -> Mapping[str, None]:
     return dict.fromkeys(url for url in found if url is not None and url != own)
 
 
+def _pictures_of(metadata: Metadata) -> frozenset[str]:
+    """Return the files of the photographs of unknown software: the photograph is the object, its file is no second."""
+    if metadata.application is not None:
+        return frozenset()
+    named = (value for each in metadata.objects if each.type == PHOTO for value in each.properties.get("media", ()))
+    found = (urls.canonicalize(value.url) for value in named if isinstance(value, Reference))
+    return frozenset(filter(None, found))
+
+
 def _requisites(
     lease: Lease, metadata: Metadata, links: Sequence[Link], rules: LinkRules
 ) -> tuple[list[Offer], dict[str, float]]:
@@ -262,6 +274,7 @@ def _requisites(
     ``PROMPT`` are worth less than their page the farther back they are, so that pages come in between.
     """
     media = media_of(metadata, lease.url)
+    pictures = _pictures_of(metadata)
     needed = [*media, *(link.url for link in links if link.url not in media)]
     name, bound = _bound(lease, metadata, rules)
     most = bound or len(needed)
@@ -273,7 +286,7 @@ def _requisites(
             lease,
             lease.score * min(1, PROMPT / place) ** 2,
             kind="requisite",
-            hop=Hop.MEDIA if url in media else Hop.REQUISITE,
+            hop=Hop.MEDIA if url in media and url not in pictures else Hop.REQUISITE,
         )
         for place, url in enumerate(needed[:most], 1)
     ]

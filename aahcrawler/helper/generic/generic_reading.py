@@ -19,6 +19,7 @@ from aahcrawler.induction import generic_objects
 from aahcrawler.induction.generic_objects import Reading
 from aahcrawler.page import Page, claims, feeds, generic, requisites
 from aahcrawler.page.generic import PageLink
+from aahcrawler.page.linked_files import linked_file
 from aahcrawler.webobject import Reference, WebObject
 from knowledge_base.url_rules import Reason
 from online_analysis.document import Document, DocumentPart, Outlink, PartRole
@@ -33,6 +34,8 @@ def read(page: Page, links: Links) -> Assistance:
     reading = page.once(generic_objects.read)
     links.sites.records.learn(page.url, reading.shapes, reading.listed)
     described, refused = attempt("links", lambda: _links(page, links), lambda: ({}, ()))
+    files = tuple(url for url, link in described.items() if links.is_here(url) and linked_file(link.element, url))
+    described = {url: link for url, link in described.items() if url not in files}
     shown_links = tuple(described.values())
     found = attempt(
         "parts", lambda: generic_splitting.split(page, reading, shown_links), lambda: generic_splitting.whole(page)
@@ -48,6 +51,7 @@ def read(page: Page, links: Links) -> Assistance:
         rest=found.rest,
     )
     needed = attempt("requisites", lambda: requisites.of_page(page), tuple[str, ...])
+    needed = tuple(dict.fromkeys((*needed, *files)))
     challenges = tuple(Refused(url, Reason.ACTION) for url in needed if is_challenge(url))
     shown = tuple(url for url in needed if not is_challenge(url))
     made = attempt("references", lambda: _objects(page, links, reading), lambda: reading.objects)

@@ -22,7 +22,7 @@ from aahcrawler.webobject import WebObject
 from online_analysis.document import DocumentPart
 
 _WHOLES = frozenset({"article", "post", "reply"})
-_WRITTEN = _WHOLES | {"comment"}
+_WRITTEN = _WHOLES | {"comment", "gallery", "photo"}
 _LEAST_LEFT = 200
 _FEWEST_ENTRIES = 3
 _MUCH = 0.2
