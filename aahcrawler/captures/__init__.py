@@ -10,6 +10,7 @@ from aahcrawler.captures.capture_source import (
     Position,
     Provenance,
     RecordPlace,
+    shown_pages,
 )
 from aahcrawler.captures.record_scan import Damage
 
@@ -24,4 +25,5 @@ __all__ = [
     "Position",
     "Provenance",
     "RecordPlace",
+    "shown_pages",
 ]

@@ -20,6 +20,7 @@ from aahcrawler.metadata import MEDIA_TYPE, Metadata
 from aahcrawler.objects.capture_statements import CaptureStatements
 from aahcrawler.page import Page
 from aahcrawler.scores.entries import Judged
+from aahcrawler.segments import DamageError, SegmentError
 from aahcrawler.tombstones import TakenDown, being_removed
 from aahcrawler.urls import canonicalize
 from aahcrawler.wire.replay import PAGE_BYTES, replayed
@@ -39,7 +40,7 @@ class ArchivedCaptures:
     given; where it is not given, damage raises ``SegmentError``. ``seen`` is called with each capture found. A folder
     without WARC files has no captures.
 
-    Raises ``SegmentError``, and ``DamageError`` where nobody knows what was taken down.
+    Raises ``SegmentError``, also where nobody knows what was taken down.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class ArchivedCaptures:
         """The folder of the crawl; None for files that are of no crawl."""
         self._name = (self.crawl or files).resolve().name
         self.table = RecordTable(files, damaged, seen)
+        self._taken_down: tuple[TakenDown, frozenset[str]] = (TakenDown(), frozenset())
         self.readings = LatestReadings(files.parent) if is_archive else None
         self.judged_pages = JudgedPages(files.parent) if is_archive else None
         try:
@@ -78,10 +80,11 @@ class ArchivedCaptures:
 
     def refresh(self) -> None:
         """Take in what has been written since, and what has been taken down."""
-        if self.crawl is not None:
-            self._taken_down = TakenDown.of(self.crawl), being_removed(self.crawl)
-        else:
-            self._taken_down = TakenDown(), frozenset()
+        try:
+            if self.crawl is not None:
+                self._taken_down = TakenDown.of(self.crawl), being_removed(self.crawl)
+        except DamageError as error:
+            raise SegmentError(str(error)) from error
         self._takes_down = any((self._taken_down[0].urls, self._taken_down[0].prefixes, self._taken_down[1]))
         self.table.catch_up()
         for each in (self.readings, self.judged_pages):

@@ -224,3 +224,10 @@ class CaptureSource(Protocol):
 
     def close(self) -> None:
         """Let go of files and memory."""
+
+
+def shown_pages(source: CaptureSource) -> Iterator[Page]:
+    """Yield the pages that show what there was at their URLs, in the order of time, as they were read."""
+    for capture in source.captures():
+        if capture.shows_target and capture.page is not None:
+            yield capture.page

@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
-from typing import BinaryIO, Final, NamedTuple
+from typing import IO, BinaryIO, Final, NamedTuple, cast
 
 from aahcrawler.captures.capture_source import BEGINNING, Position
+from aahcrawler.captures.one_member_files import has_members, with_members
 from aahcrawler.captures.record_scan import Answer, Damage, Info, scanned
 from aahcrawler.layout import WARC
 from aahcrawler.segments import OPEN, SegmentError, is_open, segments
@@ -49,6 +50,8 @@ class _File:
     state: tuple[int, int, bool] = (0, 0, True)
     last: int = 0
     last_id: str = ""
+    copy: IO[bytes] | None = None
+    """What is read in its place where its records are no gzip members."""
 
     @property
     def name(self) -> str:
@@ -73,6 +76,9 @@ class RecordTable:
     def close(self) -> None:
         """Let go of the table and of the files."""
         self._close_files()
+        for file in self._files:
+            if file.copy is not None:
+                file.copy.close()
         self._base.close()
 
     def catch_up(self) -> None:
@@ -93,17 +99,15 @@ class RecordTable:
         for number in known.values():
             self._forget(number, 0)
 
-    def path(self, number: int) -> Path:
-        """Return the path of a file by its number."""
-        return self._files[number].path
-
     def name(self, number: int) -> str:
         """Return the name by its number that a file has once it is closed."""
         return self._files[number].name
 
     def open(self, number: int) -> BinaryIO:
         """Return a file by its number, open for reading, which stays this object's. Raises ``OSError``."""
-        path = self.path(number)
+        if (copy := self._files[number].copy) is not None:
+            return cast("BinaryIO", copy)
+        path = self._files[number].path
         try:
             status = path.stat()
         except FileNotFoundError:  # It has been closed since it was listed.
@@ -201,6 +205,9 @@ class RecordTable:
         is_another = file.state[0] not in (0, state[0]) or state[1] < file.state[1]
         if state == file.state:
             return
+        if is_another and file.copy is not None:
+            file.copy.close()
+            file.copy = None
         begin = 0 if is_another else file.last
         if file.state[0]:
             self._forget(number, begin)
@@ -210,13 +217,19 @@ class RecordTable:
 
     def _rows(self, number: int, begin: int) -> Iterator[tuple[object, ...]]:
         file = self._files[number]
-        for each in scanned(file.path, begin, self._damaged):
+        for each in scanned(self._readable(file), begin, self._damaged):
             if isinstance(each, Info):
                 self._base.execute("INSERT INTO info VALUES (?, ?, ?, ?)", (number, *each))
                 continue
             file.last, file.last_id = each.begin, each.id
             self._seen()
             yield (number, *each)
+
+    def _readable(self, file: _File) -> Path:
+        """Return the path of what is read of a file: a copy where its records are no gzip members."""
+        if file.copy is None and not is_open(file.path) and not has_members(file.path):
+            file.copy = with_members(file.path, self._damaged)
+        return file.path if file.copy is None else Path(file.copy.name)
 
     def _forget(self, number: int, begin: int) -> None:
         self._base.execute("DELETE FROM answer WHERE file = ? AND begin >= ?", (number, begin))
