@@ -54,6 +54,7 @@ class ArchivedCaptures:
         is_archive = files != folder or (folder.name == ARCHIVE and (folder.parent / DEFINITION).exists())
         self.crawl = files.parent if is_archive else None
         """The folder of the crawl; None for files that are of no crawl."""
+        self._crawls: dict[int, Provenance] = {}
         self._name = (self.crawl or files).resolve().name
         self.table = RecordTable(files, damaged, seen)
         self._taken_down: tuple[TakenDown, frozenset[str]] = (TakenDown(), frozenset())
@@ -94,7 +95,7 @@ class ArchivedCaptures:
     def captures(self, after: Position = BEGINNING) -> Iterator[Capture]:
         """Yield the captures in the order of time, as ``CaptureSource`` says."""
         for row, position in self.table.in_time(after):
-            if not self.hides(row):
+            if not (self._takes_down and self.hides(row)):
                 yield self.capture(row, position)
 
     def of_url(self, url: str) -> Iterator[Capture]:
@@ -143,10 +144,16 @@ class ArchivedCaptures:
         url = row.answer.url
         return row.answer.id in records or taken.covers(canonicalize(url) or url)
 
+    def _provenance(self, crawl: int) -> Provenance:
+        known = self._crawls.get(crawl)
+        if known is None:
+            origin = Origin.FILE if self.crawl is None else Origin.CRAWL
+            known = self._crawls[crawl] = Provenance(origin, self._name, crawl)
+        return known
+
     def capture(self, row: Row, position: Position | None = None) -> Capture:
         """Return a row of the table as a capture."""
         number, answer = row
-        origin = Origin.FILE if self.crawl is None else Origin.CRAWL
         return Capture(
             target_uri=answer.url,
             date=EPOCH + timedelta(microseconds=answer.at),
@@ -155,7 +162,7 @@ class ArchivedCaptures:
             record_id=answer.id,
             is_revisit=bool(answer.is_revisit),
             place=RecordPlace(self.table.name(number), answer.begin, answer.end),
-            provenance=Provenance(origin, self._name, answer.crawl),
+            provenance=self._provenance(answer.crawl),
             contents=ArchivedContents(self, row),
             refers_to=answer.refers,
             location=answer.location,

@@ -27,7 +27,10 @@ _LONGEST_METHOD: Final = 64
 _HEAD_END: Final = re.compile(rb"\n\r?\n")
 _LOCATION: Final = re.compile(rb"\nlocation[ \t]*:[ \t]*([^\r\n]*)", re.IGNORECASE)
 _CRAWL: Final = re.compile(rb"^crawl-number[ \t]*:[ \t]*(\d{1,9})[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
-_ANSWERS: Final = WarcRecordType.response | WarcRecordType.revisit
+_ANSWERS: Final = int(WarcRecordType.response | WarcRecordType.revisit)
+_LEADING: Final = int(_ANSWERS | WarcRecordType.warcinfo)
+_OWN_FIELDS: Final = frozenset({SESSION, SHOWN_ON})
+_CONCURRENT, _RECORD_ID = WarcHeader.WARC_CONCURRENT_TO, WarcHeader.WARC_RECORD_ID
 
 
 class Answer(NamedTuple):
@@ -119,22 +122,24 @@ class _Scan:
         last: int | None = None
         try:
             for record in ArchiveIterator(self._stream, parse_http=False):
-                if last is not None and record.stream_pos <= last:
+                begin, kind = record.stream_pos, record.record_type
+                if last is not None and begin <= last:
                     reason = "its records are no gzip members of their own; write it anew with one for each"
                     self._damaged(Damage(self._path, last, reason))
                     return
-                last = record.stream_pos
-                if not self._group.takes(record, last):
-                    yield from self._group.done(last)
-                    self._lead(record, last)
+                last = begin
+                if kind & _LEADING or not self._group.takes(record, kind, begin):
+                    yield from self._group.done(begin)
+                    self._lead(record, kind, begin)
         except (OSError, ValueError) as error:
-            self._find_next(begin, last, str(error))
+            at = self._find_next(begin, last, str(error))
+            if self.resumed is None:
+                yield from self._group.done(at)
             return
         yield from self._ended(begin if last is None else last)
 
-    def _lead(self, record: WarcRecord, begin: int) -> None:
+    def _lead(self, record: WarcRecord, kind: WarcRecordType, begin: int) -> None:
         """Begin the group of an answer or a warcinfo record; no other record leads one."""
-        kind = record.record_type
         if kind == WarcRecordType.warcinfo:
             self._crawl = _crawl_in(record)
             self._group.begin_info(record, begin)
@@ -152,12 +157,15 @@ class _Scan:
             self._group.forget(last)
         yield from self._group.done(last if end is None else end)
 
-    def _find_next(self, begin: int, last: int | None, reason: str) -> None:
-        """Find where to resume after an error: at the member after the last whole record, else behind the damage."""
+    def _find_next(self, begin: int, last: int | None, reason: str) -> int:
+        """Find where to resume after an error: at the member after the last whole record, else behind the damage.
+
+        Return where the damage begins, or may begin.
+        """
         end = None if last is None else _end(self._stream, last)
         if end is not None:
             self.resumed = end
-            return
+            return end
         at = begin if last is None else last
         self._group.forget(at)
         self._damaged(Damage(self._path, at, reason))
@@ -165,6 +173,7 @@ class _Scan:
         next(following, None)
         found = next(following, None)
         self.resumed = None if found is None else found.offset
+        return at
 
 
 class _Group:
@@ -173,89 +182,86 @@ class _Group:
     def __init__(self) -> None:
         self._begin = 0
         self._info = ""
-        self._answer: Answer | None = None
+        self._answer = ""
+        self._named = ""
+        self._told: tuple[tuple[object, ...], tuple[object, ...]] | None = None
         self._method = "GET"
-        self._places: dict[str, int] = {}
+        self._request: int | None = None
+        self._metadata: int | None = None
+        self._document: int | None = None
         self._asked_before: tuple[str, str, int] | None = None
 
     def begin_info(self, record: WarcRecord, begin: int) -> None:
         """Begin with a warcinfo record."""
-        self._begin, self._info = begin, _id(record.record_id)
+        self._begin, self._info = begin, _id(record.headers.get(_RECORD_ID))
 
     def begin_answer(self, record: WarcRecord, begin: int, at: int, crawl: int) -> None:
         """Begin with an answer, the request of which may have come before."""
-        told = {name.lower(): value for name, value in reversed(record.headers.to_tuples())}
+        get, block = record.headers.get, record.reader.read(_HEAD)
         is_revisit = record.record_type == WarcRecordType.revisit
-        url, block = _id(told.get("warc-target-uri")), record.reader.read(_HEAD)
-        status = status_of(block) or 0
+        url, status = _id(get(WarcHeader.WARC_TARGET_URI)), status_of(block) or 0
+        redirected = _location(url, status, block) if 300 <= status < 400 else ""
+        refers: tuple[str, str, int | None] = "", "", None
+        if is_revisit:
+            named, named_url = get(WarcHeader.WARC_REFERS_TO), get(WarcHeader.WARC_REFERS_TO_TARGET_URI)
+            refers = _id(named), _id(named_url), _microseconds(get(WarcHeader.WARC_REFERS_TO_DATE) or "")
         self._begin = begin
-        self._answer = Answer(
-            begin=begin,
-            end=begin,
-            at=at,
-            id=_id(told.get("warc-record-id")),
-            url=url,
-            is_revisit=is_revisit,
-            method="GET",
-            status=status,
-            location=_location(url, status, block),
-            refers=_id(told.get("warc-refers-to")) if is_revisit else "",
-            refers_url=_id(told.get("warc-refers-to-target-uri")) if is_revisit else "",
-            refers_at=_microseconds(told.get("warc-refers-to-date", "")) if is_revisit else None,
-            session=told.get(SESSION.lower(), ""),
-            shown_on=_id(told.get(SHOWN_ON.lower())),
-            warcinfo=_id(told.get("warc-warcinfo-id")),
-            crawl=crawl,
-            request=None,
-            metadata=None,
-            document=None,
-        )
-        if self._asked_before is not None and self._asked_before[0] == self._answer.id:
-            _, self._method, self._places["request"] = self._asked_before
+        self._named = get(_RECORD_ID) or ""
+        self._answer = _id(self._named)
+        # FastWARC takes longer to find one field by its text than to give all of them.
+        own = {name: value for name, value in record.headers.to_tuples() if name in _OWN_FIELDS}
+        session, shown_on = own.get(SESSION, ""), own.get(SHOWN_ON)
+        beside = session, _id(shown_on), _id(get(WarcHeader.WARC_WARCINFO_ID)), crawl
+        # In the order of the fields of an answer, up to its method, and from its status on.
+        self._told = (at, self._answer, url, is_revisit), (status, redirected, *refers, *beside)
+        if self._asked_before is not None and self._asked_before[0] == self._answer:
+            _, self._method, self._request = self._asked_before
 
-    def takes(self, record: WarcRecord, begin: int) -> bool:
+    def takes(self, record: WarcRecord, kind: WarcRecordType, begin: int) -> bool:
         """Take a record that belongs to the answer, and return whether it does."""
-        kind, headers = record.record_type, record.headers
-        if kind & (_ANSWERS | WarcRecordType.warcinfo):
-            return False
-        names = list(map(_id, headers.get_multiple(WarcHeader.WARC_CONCURRENT_TO)))
-        if not names and kind == WarcRecordType.metadata:
-            names = [_id(headers.get(WarcHeader.WARC_REFERS_TO))]
-        is_own = self._answer is not None and self._answer.id in names
+        is_own = bool(self._answer) and self._names(record, kind)
         if kind == WarcRecordType.request:
             method = record.reader.read(_LONGEST_METHOD).split(b" ", 1)[0].decode("latin-1")
             if is_own:
-                self._method, self._places["request"] = method, begin
-            elif names:
-                self._asked_before = names[0], method, begin
+                self._method, self._request = method, begin
+            else:
+                self._asked_before = _id(record.headers.get(_CONCURRENT)), method, begin
         elif is_own and kind == WarcRecordType.metadata:
-            self._places.setdefault("metadata", begin)
-        elif is_own and _id(headers.get(WarcHeader.WARC_TARGET_URI)).startswith(DOM):
-            self._places.setdefault("document", begin)
+            self._metadata = begin if self._metadata is None else self._metadata
+        elif is_own and _id(record.headers.get(WarcHeader.WARC_TARGET_URI)).startswith(DOM):
+            self._document = begin if self._document is None else self._document
         return is_own
+
+    def _names(self, record: WarcRecord, kind: WarcRecordType) -> bool:
+        """Return whether a record says that it belongs to the answer; most name no other."""
+        first = record.headers.get(_CONCURRENT)
+        if first is None:
+            refers = record.headers.get(WarcHeader.WARC_REFERS_TO)
+            return kind == WarcRecordType.metadata and _id(refers) == self._answer
+        return first == self._named or self._answer in map(_id, record.headers.get_multiple(_CONCURRENT))
 
     def forget(self, place: int) -> None:
         """Leave out the record at a place, which cannot be read."""
         if place == self._begin:
-            self._answer, self._info = None, ""
-        self._places = {name: begin for name, begin in self._places.items() if begin != place}
+            self._told, self._answer, self._info = None, "", ""
+        self._request, self._metadata, self._document = (
+            None if begin == place else begin for begin in (self._request, self._metadata, self._document)
+        )
 
     def done(self, end: int) -> Iterator[Answer | Info]:
         """Yield what the group consists of, which ends there, and begin anew."""
         if self._info:
             yield Info(self._info, self._begin, end)
-        if self._answer is not None:
-            request, metadata, document = map(self._places.get, ("request", "metadata", "document"))
-            yield self._answer._replace(
-                end=end, method=self._method, request=request, metadata=metadata, document=document
-            )
-        self._info, self._answer, self._method, self._places = "", None, "GET", {}
+        if self._told is not None:
+            former, later = self._told
+            places = self._request, self._metadata, self._document
+            yield Answer._make((self._begin, end, *former, self._method, *later, *places))
+        self._info, self._answer, self._told, self._method = "", "", None, "GET"
+        self._request = self._metadata = self._document = None
 
 
 def _location(url: str, status: int, block: bytes) -> str:
-    """Return where a redirect leads, empty for other answers."""
-    if not 300 <= status < 400:
-        return ""
+    """Return where a redirect leads, empty where it names no place."""
     end = _HEAD_END.search(block)
     field = _LOCATION.search(block[: end.end()] if end else block)
     return location(url, status, Headers((("Location", field[1].decode("latin-1")),))) or "" if field else ""
@@ -287,9 +293,12 @@ def _end(stream: BinaryIO, begin: int) -> int | None:
 
 
 def _microseconds(date: str) -> int | None:
-    found = record_date(date)
-    return None if found is None else (found - EPOCH) // _MICROSECOND
+    try:
+        return (datetime.fromisoformat(date) - EPOCH) // _MICROSECOND
+    except (ValueError, TypeError):  # It is coarse, says no zone, or is none.
+        found = record_date(date)
+        return None if found is None else (found - EPOCH) // _MICROSECOND
 
 
 def _id(named: str | None) -> str:
-    return (named or "").strip("<>")
+    return named.strip("<>") if named else ""

@@ -53,9 +53,7 @@ class _File:
     copy: IO[bytes] | None = None
     """What is read in its place where its records are no gzip members."""
 
-    @property
-    def name(self) -> str:
-        return self.path.name.removesuffix(OPEN)
+    name: str = ""
 
 
 class RecordTable:
@@ -90,7 +88,7 @@ class RecordTable:
         for path in segments(self._folder, WARC):
             number = known.pop(path.name.removesuffix(OPEN), len(self._files))
             if number == len(self._files):
-                self._files.append(_File(path))
+                self._files.append(_File(path, name=path.name.removesuffix(OPEN)))
             self._files[number].path = path
             try:
                 self._read(number)
@@ -218,12 +216,12 @@ class RecordTable:
     def _rows(self, number: int, begin: int) -> Iterator[tuple[object, ...]]:
         file = self._files[number]
         for each in scanned(self._readable(file), begin, self._damaged):
-            if isinstance(each, Info):
+            if isinstance(each, Answer):
+                file.last, file.last_id = each.begin, each.id
+                self._seen()
+                yield number, *each
+            else:
                 self._base.execute("INSERT INTO info VALUES (?, ?, ?, ?)", (number, *each))
-                continue
-            file.last, file.last_id = each.begin, each.id
-            self._seen()
-            yield (number, *each)
 
     def _readable(self, file: _File) -> Path:
         """Return the path of what is read of a file: a copy where its records are no gzip members."""
