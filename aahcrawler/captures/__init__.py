@@ -12,6 +12,7 @@ from aahcrawler.captures.capture_source import (
     RecordPlace,
     shown_pages,
 )
+from aahcrawler.captures.crawl_tables import ScoreRow, columns, data_frame, objects, pages, scores
 from aahcrawler.captures.record_scan import Damage
 
 __all__ = [
@@ -25,5 +26,11 @@ __all__ = [
     "Position",
     "Provenance",
     "RecordPlace",
+    "ScoreRow",
+    "columns",
+    "data_frame",
+    "objects",
+    "pages",
+    "scores",
     "shown_pages",
 ]

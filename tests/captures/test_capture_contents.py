@@ -3,7 +3,6 @@
 import gzip
 import hashlib
 import io
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
@@ -32,10 +31,8 @@ def at(minutes: int, exchange: Exchange, url: str = URL) -> Exchange:
     return replace(exchange, url=url, started_at=STARTED + timedelta(minutes=minutes))
 
 
-@pytest.fixture
-def crawl(tmp_path: Path) -> Path:
-    """Return a folder of a crawl that captured a thread twice, and a redirect to it."""
-    folder = tmp_path / "floods"
+def write_crawl(folder: Path) -> Path:
+    """Write a folder of a crawl that captured a thread twice, and a redirect to it."""
     (folder / OBJECTS).mkdir(parents=True)
     (folder / DEFINITION).write_text("{}")
     moved = exchange_of(b"HTTP/1.1 302 Found\r\nLocation: /thread?id=1\r\n\r\n")
@@ -53,6 +50,11 @@ def crawl(tmp_path: Path) -> Path:
         read_again = [WebObject(f"{URL}#p{n}", "post", URL, {"title": ("One",)}, URL) for n in (1, 2)]
         objects.write(replace(described, reading=later, reader="today"), read_again)
     return folder
+
+
+@pytest.fixture
+def crawl(tmp_path: Path) -> Path:
+    return write_crawl(tmp_path / "floods")
 
 
 def test_a_capture_says_all_that_is_known_of_it(crawl: Path) -> None:
@@ -151,7 +153,7 @@ def members(path: Path) -> list[bytes]:
 
 
 @pytest.fixture
-def archive(tmp_path: Path) -> Iterator[Path]:
+def archive(tmp_path: Path) -> Path:
     """Return a WARC file with three captures, each with a request and metadata."""
     with WarcWriter(tmp_path, INFO) as writer:
         for number in range(3):
