@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from aahcrawler.layout import TOMBSTONES
+from aahcrawler.layout import REMOVING, TOMBSTONES
 from aahcrawler.segments import DamageError, no_link
 from aahcrawler.segments.series import sync_folder
 
@@ -78,6 +78,26 @@ def read_tombstones(folder: Path) -> tuple[Tombstone, ...]:
         return ()
     except (OSError, ValidationError) as error:
         raise DamageError(f"{path}: cannot be read, so nobody knows what must not be fetched; restore it") from error
+
+
+class _Begun(BaseModel):
+    """The part of a takedown that has begun which says what it takes out."""
+
+    captures: frozenset[str] = frozenset()
+
+
+def being_removed(folder: Path) -> frozenset[str]:
+    """Return the records of the captures that a takedown takes out of a folder which has begun and not ended.
+
+    Raise ``DamageError`` where they cannot be read.
+    """
+    path = folder / REMOVING
+    try:
+        return _Begun.model_validate_json(path.read_bytes()).captures
+    except FileNotFoundError:
+        return frozenset()
+    except (OSError, ValidationError) as error:
+        raise DamageError(f"{path}: cannot be read, so nobody knows what is taken down; restore it") from error
 
 
 def write_tombstones(folder: Path, stones: Iterable[Tombstone]) -> None:

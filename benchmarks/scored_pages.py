@@ -2,16 +2,14 @@
 
 import random
 from collections.abc import Iterator
-from contextlib import closing
 from datetime import UTC, datetime
 from itertools import accumulate, count
 from pathlib import Path
 
 from wordfreq import get_frequency_list
 
-from aahcrawler.archive.reader import pages
+from aahcrawler.captures import ArchivedCaptures, shown_pages
 from aahcrawler.page import Headers, Page
-from aahcrawler.wire.replay import replayed
 
 TOPIC = ("wind turbine", "renewable energy", "offshore", "electricity grid", "rotor blade", "Hermann Scheer")
 """Keywords and an entity; every third page is about them."""
@@ -66,11 +64,8 @@ def generated(seed: int) -> Iterator[Page]:
 
 def archived(world: Path) -> Iterator[Page]:
     """Yield the HTML pages of the WARC files of a folder."""
-    for _, exchange in pages(world):
-        with closing(exchange):
-            page = replayed(exchange)
-        if page is not None and page.is_html and 200 <= page.status < 300:
-            yield page
+    with ArchivedCaptures(world) as source:
+        yield from (page for page in shown_pages(source) if page.is_html and 200 <= page.status < 300)
 
 
 class _Press:

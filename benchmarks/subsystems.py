@@ -147,6 +147,7 @@ SUBSYSTEMS: Final[Mapping[str, str]] = {
     "aahcrawler.listening": OUTSIDE,
     "aahcrawler.replay": OUTSIDE,
     "aahcrawler.page_index": OUTSIDE,
+    "aahcrawler.captures": OUTSIDE,
     "aahcrawler.service": OUTSIDE,
     "aahcrawler.service_client": OUTSIDE,
     "aahcrawler.takedown": OUTSIDE,

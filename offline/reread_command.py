@@ -33,6 +33,7 @@ def reread(
 
     from aahcrawler import urls
     from aahcrawler.archive.folders import ArchiveError, ArchiveFolder
+    from aahcrawler.captures import ArchivedCaptures
     from aahcrawler.helper.raised_failures import RaisedTally
     from aahcrawler.layout import NQUADS, OBJECTS
     from aahcrawler.objects.reader import ReadError
@@ -42,7 +43,6 @@ def reread(
     from knowledge_base.loader import LoadError
     from offline.rereading import Outcome, Reader, RereadError, Wanted
     from offline.rereading import reread as read_again
-    from offline.selection.record_index import Records
 
     with told(ArchiveError, LoadError, ReadError, RereadError, SegmentError):
         folder = ArchiveFolder.at(crawl)
@@ -57,8 +57,8 @@ def reread(
         ):
             recover(crawl / OBJECTS, NQUADS)
             writing = ObjectWriter(crawl / OBJECTS, reader.crawl, lambda: datetime.now(UTC))
-            with writing as writer, Records(folder.files, lambda: None) as records:
-                for each in read_again(crawl, reader, records, writer, wanted):
+            with writing as writer, ArchivedCaptures(folder.crawl) as source:
+                for each in read_again(crawl, reader, source, writer, wanted):
                     counts[each.outcome] += 1
                     tally.add(each.url, each.raised)
                     if each.outcome is Outcome.UNREADABLE:

@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from aahcrawler.adaptation.store.overlay import Overlay
 from aahcrawler.adaptation.wiring import adaptation
+from aahcrawler.captures import CaptureSource
 from aahcrawler.definitions import DefinitionError, read_definition
 from aahcrawler.documents import DocumentReader, is_document
 from aahcrawler.fingerprint import files_digest, fingerprint
@@ -33,7 +34,6 @@ from aahcrawler.pipeline.analysis import changes
 from aahcrawler.webobject import Container, WebObject
 from knowledge_base.loader import load
 from knowledge_base.selectors import BadExpressionError
-from offline.selection.record_index import Records
 from online_analysis.topic_state import TopicState
 
 logger = logging.getLogger(__name__)
@@ -141,7 +141,7 @@ class Reader:
 
 
 def reread(
-    crawl: Path, reader: Reader, records: Records, writer: ObjectWriter, wanted: Wanted = EVERYTHING
+    crawl: Path, reader: Reader, source: CaptureSource, writer: ObjectWriter, wanted: Wanted = EVERYTHING
 ) -> Iterator[Reread]:
     """Read captures of a crawl again, and write the readings that say something else than those before.
 
@@ -149,7 +149,7 @@ def reread(
     compared with those of that capture, read by the same reader: an edit of the reader is no edit of the page. Raises
     ``ReadError`` and ``SegmentError``.
     """
-    rereading = _Rereading(reader, records, writer)
+    rereading = _Rereading(reader, source, writer)
     rereading.learn(crawl, {site_of(row.url) for row in page_rows(crawl) if wanted.admits(row, reader.version)})
     for stated in captures(crawl):
         if wanted.admits(stated.row, reader.version):
@@ -169,7 +169,7 @@ class _Found:
 @dataclass(frozen=True, slots=True)
 class _Rereading:
     reader: Reader
-    records: Records
+    source: CaptureSource
     writer: ObjectWriter
 
     def learn(self, crawl: Path, sites: Collection[str]) -> None:
@@ -197,7 +197,7 @@ class _Rereading:
     def _written(self, stated: Stated, before: _Found | None, found: _Found) -> Outcome:
         compared = None if before is None else changes(before.said, found.said, complete=found.complete)
         described = replace(self._described(stated, found), changes=compared)
-        objects, containers = _held(stated, found, self.records)
+        objects, containers = _held(stated, found, self.source)
         if Stated.of(statements(described, objects, containers)).statements == stated.statements:
             return Outcome.SAME
         self.writer.write(described, objects, containers)
@@ -212,7 +212,8 @@ class _Rereading:
 
     def _found(self, capture: str, former: Metadata | None) -> _Found | None:
         """Read a capture; None where its page cannot be had."""
-        page = self.records.page(capture)
+        kept = self.source.of_record(capture)
+        page = None if kept is None else kept.page
         if page is None:
             return None
         try:
@@ -234,13 +235,14 @@ class _Rereading:
         return _Found(said, found.containers, page.complete, raised(found))
 
 
-def _held(stated: Stated, found: _Found, records: Records) -> tuple[Sequence[WebObject], Sequence[Container]]:
+def _held(stated: Stated, found: _Found, source: CaptureSource) -> tuple[Sequence[WebObject], Sequence[Container]]:
     """Return what is to be stated of a page: what is no page of its own, or repeats a former one, states no objects."""
-    if stated.row.is_page and (stated.has_objects or _states_objects(stated.capture, records)):
+    if stated.row.is_page and (stated.has_objects or _states_objects(stated.capture, source)):
         return found.said.objects, found.containers
     return (), ()
 
 
-def _states_objects(capture: CaptureDescription, records: Records) -> bool:
-    said = records.metadata(capture.iri)
+def _states_objects(capture: CaptureDescription, source: CaptureSource) -> bool:
+    kept = source.of_record(capture.iri)
+    said = None if kept is None else kept.metadata
     return not capture.unchanged and not (said is not None and said.trap)

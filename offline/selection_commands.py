@@ -12,7 +12,6 @@ from typing import Annotated
 import typer
 
 from aahcrawler.exits import told
-from aahcrawler.layout import ARCHIVE
 from offline.selection.page_dates import DateOf
 
 selection_app = typer.Typer()
@@ -64,10 +63,11 @@ def select(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="List the pages and write nothing.")] = False,
 ) -> None:
     """Write the pages of a crawl that meet all criteria, with the records they need, as a WARC file of its own."""
+    from aahcrawler.captures import ArchivedCaptures
     from aahcrawler.objects.reader import ReadError, page_rows
     from aahcrawler.segments import SegmentError
     from offline.selection.criteria import Criteria, CriteriaError, Threshold, moment, read_urls
-    from offline.selection.record_index import Records
+    from offline.selection.selected_captures import SelectedCaptures
     from offline.selection.warc_selection import SelectionError, chosen, refuse
     from offline.selection.warc_selection import select as select_pages
     from offline.store.loading import LoadError
@@ -75,7 +75,7 @@ def select(
     from offline.store.queries import QueryError
 
     mistakes = (CriteriaError, SelectionError, LoadError, StoreError, QueryError)
-    with told(ReadError, SegmentError, *mistakes), _counting("records read", "pages chosen") as count:
+    with told(ReadError, SegmentError, *mistakes), _counting("captures found", "pages chosen") as count:
         criteria = Criteria(
             scores=tuple(map(Threshold.parse, score or ())),
             begin=moment(begin, "--from") if begin else None,
@@ -93,17 +93,20 @@ def select(
         if to is not None:
             refuse(to)
         next(page_rows(crawl), None)
-        with Records(crawl / ARCHIVE, lambda: count("records read"), with_sessions=with_sessions) as records:
+        with (
+            ArchivedCaptures(crawl, seen=lambda: count("captures found")) as source,
+            SelectedCaptures(source, with_sessions=with_sessions) as selected,
+        ):
             if dry_run or to is None:
                 left_out: list[str] = []
-                for row in chosen(crawl, criteria, records, left_out=left_out.append):
+                for row in chosen(crawl, criteria, selected, left_out=left_out.append):
                     typer.echo(f"{row.fetched_at}\t{'' if row.score is None else f'{row.score:.4f}'}\t{row.url}")
                 _tell_left_out(len(left_out))
                 return
             selection = select_pages(
                 crawl,
                 criteria,
-                records,
+                selected,
                 to,
                 with_requisites=not no_requisites,
                 seen=lambda _: count("pages chosen"),

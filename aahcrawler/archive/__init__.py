@@ -1,6 +1,5 @@
 """WARC files: writing them while crawling, recovering and reading them."""
 
-from aahcrawler.archive.reader import captures
 from aahcrawler.archive.records import UNIDENTIFIED, CrawlInfo, Identified, Original
 from aahcrawler.archive.writer import Capture, Identity, WarcWriter
 
@@ -12,5 +11,4 @@ __all__ = [
     "Identity",
     "Original",
     "WarcWriter",
-    "captures",
 ]

@@ -17,8 +17,7 @@ from datetime import datetime
 from enum import Enum, auto
 from functools import partial
 from pathlib import Path
-from tempfile import SpooledTemporaryFile
-from typing import BinaryIO, Self, TypeVar, cast
+from typing import BinaryIO, Self, TypeVar
 
 from aahcrawler.archive.history_record import Former, HistoryRecord, Kind, understood
 from aahcrawler.archive.history_rows import (
@@ -37,19 +36,19 @@ from aahcrawler.archive.record_access import (
     Record,
     RecordError,
     appended,
+    exchange_in,
     open_place,
     record_at,
     rendered_in,
 )
-from aahcrawler.archive.records import REDACTED, SESSION, Original, warc_date
-from aahcrawler.exchange import Exchange, Rendered, Truncation
+from aahcrawler.archive.records import Original, warc_date
+from aahcrawler.exchange import Exchange, Rendered
 from aahcrawler.layout import HISTORY, WARC
 from aahcrawler.metadata import Metadata
 from aahcrawler.segments import OPEN, is_open, segments
 
 __all__ = ["Former", "History", "HistoryRecord", "Kind", "Writers"]
 
-_IN_MEMORY = 1 << 20
 _PAGES_AT_ONCE = 500
 _ORIGINALS = 10
 """The most records of one payload that are tried for a sound one."""
@@ -310,26 +309,5 @@ def _is_sound(record: Record) -> bool:
 
 
 def _exchange(record: Record, former: Former) -> Exchange:
-    truncated = record.header.get("WARC-Truncated")
-    body = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - whoever takes the exchange closes it
-    try:
-        for piece in record.block():
-            body.write(piece)
-        size = body.tell()
-        body.seek(0)
-    except BaseException:
-        body.close()
-        raise
-    return Exchange(
-        url=former.url,
-        method="GET",
-        request=b"",
-        response=cast("BinaryIO", body),
-        response_size=size,
-        payload_digest=former.digest,
-        ip_address=record.header.get("WARC-IP-Address"),
-        started_at=datetime.fromisoformat(former.warc_date),
-        truncated=Truncation(truncated) if truncated else None,
-        session=record.header.get(SESSION),
-        redacted=record.header.get(REDACTED),
-    )
+    date = datetime.fromisoformat(former.warc_date)
+    return replace(exchange_in(record), url=former.url, payload_digest=former.digest, started_at=date)

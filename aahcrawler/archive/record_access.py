@@ -5,16 +5,26 @@ Files that are being written may be read as well: the records appended to them a
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO
+from tempfile import SpooledTemporaryFile
+from typing import BinaryIO, cast
 
 from aahcrawler.archive.asked_requests import GOT, AskedRequest
 from aahcrawler.archive.gzip_members import Member, MemberError, members
 from aahcrawler.archive.payload import HEAD, HttpPayload, beginning_of
-from aahcrawler.archive.records import HTTP_RESPONSE
+from aahcrawler.archive.records import (
+    HTTP_RESPONSE,
+    REDACTED,
+    RESOURCE_TYPE,
+    SESSION,
+    SHOWN_ON,
+    TLS_PROBLEM,
+    unlabelled_digest,
+)
 from aahcrawler.archive.resources import DOCUMENT_URL, DOM, LONGEST_DOM, MADE_OF, KeptResource
-from aahcrawler.archive.scanning import LONGEST_HEADER, Header, read_header
-from aahcrawler.exchange import Rendered
+from aahcrawler.archive.scanning import LONGEST_HEADER, Header, read_header, record_date
+from aahcrawler.exchange import Exchange, Rendered, Truncation
 from aahcrawler.metadata import MEDIA_TYPE
 from aahcrawler.request_queries import LONGEST_BODY
 from aahcrawler.segments import OPEN
@@ -24,6 +34,8 @@ LONGEST_METADATA = 1 << 26
 _HEADER_END = b"\r\n\r\n"
 _LONGEST_INFO = 1 << 20
 _MOST_RESOURCES = 100
+_IN_MEMORY = 1 << 20
+_UNDATED = datetime.min.replace(tzinfo=UTC)
 
 
 class RecordError(Exception):
@@ -128,6 +140,55 @@ def open_place(archive: Path, name: str) -> BinaryIO | None:
 def record_at(file: BinaryIO, offset: int) -> Record:
     """Return the record whose member begins at ``offset``. Raises ``RecordError`` where there is none."""
     return Record(Member(file, offset))
+
+
+def exchange_in(record: Record, most: int | None = None) -> Exchange:
+    """Return the answer that a record holds; of one with more than 1 MiB the bytes lie on disk. The caller closes it.
+
+    ``request`` is empty and ``method`` is ``GET``: the record of the request says that. Raises ``RecordError`` where
+    the block is not whole, or has more than ``most`` bytes.
+    """
+    body = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - whoever takes the exchange closes it
+    size = 0
+    try:
+        for piece in record.block():
+            size += body.write(piece)
+            if most is not None and size > most:
+                raise RecordError(f"its block has more than {most} bytes")
+        body.seek(0)
+    except BaseException:
+        body.close()
+        raise
+    told = {name.lower(): value for name, value in reversed(record.header.fields)}
+
+    def field(name: str) -> str:
+        return told.get(name.lower(), "")
+
+    return Exchange(
+        url=field("WARC-Target-URI").strip("<>"),
+        method="GET",
+        request=b"",
+        response=cast("BinaryIO", body),
+        response_size=size,
+        payload_digest=unlabelled_digest(field("WARC-Payload-Digest")),
+        ip_address=field("WARC-IP-Address"),
+        started_at=record_date(field("WARC-Date")) or _UNDATED,
+        # What a revisit leaves out has not been lost.
+        truncated=None if record.kind == "revisit" else _truncation(field("WARC-Truncated")),
+        session=field(SESSION),
+        redacted=field(REDACTED),
+        tls_problem=field(TLS_PROBLEM),
+        resource_type=field(RESOURCE_TYPE),
+        shown_on=field(SHOWN_ON),
+    )
+
+
+def _truncation(reason: str) -> Truncation | None:
+    """Return why a response is short; other software may know other reasons."""
+    try:
+        return Truncation(reason.lower()) if reason else None
+    except ValueError:
+        return Truncation.UNSPECIFIED
 
 
 def rendered_in(record: Record) -> Rendered | None:

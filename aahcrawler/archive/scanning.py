@@ -333,5 +333,20 @@ def timestamp(date: str) -> str | None:
     return digits
 
 
+def record_date(date: str) -> datetime | None:
+    """Return the time that a WARC-Date says, aware and in UTC, None where it is none; a coarse one is its first moment.
+
+    >>> record_date("2026-01-02T03:04:05.000678Z"), record_date("2026-01")
+    (datetime.datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=datetime.timezone.utc), \
+datetime.datetime(2026, 1, 1, 0, 0, tzinfo=datetime.timezone.utc))
+    """
+    try:
+        found = datetime.fromisoformat(date)
+        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    except (ValueError, OverflowError):
+        digits = timestamp(date)
+    return None if digits is None else datetime.strptime(digits, "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+
+
 def _text(raw: bytes) -> str:
     return raw.strip(_BLANKS).decode("utf-8", "replace")

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from aahcrawler import urls
 from aahcrawler.archive.history import History
-from aahcrawler.archive.reader import pages
 from aahcrawler.authoring.fetching import PAGE_BYTES, fetch_page
 from aahcrawler.authoring.page_source import Source, SourceError
+from aahcrawler.captures import ArchivedCaptures
 from aahcrawler.exchange import Exchange
 from aahcrawler.layout import ARCHIVE, INDEXES, WARC
 from aahcrawler.page import Page
@@ -38,14 +38,14 @@ def archived_page(file: Path, url: str) -> Page:
     wanted = urls.canonicalize(url)
     if wanted is None:
         raise SourceError(f"say which page of {file}: --url http://...")
-    found: Page | None = None
-    for capture, exchange in pages(file.parent):
-        with closing(exchange):
-            if exchange.url == wanted and capture.file == file.name.removesuffix(".open"):
-                found = _page(exchange)
-    if found is None:
-        raise SourceError(f"{file} holds no capture of {wanted}")
-    return found
+    name = file.name.removesuffix(OPEN)
+    with ArchivedCaptures(file.parent) as source:
+        captures = [each for each in source.of_url(wanted) if each.shows_target and each.place.file == name]
+        if not captures:
+            raise SourceError(f"{file} holds no capture of {wanted}")
+        if captures[-1].page is None:
+            raise SourceError(f"the capture of {wanted} has no readable head")
+        return captures[-1].page
 
 
 def kept_page(crawl: Path, url: str) -> Page | None:

@@ -118,7 +118,7 @@ def object_rows(crawl: Path, number: int | None = None) -> Iterator[ObjectRow]:
     changed, those that the page had before. A crawl that is running is read as it was when the reading began. Raises
     ``ReadError``.
     """
-    kept = _Segments.of(crawl)
+    kept = Statements.of(crawl)
     past = _past(kept, None if number is None else _holders(kept, number))
     deleted = _deleted(kept, past) if past.deletions else {}
     newest = past.newest
@@ -135,7 +135,7 @@ def objects_of(crawl: Path, captures: frozenset[str]) -> Iterator[ObjectRow]:
     What comes after the last of the captures is not read.
     """
     missing = set(captures)
-    for name, lines in groupby(_Segments.of(crawl).lines(), graph_of):
+    for name, lines in groupby(Statements.of(crawl).lines(), graph_of):
         if name in missing:
             (group,) = _grouped(ox.parse(b"".join(lines), ox.RdfFormat.N_QUADS, lenient=True))
             yield from (group.object_row(subject, None) for subject in group.objects())
@@ -159,7 +159,7 @@ def object_changes(crawl: Path, number: int) -> ObjectChanges:
     Of a page that was captured before, those are added that were not there by the reading of today: what a knowledge
     base finds since it was taught better was there at the former capture.
     """
-    kept = _Segments.of(crawl)
+    kept = Statements.of(crawl)
     past = _past(kept)
     first: dict[str, int] = {}
     edited: set[str] = set()
@@ -188,7 +188,7 @@ def page_rows(crawl: Path, number: int | None = None) -> Iterator[PageRow]:
     folder has captures and none of that crawl.
     """
     newest, found = 0, False
-    for group in _Segments.of(crawl).in_time(lambda text: _parsed(filter(_is_about_its_graph, BytesIO(text)))):
+    for group in Statements.of(crawl).in_time(lambda text: _parsed(filter(_is_about_its_graph, BytesIO(text)))):
         if group.is_requisite:
             continue
         row = group.page_row()
@@ -205,12 +205,12 @@ def statements(crawl: Path) -> Iterator[str]:
 
     The graph of every one is named like its capture.
     """
-    return (line.decode() for line in _Segments.of(crawl).lines())
+    return (line.decode() for line in Statements.of(crawl).lines())
 
 
 def texts(crawl: Path) -> Iterator[bytes]:
     """Yield the same in UTF-8, in pieces of whole lines. Raises ``ReadError``."""
-    return _Segments.of(crawl).texts()
+    return Statements.of(crawl).texts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +234,7 @@ class Stated:
 
 def captures(crawl: Path) -> Iterator[Stated]:
     """Yield the latest reading of each capture but page requisites, in the order of time. Raises ``ReadError``."""
-    for group in _Segments.of(crawl).in_time(lambda text: ox.parse(text, ox.RdfFormat.N_QUADS, lenient=True)):
+    for group in Statements.of(crawl).in_time(lambda text: ox.parse(text, ox.RdfFormat.N_QUADS, lenient=True)):
         if not group.is_requisite:
             yield group.stated()
 
@@ -361,14 +361,18 @@ class _Graph:
 
 
 @dataclass(frozen=True, slots=True)
-class _Segments:
-    """The segments of a crawl with the first readings of its captures, and their latest readings where these differ."""
+class Statements:
+    """What the segments of a crawl state: the first readings of its captures, and the latest ones where these differ.
+
+    They are as they were when this object was made, but for what is appended to open segments. All raise ``ReadError``.
+    """
 
     files: tuple[Path, ...]
     readings: Readings
 
     @classmethod
     def of(cls, crawl: Path) -> Self:
+        """Return those of a crawl's folder."""
         folder = crawl / OBJECTS
         if not folder.is_dir():
             what = "holds no crawl (it has no folder objects)" if crawl.is_dir() else "is not a folder"
@@ -403,7 +407,7 @@ class _Segments:
         and then read in their order.
         """
         waiting = set(self.readings)
-        runs = [self._run(number, path, waiting) for number, path in enumerate(self.files)]
+        runs = [self._run(number, waiting) for number in range(len(self.files))]
         with _OpenSegments(self.files) as opened:
             # Of those that are waiting now, the first readings are lost.
             lost = sorted((_moment(self._text(capture)), -1, capture) for capture in waiting)
@@ -417,20 +421,41 @@ class _Segments:
                 for group in groups:
                     yield self._latest(group.name) if group.name in self.readings else group
 
-    def _run(self, number: int, path: Path, waiting: set[str]) -> Iterator[tuple[int, int, int | str]]:
+    def _run(self, number: int, waiting: set[str]) -> Iterator[tuple[int, int, int | str]]:
         """Return the times and places of a segment's captures in the order of time."""
         times, begins = array("q"), array("q")
-        with _explained(path), open_segment(path) as file:
-            members = Members(file)
-            while members.end < members.size:
-                begins.append(members.end)
-                text = members.member()
-                times.append(_moment(text))
-                waiting.discard(capture_of(graph_of(text)))
+        for begin, text in self._members(number):
+            begins.append(begin)
+            times.append(_moment(text))
+            waiting.discard(capture_of(graph_of(text)))
         if any(later < earlier for earlier, later in pairwise(times)):
             order = sorted(range(len(times)), key=times.__getitem__)
             times, begins = array("q", map(times.__getitem__, order)), array("q", map(begins.__getitem__, order))
         return ((time, number, begin) for time, begin in zip(times, begins, strict=True))
+
+    def _members(self, number: int) -> Iterator[tuple[int, bytes]]:
+        """Yield where the statements of each capture begin in a segment, and their text."""
+        path = self.files[number]
+        with _explained(path), open_segment(path) as file:
+            members = Members(file)
+            while members.end < members.size:
+                begin = members.end
+                yield begin, members.member()
+
+    def places(self) -> Iterator[tuple[str, int, int]]:
+        """Yield each capture with the place of its first reading: the number of the segment, and a byte of it."""
+        for number in range(len(self.files)):
+            for begin, text in self._members(number):
+                yield graph_of(text), number, begin
+
+    def latest(self, capture: str, first: tuple[int, int] | None) -> bytes:
+        """Return the statements of a capture's latest reading, given the place of its first; empty where none is."""
+        if capture in self.readings:
+            return self._text(capture)
+        if first is None:
+            return b""
+        with _OpenSegments(self.files) as opened:
+            return opened.member(*first)
 
     def texts(self) -> Iterator[bytes]:
         """Yield the statements of the latest reading of each capture in pieces of whole lines."""
@@ -546,7 +571,7 @@ class _Past:
     unchanged: dict[str, list[_Sighting]]
 
 
-def _holders(kept: _Segments, number: int) -> frozenset[str]:
+def _holders(kept: Statements, number: int) -> frozenset[str]:
     """Return the captures that state what one crawl of a folder found, those of pages that it found unchanged too."""
     holders: set[str] = set()
     stating: dict[str, _Seen] = {}
@@ -560,7 +585,7 @@ def _holders(kept: _Segments, number: int) -> frozenset[str]:
     return frozenset(holders)
 
 
-def _past(kept: _Segments, holders: Container[str] | None = None) -> _Past:
+def _past(kept: Statements, holders: Container[str] | None = None) -> _Past:
     past = _Past({}, {}, {})
     for order, group in enumerate(kept.graphs(_histories)):
         seen = group.seen(order)
@@ -578,7 +603,7 @@ def _past(kept: _Segments, holders: Container[str] | None = None) -> _Past:
     return past
 
 
-def _deleted(kept: _Segments, past: _Past) -> dict[str, str]:
+def _deleted(kept: Statements, past: _Past) -> dict[str, str]:
     """Return the time at which each deleted object was found gone."""
     gone = dict(past.deletions)
     for group in kept.graphs(_histories):

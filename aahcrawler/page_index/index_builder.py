@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO, Final, Self
 
 from aahcrawler.layout import NQUADS, OBJECTS, SCORE_LOG, SCORES
-from aahcrawler.page_index.capture_statements import CaptureStatements, read_statements
+from aahcrawler.objects.capture_statements import CaptureStatements, read_statements
 from aahcrawler.page_index.index_file import IndexFile
 from aahcrawler.page_index.object_ledger import ObjectLedger
 from aahcrawler.page_index.page_tallies import Course, Tally

@@ -4,7 +4,7 @@ import re
 from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final
@@ -14,7 +14,7 @@ from aahcrawler.archive.payload import HttpPayload, status_of
 from aahcrawler.archive.record_access import Record, RecordError, open_place, record_at
 from aahcrawler.archive.records import is_http
 from aahcrawler.archive.resources import DOCUMENT_URL, DOM, MADE_OF
-from aahcrawler.archive.scanning import Header, timestamp
+from aahcrawler.archive.scanning import Header, record_date, timestamp
 from aahcrawler.archive.surt import surt
 from aahcrawler.exchange import Rendered
 from aahcrawler.layout import ARCHIVE
@@ -308,8 +308,8 @@ def read_head(head: bytes) -> Headers:
 
 def _made(opened: _Opened, head: bytes, holder: Indexed) -> RecordedAnswer | None:
     header = opened.header
-    moment = _date(header.get("WARC-Date"))
-    if moment is None:
+    date = record_date(header.get("WARC-Date"))
+    if date is None:
         return None
     url = header.get("WARC-Target-URI").strip("<>")
     if head:
@@ -322,7 +322,7 @@ def _made(opened: _Opened, head: bytes, holder: Indexed) -> RecordedAnswer | Non
     return RecordedAnswer(
         header.record_id,
         url,
-        moment,
+        date,
         status,
         headers,
         holder,
@@ -330,14 +330,6 @@ def _made(opened: _Opened, head: bytes, holder: Indexed) -> RecordedAnswer | Non
         not header.get("WARC-Truncated") or is_revisit,
         is_revisit,
     )
-
-
-def _date(written: str) -> datetime | None:
-    try:
-        date = datetime.fromisoformat(written)
-    except ValueError:
-        return None
-    return date.replace(tzinfo=UTC) if date.tzinfo is None else date.astimezone(UTC)
 
 
 def _head_of(record: Record) -> bytes:

@@ -15,10 +15,10 @@ from lxml.html import HtmlElement
 
 from aahcrawler.authoring.drafting.address_groups import AddressGroup, address_groups
 from aahcrawler.helper.site_memory.sites import Sites, site_of
+from aahcrawler.objects.capture_statements import read_statements
 from aahcrawler.page import Page
 from aahcrawler.page.date_order import NumericDates
 from aahcrawler.page_index import member_at
-from aahcrawler.page_index.capture_statements import read_statements
 from aahcrawler.replay.capture_lookup import NoIndexError
 from aahcrawler.replay.object_finding import find_objects
 from aahcrawler.replay.recorded_answers import RecordedAnswers

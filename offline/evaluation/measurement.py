@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from aahcrawler import urls
-from aahcrawler.archive.reader import pages, revisits
+from aahcrawler.captures import ArchivedCaptures
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.raised_failures import RaisedTally, raised
 from aahcrawler.layout import ARCHIVE, OBJECTS, WARC
 from aahcrawler.objects.reader import page_rows
 from aahcrawler.segments import segments
-from aahcrawler.wire.replay import replayed
 from offline.evaluation.relevance_metrics import EvaluationError, Reference, RelevanceMetrics
 from online_analysis.document import Document
 
@@ -89,24 +88,26 @@ class Measured:
 def documents(
     crawl: Path, helper: ApplicationAwareHelper, number: int | None = None, tally: RaisedTally | None = None
 ) -> Iterator[Document]:
-    """Yield the document of each page of a crawl that was answered well, in the order of its WARC files.
+    """Yield the document of each page of a crawl that was answered well, in the order of time.
 
     Pages are those that the crawl's RDF calls so. A folder of WARC files of another crawler has none: there, each HTML
     answer is a page. With ``number``, the pages are those of that crawl among the ones of the folder. A payload that
     was captured several times is one document, read where it was captured first. ``tally`` is told of stages of reading
-    that failed. Raises ``EvaluationError``,
-    ``ReadError`` and ``SegmentError``.
+    that failed. Raises ``EvaluationError``, ``ReadError`` and ``SegmentError``.
     """
-    archive = _archive(crawl)
+    archive = crawl / ARCHIVE if (crawl / ARCHIVE).is_dir() else crawl
+    if not segments(archive, WARC):
+        raise EvaluationError(f"{crawl}: holds no WARC files (*.{WARC}). Name the folder of a crawl.")
     described = (crawl / OBJECTS).is_dir()
     if number is not None and not described:
         raise EvaluationError(f"{crawl}: is not of this crawler, so nobody can tell which pages are of crawl {number}.")
-    with closing(_pages(crawl, number, archive) if described else sqlite3.connect("")) as known:
-        for capture, exchange in pages(archive):
-            with closing(exchange):
-                if described and not _is_known(known, capture.record_id):
-                    continue
-                page = replayed(exchange)
+    with ArchivedCaptures(crawl) as source, closing(sqlite3.connect("")) as known:
+        if described:
+            _find_pages(crawl, number, source, known)
+        for capture in source.captures():
+            if not capture.shows_target or (described and not _is_known(known, capture.record_id)):
+                continue
+            page = capture.page
             if page is not None and 200 <= page.status < 300 and page.is_html:
                 found = helper.assist(page)
                 if tally is not None:
@@ -144,22 +145,15 @@ def measure(
     return measured
 
 
-def _archive(crawl: Path) -> Path:
-    folder = crawl / ARCHIVE if (crawl / ARCHIVE).is_dir() else crawl
-    if not segments(folder, WARC):
-        raise EvaluationError(f"{crawl}: holds no WARC files (*.{WARC}). Name the folder of a crawl.")
-    return folder
-
-
-def _pages(crawl: Path, number: int | None, archive: Path) -> sqlite3.Connection:
-    """Return the captures that hold the pages in a table on disk that goes with its connection."""
-    known = sqlite3.connect("")
+def _find_pages(crawl: Path, number: int | None, source: ArchivedCaptures, known: sqlite3.Connection) -> None:
+    """Put the captures that hold the pages in a table on disk that goes with its connection."""
     known.execute("CREATE TABLE page (id TEXT PRIMARY KEY) WITHOUT ROWID")
-    holders = ((row.unchanged or row.capture,) for row in page_rows(crawl, number) if row.is_page)
-    known.executemany("INSERT OR IGNORE INTO page VALUES (?)", holders)
-    originals = ((original, capture) for capture, original in revisits(archive))
-    known.executemany("INSERT OR IGNORE INTO page SELECT ? FROM page WHERE id = ?", originals)
-    return known
+    for row in page_rows(crawl, number):
+        if row.is_page:
+            holder = row.unchanged or row.capture
+            original = source.original(holder)
+            holders = (holder,) if original is None else (holder, original.record_id)
+            known.executemany("INSERT OR IGNORE INTO page VALUES (?)", ((each,) for each in holders))
 
 
 def _is_known(known: sqlite3.Connection, capture: str) -> bool:

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aahcrawler.archive.folders import ArchiveFolder
+from aahcrawler.captures import ArchivedCaptures
 from aahcrawler.layout import TOPIC
 from aahcrawler.objects.reader import page_rows
 from aahcrawler.urls import queue_of
 from offline.rereading import Reader
-from offline.selection.record_index import Records
 from online_analysis.analysers.text import TextAnalyser
 from online_analysis.capitalised_names import names
 from online_analysis.document import Document
@@ -58,9 +58,11 @@ def reference_pages(crawl: Path, topic: Topic, reader: Reader) -> Iterator[Refer
     """
     analyser = TextAnalyser(topic)
     rows = {row.url: row.capture for row in page_rows(crawl) if row.is_page and not row.trap and row.unchanged is None}
-    with Records(ArchiveFolder.at(crawl).files, lambda: None) as records:
-        for capture in rows.values():
-            page = records.page(capture)
+    folder = ArchiveFolder.at(crawl)
+    with ArchivedCaptures(folder.crawl or folder.files) as source:
+        for record in rows.values():
+            capture = source.of_record(record)
+            page = None if capture is None else capture.page
             if page is None or not page.is_html:
                 continue
             document = reader.read(page, None).document

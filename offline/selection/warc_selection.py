@@ -19,6 +19,7 @@ from aahcrawler import __version__
 from aahcrawler.archive.index import SORTED, LineSorter, replace_lines, scanned_lines
 from aahcrawler.archive.records import CrawlInfo, header, warcinfo_block, warcinfo_fields
 from aahcrawler.archive.writer import Identity
+from aahcrawler.captures import ArchivedCaptures, Capture
 from aahcrawler.helper.raised_failures import RaisedTally, of_stages
 from aahcrawler.layout import WARC
 from aahcrawler.objects.reader import PageRow, page_rows
@@ -26,7 +27,7 @@ from aahcrawler.page import Page, requisites, shown_within
 from aahcrawler.pipeline.links import media_of
 from offline.selection.criteria import Criteria
 from offline.selection.rdf_queries import Names, answers, published
-from offline.selection.record_index import Records
+from offline.selection.selected_captures import SelectedCaptures
 
 EXTENSION = f".{WARC}"
 
@@ -51,17 +52,17 @@ class Selection:
 
 
 def chosen(
-    crawl: Path, criteria: Criteria, records: Records, *, left_out: Callable[[str], object] = lambda _: None
+    crawl: Path, criteria: Criteria, selected: SelectedCaptures, *, left_out: Callable[[str], object] = lambda _: None
 ) -> Iterator[PageRow]:
     """Yield the pages that fulfil all criteria, in the order of capture.
 
     Redirects are no pages: one that is listed or found by SPARQL stands for the page it leads to. Pages that a later
     crawl found unchanged count as pages. Errors, by status or by what they say, are chosen by lists and SPARQL only.
-    ``left_out`` is told of captures that ``records`` leave aside. Raises ``ReadError`` and the errors of ``answers``.
+    ``left_out`` is told of captures that ``selected`` leaves aside. Raises ``ReadError`` and the errors of ``answers``.
     """
     listed = [criteria.urls] if criteria.urls is not None else []
     found = [answers(crawl, criteria.sparql)] if criteria.sparql else []
-    named = [_expanded(names, records) for names in (*listed, *found)]
+    named = [_expanded(names, selected.source) for names in (*listed, *found)]
     with ExitStack() as stack:
         dated: Names | None = None
         if criteria.by_publication:
@@ -70,12 +71,14 @@ def chosen(
             is_unmodified = row.status == HTTPStatus.NOT_MODIFIED
             is_error = row.status >= 400 or row.trap is not None
             is_page = (
-                bool(records.original(row.capture)) if is_unmodified else row.is_page or (is_error and bool(named))
+                selected.source.original(row.capture) is not None
+                if is_unmodified
+                else row.is_page or (is_error and bool(named))
             )
             in_time = dated is None or row.capture in dated
             is_named = all(row.url in names or row.capture in names for names in named)
             if is_page and in_time and is_named and criteria.admit(row):
-                if records.leaves_aside(row.capture):
+                if selected.leaves_aside(selected.source.of_record(row.capture)):
                     left_out(row.capture)
                 else:
                     yield row
@@ -84,7 +87,7 @@ def chosen(
 def select(
     crawl: Path,
     criteria: Criteria,
-    records: Records,
+    selected: SelectedCaptures,
     target: Path,
     *,
     with_requisites: bool = True,
@@ -93,14 +96,15 @@ def select(
 ) -> Selection:
     """Write the chosen pages with their requests, redirects that led to them, robots.txt and requisites.
 
-    ``records`` are those of the crawl's archive, with none taken yet. The file appears whole or not at all; its CDXJ
+    ``selected`` is of the crawl's archive, with nothing taken yet. The file appears whole or not at all; its CDXJ
     index is written beside it, under its name and ``.cdxj``. Raises ``SelectionError`` where the target exists, cannot
     be written or would be empty, ``SegmentError`` for a damaged archive, and the errors of ``chosen``.
     """
     refuse(target)
     pages, left_out, tally = 0, list[str](), RaisedTally()
-    for row in chosen(crawl, criteria, records, left_out=left_out.append):
-        pages += _take(row.capture, records, tally, with_requisites=with_requisites)
+    for row in chosen(crawl, criteria, selected, left_out=left_out.append):
+        capture = selected.source.of_record(row.capture)
+        pages += 0 if capture is None else _take(capture, selected, tally, with_requisites=with_requisites)
         seen(row)
     if not pages:
         if left_out:
@@ -113,9 +117,9 @@ def select(
         description=f"Selection of {pages} pages from the crawl in {crawl}: {criteria}"
         f"{'' if with_requisites else '; without page requisites'}",
     )
-    size = _write(target, _warcinfo(info, target.name, identity or Identity()), records.copies())
+    size = _write(target, _warcinfo(info, target.name, identity or Identity()), selected.copies())
     _index(target)
-    return Selection(pages, records.taken("response", "revisit"), size, len(left_out), tally)
+    return Selection(pages, len(selected), size, len(left_out), tally)
 
 
 def refuse(target: Path) -> None:
@@ -129,62 +133,61 @@ def refuse(target: Path) -> None:
         raise SelectionError(f"--to {target}: there is no folder {target.parent}; make it first")
 
 
-def _expanded(names: Iterable[str], records: Records) -> Container[str]:
+def _expanded(names: Iterable[str], source: ArchivedCaptures) -> Container[str]:
     """Add to URLs those that they redirect to."""
     known, waiting = set(names), list(names)
     while waiting:
         name = waiting.pop()
-        for following in (*records.targets(name), records.target_of(name)):
-            if following and following not in known:
-                known.add(following)
-                waiting.append(following)
+        own = source.of_record(name)
+        for each in (*source.of_url(name), *(() if own is None else (own,))):
+            if each.location and each.location not in known:
+                known.add(each.location)
+                waiting.append(each.location)
     return known
 
 
-def _take(capture: str, records: Records, tally: RaisedTally, *, with_requisites: bool) -> int:
-    """Take a page and its dependent records; return 0 where it is not in the archive or was taken as a page before."""
-    page = records.page(capture)
-    taken = any([True for _ in records.take((capture,))])  # noqa: C419 - all are to be taken
+def _take(capture: Capture, selected: SelectedCaptures, tally: RaisedTally, *, with_requisites: bool) -> int:
+    """Take a page and its dependent records; return 0 where it cannot be read and was taken before."""
+    page = capture.page
+    taken = list(selected.take((capture,)))
     if page is None:
-        return int(taken)
-    _take_redirects(page.url, records)
+        return int(bool(taken))
+    _take_redirects(page.url, selected)
     addresses = [page.url]
     if with_requisites and page.rendered:
-        for _ in records.take(records.shown_on(page.url)):
-            pass
+        list(selected.take(selected.source.shown_on(page.url)))
     if with_requisites and page.is_html:
-        addresses += _take_requisites(page, _media(capture, page.url, records), records, tally)
+        media = () if capture.metadata is None else media_of(capture.metadata, page.url)
+        addresses += _take_requisites(page, media, selected, tally)
     for origin in dict.fromkeys(urljoin(address, "/robots.txt") for address in addresses):
-        _take_addresses((origin,), records)
+        _take_addresses((origin,), selected)
     return 1
 
 
-def _take_redirects(url: str, records: Records) -> None:
+def _take_redirects(url: str, selected: SelectedCaptures) -> None:
     """Take the redirects that led to a URL, and those that led to them."""
     waiting = [url]
     while waiting:
-        for capture, origin in records.leading_to(waiting.pop()):
-            waiting += [origin for _ in records.take((capture,))]
+        for capture in selected.source.leading_to(waiting.pop()):
+            if capture.target_uri != capture.location:
+                waiting += [capture.target_uri for _ in selected.take((capture,))]
 
 
-def _media(capture: str, url: str, records: Records) -> Iterable[str]:
-    """Return the files that the objects of a page consist of: not all of them are shown by its elements."""
-    said = records.metadata(capture)
-    return () if said is None else media_of(said, url)
+def _take_requisites(shown: Page, media: Iterable[str], selected: SelectedCaptures, tally: RaisedTally) -> list[str]:
+    """Take the captures of requisites and frames, and what their style sheets and frames need; return new URLs.
 
-
-def _take_requisites(shown: Page, media: Iterable[str], records: Records, tally: RaisedTally) -> list[str]:
-    """Take the captures of requisites and frames, and what their style sheets and frames need; return new URLs."""
+    ``media`` are files that the objects of the page consist of: not all of them are shown by its elements.
+    """
     reached: list[str] = []
     needed, within = _needed(shown, tally)
     frames = set(within)
     waiting = [*media, *needed, *within]
     while waiting:
-        taken = _take_addresses(waiting, records)
+        taken = _take_addresses(waiting, selected)
         waiting = []
         for capture, url in taken:
             reached.append(url)
-            page = records.page(capture)
+            page = capture.page
             if page is not None and page.media_type == "text/css":
                 waiting += requisites.of_stylesheet(page.text, page.url)
             elif page is not None and page.is_html and url in frames:
@@ -202,17 +205,18 @@ def _needed(page: Page, tally: RaisedTally) -> tuple[tuple[str, ...], tuple[str,
     return needed, within
 
 
-def _take_addresses(addresses: Iterable[str], records: Records) -> list[tuple[str, str]]:
+def _take_addresses(addresses: Iterable[str], selected: SelectedCaptures) -> list[tuple[Capture, str]]:
     """Take all captures of URLs and of their redirect targets; return those that were not taken before."""
-    taken: list[tuple[str, str]] = []
+    taken: list[tuple[Capture, str]] = []
     known: set[str] = set()
     waiting = list(addresses)
     while waiting:
         url = waiting.pop()
         if url not in known:
             known.add(url)
-            taken += [(capture, url) for capture in records.take(records.at(url))]
-            waiting += records.targets(url)
+            captures = list(selected.source.of_url(url))
+            taken += [(capture, url) for capture in selected.take(captures)]
+            waiting += dict.fromkeys(each.location for each in captures if each.location)
     return taken
 
 

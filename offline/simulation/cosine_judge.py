@@ -5,16 +5,14 @@ It reads the pages by itself, all of their visible text, and knows neither appli
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from aahcrawler.archive.reader import pages
+from aahcrawler.captures import ArchivedCaptures, shown_pages
 from aahcrawler.page import Page
 from aahcrawler.page.onward import location
 from aahcrawler.page.text import plain_text
 from aahcrawler.urls import canonicalize
-from aahcrawler.wire.replay import replayed
 from offline.simulation.page_data import summed
 from offline.simulation.visits import Direction
 from offline.simulation.world import Catalogue
@@ -33,15 +31,12 @@ def read_world(folder: str) -> tuple[Mapping[str, int], Sequence[Mapping[str, in
     catalogue, lexicon = Catalogue(), Lexicon()
     counts: list[Mapping[str, int]] = []
     redirects: dict[str, str] = {}
-    for _, exchange in pages(Path(folder)):
-        with closing(exchange):
-            page = replayed(exchange)
-        if page is None:
-            continue
-        if target := location(page.url, page.status, page.headers):
-            redirects[canonicalize(page.url) or page.url] = target
-        elif 200 <= page.status < 300 and page.is_html and catalogue.add(page.url) is not None:
-            counts.append(_terms(page, lexicon))
+    with ArchivedCaptures(Path(folder)) as source:
+        for page in shown_pages(source):
+            if target := location(page.url, page.status, page.headers):
+                redirects[canonicalize(page.url) or page.url] = target
+            elif 200 <= page.status < 300 and page.is_html and catalogue.add(page.url) is not None:
+                counts.append(_terms(page, lexicon))
     catalogue.redirect(redirects)
     return catalogue.numbers, counts, None
 

@@ -2,13 +2,12 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from time import process_time
 
-from aahcrawler.archive.reader import pages
+from aahcrawler.captures import ArchivedCaptures, shown_pages
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.site_memory.sites import Sites
 from aahcrawler.layout import WARC
@@ -17,7 +16,6 @@ from aahcrawler.page.onward import location
 from aahcrawler.pipeline import session_evidence
 from aahcrawler.segments import SegmentError, segments
 from aahcrawler.urls import canonicalize
-from aahcrawler.wire.replay import replayed
 from knowledge_base.loader import load
 from knowledge_base.model import KnowledgeBase
 from offline.simulation.page_data import Understood, understand
@@ -81,25 +79,25 @@ class Gathering:
     def _pages(self) -> Iterator[Page]:
         """Yield the HTML pages that were answered well, each URL once."""
         try:
-            for _, exchange in pages(self.folder):
-                with closing(exchange):
-                    page = replayed(exchange)
-                if page is None:
-                    continue
-                if target := location(page.url, page.status, page.headers):
-                    self._redirects[canonicalize(page.url) or page.url] = target
-                elif 200 <= page.status < 300 and page.is_html:
-                    number = self._catalogue.add(page.url)
-                    if number is None:
-                        self._compare(page)
-                        continue
-                    page = replace(page, url=self._catalogue.urls[number])
-                    self._recent[page.url] = page
-                    if len(self._recent) > RECENT:
-                        self._recent.popitem(last=False)
-                    yield page
+            with ArchivedCaptures(self.folder) as source:
+                yield from self._read(source)
         except SegmentError as error:
             raise WorldError(str(error)) from error
+
+    def _read(self, source: ArchivedCaptures) -> Iterator[Page]:
+        for page in shown_pages(source):
+            if target := location(page.url, page.status, page.headers):
+                self._redirects[canonicalize(page.url) or page.url] = target
+            elif 200 <= page.status < 300 and page.is_html:
+                number = self._catalogue.add(page.url)
+                if number is None:
+                    self._compare(page)
+                    continue
+                known = replace(page, url=self._catalogue.urls[number])
+                self._recent[known.url] = known
+                if len(self._recent) > RECENT:
+                    self._recent.popitem(last=False)
+                yield known
 
     def _compare(self, again: Page) -> None:
         """Learn of ids of sessions from a page that was recorded twice in a row, as a crawl does to find them out."""

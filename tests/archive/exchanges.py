@@ -4,16 +4,38 @@ import gzip
 import hashlib
 import io
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import BinaryIO
 
+from aahcrawler.archive import Capture as Written
 from aahcrawler.archive import CrawlInfo, Identity
+from aahcrawler.captures import ArchivedCaptures, Capture
 from aahcrawler.exchange import Exchange, Truncation
 
 STARTED = datetime(2026, 1, 2, 3, 4, 5, 678, UTC)
 INFO = CrawlInfo("forums", "AAHCrawler/0.1", operator="The Archive", contact="crawl@archive.test", robots="obey")
 REQUEST = b"GET /thread?id=1 HTTP/1.1\r\nHost: forum.test\r\naccept: */*\r\n\r\n"
+
+
+def read_back(folder: Path, *, revisits: bool = True) -> Iterator[tuple[Capture, Exchange]]:
+    """Yield the captures of a folder with what passed over the connection; the caller closes each exchange."""
+    with ArchivedCaptures(folder) as source:
+        for capture in source.captures():
+            exchange = capture.exchange() if revisits or not capture.is_revisit else None
+            if exchange is not None:
+                yield capture, exchange
+
+
+def places(captures: Iterable[Capture]) -> list[tuple[str, str, int]]:
+    """Return what tells captures apart, as it is written and as it is read."""
+    return [(each.record_id, each.place.file, each.place.offset) for each in captures]
+
+
+def written_at(captures: Iterable[Written]) -> list[tuple[str, str, int]]:
+    """Return the same of what was written."""
+    return [(each.record_id, each.file, each.offset) for each in captures]
 
 
 def identity() -> Identity:

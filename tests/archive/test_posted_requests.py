@@ -12,8 +12,8 @@ from aahcrawler.archive import WarcWriter
 from aahcrawler.archive.checking import Tally, check
 from aahcrawler.archive.history import History, HistoryRecord
 from aahcrawler.archive.index import IndexWriter, rebuild
-from aahcrawler.archive.reader import pages
 from aahcrawler.archive.scanning import Problem
+from aahcrawler.captures import ArchivedCaptures
 from aahcrawler.exchange import Exchange
 from aahcrawler.posted_forms import PostedForm, url_of
 from aahcrawler.request_queries import LONGEST_BODY, LONGEST_QUERY, addressed, query_of
@@ -135,8 +135,5 @@ def test_what_was_posted_hides_nothing_that_was_got(tmp_path: Path) -> None:
             with closing(found):
                 assert found.response.read().endswith(b"got")
         (folder / "history.sqlite").unlink()
-    shown = []
-    for _, exchange in pages(files):
-        exchange.close()
-        shown.append(exchange.method)
-    assert shown == ["GET"]
+    with ArchivedCaptures(files) as source:
+        assert [each.method for each in source.captures() if each.shows_target] == ["GET"]

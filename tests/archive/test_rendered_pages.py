@@ -12,14 +12,14 @@ from aahcrawler.archive import Original, WarcWriter
 from aahcrawler.archive.checking import Tally, check
 from aahcrawler.archive.history import History, HistoryRecord
 from aahcrawler.archive.index import IndexWriter, rebuild
-from aahcrawler.archive.reader import captures, pages
 from aahcrawler.archive.resources import Resource
 from aahcrawler.archive.writer import Capture
+from aahcrawler.captures import ArchivedCaptures, shown_pages
 from aahcrawler.exchange import Exchange, Rendered
 from aahcrawler.metadata import Metadata, write
 from aahcrawler.segments import DiskFullError
 from aahcrawler.wire.replay import replayed
-from tests.archive.exchanges import INFO, exchange_of, identity, page_exchange
+from tests.archive.exchanges import INFO, exchange_of, identity, page_exchange, places, read_back, written_at
 from tests.archive.test_segments import files_up_to
 from tests.archive.test_writer import only_file, warcio_check
 
@@ -119,8 +119,9 @@ def test_the_index_has_them_under_their_names_also_when_it_is_made_again(tmp_pat
 def test_a_page_is_read_as_it_was_read_then(tmp_path: Path) -> None:
     with WarcWriter(tmp_path, INFO) as writer:
         capture = writer.write(shell(), resources=made(at="http://forum.test/shown/here"))
-        ((again, exchange),) = captures(tmp_path)
-    assert again == capture
+        ((again, exchange),) = read_back(tmp_path)
+    assert places([again]) == written_at([capture])
+    assert again.has_document
     with closing(exchange):
         page, sent = replayed(exchange), replayed(exchange, as_sent=True)
     assert page is not None
@@ -197,12 +198,8 @@ def test_each_url_of_one_shell_has_a_document_of_its_own(tmp_path: Path) -> None
             assert kept is not None
             assert newest.rendered is not None
             assert (kept.dom, kept.record_id) == (b"<p>newer", newest.rendered.record_id)
-    shown = []
-    for _, exchange in pages(tmp_path / "archive"):
-        with closing(exchange):
-            page = replayed(exchange)
-        assert page is not None
-        shown.append((page.url, page.body))
+    with ArchivedCaptures(tmp_path / "archive") as source:
+        shown = [(page.url, page.body) for page in shown_pages(source)]
     # Of what the server says to be unchanged, what the browser made of it is a page by itself.
     assert shown == [(URL, DOM), (other, b"<p>other"), (URL, b"<p>newer")]
 

@@ -13,11 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 
-from aahcrawler.archive import Capture, Identified, Original, WarcWriter, captures
+from aahcrawler.archive import Capture, Identified, Original, WarcWriter
 from aahcrawler.archive.checking import Tally, check
 from aahcrawler.archive.index import IndexWriter, rebuild
 from aahcrawler.archive.records import labelled_digest
 from aahcrawler.archive.scanning import Problem
+from aahcrawler.captures import ArchivedCaptures
 from aahcrawler.exchange import Exchange, Truncation
 from aahcrawler.metadata import Link, Metadata, read, write
 from aahcrawler.segments import DiskFullError
@@ -29,7 +30,10 @@ from tests.archive.exchanges import (
     exchange_of,
     identity,
     page_exchange,
+    places,
+    read_back,
     response_bytes,
+    written_at,
 )
 from tests.archive.test_segments import files_up_to
 
@@ -167,7 +171,7 @@ def test_what_would_make_replay_worse_is_written_whole(tmp_path: Path, number: i
         original = original_of(writer.write(first), first, chunked=coding)
         capture = writer.write(answer, original=original)
     assert (capture.revisit, capture.refers_to) == (False, "")
-    ((_, one), (_, other)) = captures(tmp_path)
+    ((_, one), (_, other)) = read_back(tmp_path)
     with closing(one), closing(other):
         assert other.response.read() == wire
         assert other.truncated == answer.truncated
@@ -187,7 +191,7 @@ def test_a_304_that_nobody_asked_for_is_kept_and_not_offered_for_replay(tmp_path
         capture = writer.write(exchange_of(NOT_MODIFIED))
     index.close()
     assert not capture.revisit
-    ((_, exchange),) = captures(tmp_path / "archive")
+    ((_, exchange),) = read_back(tmp_path / "archive")
     with closing(exchange):
         assert exchange.response.read() == NOT_MODIFIED
     assert (tmp_path / "indexes" / "index.cdxj").read_bytes() == b""
@@ -207,11 +211,10 @@ def test_metadata_are_where_the_capture_says(tmp_path: Path) -> None:
             assert record.record_type == WarcRecordType.metadata
             assert record.headers["WARC-Concurrent-To"] == f"<{capture.record_id}>"
             assert read(record.reader.read()).links[0].anchor == "A"
-    read_back = []
-    for capture, exchange in captures(tmp_path):
-        exchange.close()
-        read_back.append(capture)
-    assert read_back[:2] == [one, other]
+    with ArchivedCaptures(tmp_path) as source:
+        kept = list(source.captures())
+        assert places(kept[:2]) == written_at([one, other])
+        assert [each.metadata for each in kept] == [read(SAID), read(SAID), None]
 
 
 def test_the_index_knows_revisits_and_no_metadata(tmp_path: Path) -> None:
@@ -242,16 +245,12 @@ def crawl_of(root: Path) -> tuple[Capture, ...]:
 
 def test_readers_get_each_payload_once_and_revisits_when_they_ask(tmp_path: Path) -> None:
     written = crawl_of(tmp_path)
-    read_back = []
-    for capture, exchange in captures(tmp_path / "archive"):
-        with closing(exchange):
-            read_back.append((capture, exchange.request))
-    assert read_back == [(written[0], REQUEST)]
     blocks = []
-    for capture, exchange in captures(tmp_path / "archive", revisits=True):
+    for capture, exchange in read_back(tmp_path / "archive"):
         with closing(exchange):
             blocks.append((capture, exchange.response.read(), exchange.request, exchange.truncated))
-    assert [block[0] for block in blocks] == list(written)
+    assert places(block[0] for block in blocks) == written_at(written)
+    assert [block[0].shows_target for block in blocks] == [True, False, False]
     wire, payload = response_bytes(BODY)
     assert [block[1] for block in blocks] == [wire, b"", wire[: -len(payload)]]
     assert {block[2:] for block in blocks} == {(REQUEST, None)}
@@ -352,13 +351,13 @@ def test_any_mix_is_read_back_and_checks_clean(
     index.close()
     if steps:
         assert [finding for finding in check(root, Tally()) if finding.problem is not Problem.ALONE] == []
-    read_back = list(captures(root / "archive", revisits=True)) if steps else []
-    assert [capture for capture, _ in read_back] == [capture for capture, _, _ in written]
-    for (capture, got), (_, given_one, wire) in zip(read_back, written, strict=True):
+    found = list(read_back(root / "archive")) if steps else []
+    assert places(capture for capture, _ in found) == written_at(capture for capture, _, _ in written)
+    for (kept, got), (_, given_one, wire) in zip(found, written, strict=True):
         with closing(got):
             block = got.response.read()
         assert (got.url, got.request, got.started_at) == (given_one.url, given_one.request, given_one.started_at)
-        if capture.revisit:
+        if kept.is_revisit:
             assert got.truncated is None
             assert block in {b"", wire[: wire.index(b"\r\n\r\n") + 4]}
             assert got.payload_digest in {original.digest for original in originals.values()}

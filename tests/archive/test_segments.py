@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.archive import WarcWriter, captures
+from aahcrawler.archive import WarcWriter
 from aahcrawler.layout import WARC
 from aahcrawler.segments import (
     DiskFullError,
@@ -27,8 +27,8 @@ from aahcrawler.segments import (
     recover,
     segments,
 )
-from tests.archive.exchanges import INFO, page_exchange
-from tests.archive.test_writer import read_back, warcio_check
+from tests.archive.exchanges import INFO, page_exchange, read_back
+from tests.archive.test_writer import blocks_of, warcio_check
 from tests.pace import at_most
 
 ROOT = Path(__file__).parents[2]
@@ -175,7 +175,7 @@ def test_full_disk_loses_nothing_and_can_be_gone_on_from(tmp_path: Path) -> None
             writer.write(page_exchange(b"small"))
         writer.write(big)
     with big.response:
-        assert read_back(tmp_path)[2] == big.response.read()
+        assert blocks_of(tmp_path)[2] == big.response.read()
     assert warcio_check(*tmp_path.iterdir()).returncode == 0
 
 
@@ -185,7 +185,7 @@ def test_disk_full_from_the_beginning(tmp_path: Path) -> None:
             writer.write(page_exchange())
         assert list(tmp_path.iterdir()) == []
         writer.write(page_exchange())
-    assert len(read_back(tmp_path)) == 1
+    assert len(blocks_of(tmp_path)) == 1
 
 
 ENDLESS = """
@@ -212,7 +212,7 @@ def test_killed_process_loses_nothing_it_had_written(tmp_path: Path, seed: int) 
     recover(tmp_path, WARC)
     assert not list(tmp_path.glob("*.open*"))
     kept = []
-    for capture, exchange in captures(tmp_path):
+    for capture, exchange in read_back(tmp_path):
         exchange.close()
         kept.append(capture.record_id)
     assert kept[: len(told)] == told

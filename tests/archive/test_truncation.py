@@ -11,11 +11,11 @@ import pytest
 from fastwarc.warc import ArchiveIterator, WarcRecordType
 from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 
-from aahcrawler.archive import WarcWriter, captures
+from aahcrawler.archive import WarcWriter
 from aahcrawler.archive.checking import Tally, check
 from aahcrawler.exchange import Truncation
 from aahcrawler.wire.client import Limits, Timeouts, WireRequest
-from tests.archive.exchanges import INFO
+from tests.archive.exchanges import INFO, read_back
 from tests.wire.serving import Server, client, serving
 
 Handler = Callable[[Server, asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -67,7 +67,7 @@ def test_the_reason_reaches_the_record(tmp_path: Path, number: int) -> None:
     with path.open("rb") as file:
         (record,) = ArchiveIterator(file, record_types=WarcRecordType.response, parse_http=False)
         assert record.headers["Content-Length"] == header["Content-Length"]
-    ((_, exchange),) = captures(tmp_path / "archive")
+    ((_, exchange),) = read_back(tmp_path / "archive")
     with closing(exchange):
         assert exchange.truncated == (Truncation(reason) if reason else None)
     assert list(check(path, Tally())) == []

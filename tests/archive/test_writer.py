@@ -12,10 +12,20 @@ import pytest
 from fastwarc.warc import ArchiveIterator, WarcRecordType
 from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 
-from aahcrawler.archive import CrawlInfo, Identified, WarcWriter, captures
+from aahcrawler.archive import CrawlInfo, Identified, WarcWriter
 from aahcrawler.archive.records import labelled_digest
 from aahcrawler.exchange import Truncation
-from tests.archive.exchanges import INFO, REQUEST, exchange_of, identity, page_exchange, response_bytes
+from tests.archive.exchanges import (
+    INFO,
+    REQUEST,
+    exchange_of,
+    identity,
+    page_exchange,
+    places,
+    read_back,
+    response_bytes,
+    written_at,
+)
 
 CODINGS = [(chunk, coded) for chunk in (False, True) for coded in (False, True)]
 
@@ -25,9 +35,9 @@ def only_file(folder: Path) -> Path:
     return path
 
 
-def read_back(folder: Path) -> list[bytes]:
+def blocks_of(folder: Path) -> list[bytes]:
     blocks = []
-    for _, exchange in captures(folder):
+    for _, exchange in read_back(folder):
         with exchange.response:
             blocks.append(exchange.response.read())
     return blocks
@@ -197,8 +207,8 @@ def test_captures_give_back_what_was_written(tmp_path: Path) -> None:
     exchanges.append(exchange_of(b"not HTTP at all", b"", request=b"POST / HTTP/1.1\r\n\r\na=b"))
     with WarcWriter(tmp_path, INFO, size=1200) as writer:
         written = [writer.write(exchange) for exchange in exchanges]
-        read = list(captures(tmp_path))
-    assert [capture for capture, _ in read] == written
+        read = list(read_back(tmp_path))
+    assert places(capture for capture, _ in read) == written_at(written)
     for (_, got), given in zip(read, exchanges, strict=True):
         with got.response, given.response:
             assert got.response.read() == given.response.read()
@@ -215,8 +225,8 @@ def test_captures_give_back_what_was_written(tmp_path: Path) -> None:
 MEASURED = """
 import io, resource, sys, tempfile
 from pathlib import Path
-from aahcrawler.archive import WarcWriter, captures
-from tests.archive.exchanges import INFO, exchange_of
+from aahcrawler.archive import WarcWriter
+from tests.archive.exchanges import INFO, exchange_of, read_back
 
 folder, size = Path(sys.argv[1]), int(sys.argv[2])
 with tempfile.TemporaryFile() as body:
@@ -226,7 +236,7 @@ with tempfile.TemporaryFile() as body:
         writer.write(exchange_of(io.BytesIO(b"HTTP/1.1 200 OK\\r\\n\\r\\n")))
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         writer.write(exchange_of(body))
-sizes = [exchange.response.seek(0, 2) for _, exchange in captures(folder)]
+sizes = [exchange.response.seek(0, 2) for _, exchange in read_back(folder)]
 after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 print(sizes[1], (after - before) // 1024)
 """
@@ -248,8 +258,8 @@ def test_an_exchange_can_be_written_again(tmp_path: Path) -> None:
         writer.write(exchange)
         assert exchange.response.tell() == 0
         writer.write(exchange)
-    assert len(set(read_back(tmp_path))) == 1
-    assert len(read_back(tmp_path)) == 2
+    assert len(set(blocks_of(tmp_path))) == 1
+    assert len(blocks_of(tmp_path)) == 2
 
 
 def test_unreadable_responses_leave_no_trace(tmp_path: Path) -> None:
@@ -271,7 +281,7 @@ def test_unreadable_responses_leave_no_trace(tmp_path: Path) -> None:
         assert path.read_bytes() == before
         writer.write(page_exchange())
     assert warcio_check(only_file(tmp_path)).returncode == 0
-    assert len(read_back(tmp_path)) == 2
+    assert len(blocks_of(tmp_path)) == 2
 
 
 def test_warcinfo_says_what_the_crawl_is(tmp_path: Path) -> None:
@@ -308,7 +318,7 @@ def test_reasons_of_other_software_are_read(tmp_path: Path, reason: str, expecte
     path = only_file(tmp_path)
     field = f"WARC-Truncated: {reason}\r\n".encode() if reason else b""
     path.write_bytes(gzip.compress(gzip.decompress(path.read_bytes()).replace(b"WARC-Truncated: time\r\n", field)))
-    ((_, exchange),) = captures(tmp_path)
+    ((_, exchange),) = read_back(tmp_path)
     with exchange.response:
         assert exchange.truncated is expected
 

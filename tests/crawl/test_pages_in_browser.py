@@ -3,14 +3,13 @@
 import json
 import os
 from collections.abc import Mapping
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from aahcrawler.archive.reader import pages as archived_pages
+from aahcrawler.captures import ArchivedCaptures
 from aahcrawler.objects.reader import captures as stated_captures
 from tests.browsing import sandboxed_chromium
 from tests.crawl.client_side import SHELL, api, article, forum
@@ -56,12 +55,8 @@ def expected() -> set[str]:
 
 def shown_in(folder: Path) -> set[str]:
     """Return the URLs of pages that a browser made something of."""
-    found = set()
-    for _, exchange in archived_pages(folder / "crawl" / "archive"):
-        with closing(exchange):
-            if exchange.rendered is not None:
-                found.add(exchange.url)
-    return found
+    with ArchivedCaptures(folder / "crawl") as source:
+        return {each.target_uri for each in source.captures() if each.shows_target and each.has_document}
 
 
 def site_of(shell: bytes = SHELL) -> Site:

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from lxml import etree
 from typer.testing import CliRunner, Result
 
-from aahcrawler.archive.reader import captures
 from aahcrawler.archive.records import CrawlInfo, Original
 from aahcrawler.archive.writer import WarcWriter
 from aahcrawler.cli import app
@@ -29,6 +28,7 @@ from offline.evaluation.relevance_metrics import telling_words
 from online_analysis.document import Document, DocumentPart
 from online_analysis.icd import Icd
 from online_analysis.terms import Lexicon
+from tests.archive.exchanges import read_back
 
 BEGUN = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
 SITE = "http://site.test"
@@ -156,7 +156,7 @@ def test_one_crawl_of_several_is_measured_with_what_it_found_unchanged(tmp_path:
 def test_a_page_that_is_again_what_it_once_was_is_measured(tmp_path: Path) -> None:
     folder = write(tmp_path / "back", [Answer(FLOOD), Answer(FILLER * 4)])
     first = next(page_rows(folder))
-    (_, exchange), *others = captures(folder / "archive")
+    (_, exchange), *others = read_back(folder / "archive")
     for _, other in others:
         other.close()
     original = Original(first.capture, first.url, "2026-01-02T03:04:00Z", exchange.payload_digest)

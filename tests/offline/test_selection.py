@@ -4,7 +4,9 @@ import gzip
 import hashlib
 import io
 import json
+import re
 import shutil
+from collections import Counter
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,15 +17,15 @@ from warcio.archiveiterator import ArchiveIterator as Warcio
 
 from aahcrawler.archive.checking import Tally, check
 from aahcrawler.archive.index import IndexWriter
-from aahcrawler.archive.reader import captures
 from aahcrawler.archive.records import CrawlInfo, Original
 from aahcrawler.archive.writer import Identity, WarcWriter
+from aahcrawler.captures import ArchivedCaptures
 from aahcrawler.cli import app
 from aahcrawler.exchange import Exchange
 from aahcrawler.objects.writer import CaptureDescription, ObjectWriter
 from aahcrawler.webobject import WebObject
 from offline.selection.criteria import Criteria, CriteriaError, Threshold, moment
-from offline.selection.record_index import Records
+from offline.selection.selected_captures import SelectedCaptures
 from offline.selection.warc_selection import select
 
 BEGUN = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
@@ -164,10 +166,8 @@ def check_with_warcio(file: Path) -> list[str]:
 
 def test_captures_are_read_back(crawl: Path, tmp_path: Path) -> None:
     assert run(crawl, "--to", tmp_path / "final.warc.gz", "--level", "terminal", "--no-requisites").exit_code == 0
-    read = []
-    for _, exchange in captures(tmp_path):
-        with closing(exchange):
-            read.append(exchange.url.removeprefix(SITE))
+    with ArchivedCaptures(tmp_path) as source:
+        read = [each.target_uri.removeprefix(SITE) for each in source.captures()]
     assert read == ["/robots.txt", "/old", "/older", "/thread"]
 
 
@@ -190,7 +190,7 @@ def test_the_same_selection_is_the_same_file(crawl: Path, tmp_path: Path) -> Non
     for folder in (tmp_path / "a", tmp_path / "b"):
         folder.mkdir()
         criteria = Criteria(scores=(Threshold.parse(">0.2"),))
-        with Records(crawl / "archive", lambda: None) as kept:
+        with ArchivedCaptures(crawl) as source, SelectedCaptures(source) as kept:
             identity = Identity(lambda: "urn:uuid:00000000-0000-4000-8000-00000000aaaa", lambda: BEGUN)
             select(crawl, criteria, kept, folder / "f.warc.gz", identity=identity)
         written.append((folder / "f.warc.gz").read_bytes())
@@ -267,6 +267,14 @@ def test_bounds_of_scores_and_dates() -> None:
             Threshold.parse(text)
 
 
+def kinds_of_all(crawl: Path) -> Counter[str]:
+    """Count the records that a selection of all captures copies, by type."""
+    with ArchivedCaptures(crawl) as source, SelectedCaptures(source) as selected:
+        list(selected.take(source.captures()))
+        records = gzip.decompress(b"".join(selected.copies()))
+    return Counter(re.findall(r"^WARC-Type: (\w+)\r$", records.decode("latin-1"), re.MULTILINE))
+
+
 @pytest.mark.parametrize("suffix", ["", ".open"])
 def test_a_torn_file_is_read_up_to_its_last_whole_record(crawl: Path, tmp_path: Path, suffix: str) -> None:
     torn = tmp_path / "torn"
@@ -275,11 +283,9 @@ def test_a_torn_file_is_read_up_to_its_last_whole_record(crawl: Path, tmp_path: 
     whole = last.read_bytes()
     last.unlink()
     last.with_name(last.name + suffix).write_bytes(whole[:-20])
-    with Records(crawl / "archive", lambda: None) as before, Records(torn / "archive", lambda: None) as after:
-        for records_of in (before, after):
-            list(records_of.take(f"urn:uuid:00000000-0000-4000-8000-{number:012d}" for number in range(100)))
-        assert after.taken("response") == before.taken("response")
-        assert after.taken("request") == before.taken("request") - 1
+    copied = [kinds_of_all(each) for each in (crawl, torn)]
+    assert copied[1]["response"] == copied[0]["response"]
+    assert copied[1]["request"] == copied[0]["request"] - 1
     assert run(torn, "--to", tmp_path / "final.warc.gz", "--score", ">=0.1").exit_code == 0
     assert check_with_warcio(tmp_path / "final.warc.gz") == []
 
@@ -374,10 +380,13 @@ def test_a_revisit_of_a_capture_that_is_away_is_selected_as_it_is(tmp_path: Path
 
 def test_the_page_of_a_revisit_is_what_its_original_holds(tmp_path: Path) -> None:
     crawl, found = recrawled(tmp_path / "crawl")
-    with Records(crawl / "archive", lambda: None) as known:
-        pages = [known.page(found[name]) for name in ("first", "unmodified", "identical")]
-        assert known.original(found["first"]) == ""
-        assert known.original(found["unmodified"]) == found["first"]
+    with ArchivedCaptures(crawl) as known:
+        captures = [known.of_record(found[name]) for name in ("first", "unmodified", "identical")]
+        pages = [None if each is None else each.page for each in captures]
+        assert known.original(found["first"]) is None
+        original = known.original(found["unmodified"])
+        assert original is not None
+        assert original.record_id == found["first"]
     assert [page is not None and (page.url, page.status, page.body) for page in pages] == [
         (f"{SITE}/thread", 200, THREAD)
     ] * 3
@@ -392,5 +401,7 @@ def test_originals_that_are_named_by_address_and_date(tmp_path: Path) -> None:
             for part in gzip.decompress(last.read_bytes()).split(b"WARC/1.1\r\n")[1:]
         )
     )
-    with Records(crawl / "archive", lambda: None) as known:
-        assert known.original(found["identical"]) == found["first"]
+    with ArchivedCaptures(crawl) as known:
+        original = known.original(found["identical"])
+    assert original is not None
+    assert original.record_id == found["first"]

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from aahcrawler.layout import INDEXES, NQUADS, OBJECTS, PAGES, SCORES
+from aahcrawler.objects.capture_statements import read_statements
 from aahcrawler.objects.counts import object_counts
 from aahcrawler.objects.reader import ObjectRow, object_rows, page_rows
 from aahcrawler.objects.readings import Method, Reading
@@ -18,7 +19,6 @@ from aahcrawler.objects.versions import Changes
 from aahcrawler.objects.vocabulary import crawl as crawl_iri
 from aahcrawler.objects.writer import CaptureDescription, ObjectWriter
 from aahcrawler.page_index import Course, IndexBuilder, IndexFile, Standing, coverage, member_at, standing, url_key
-from aahcrawler.page_index.capture_statements import read_statements
 from aahcrawler.page_index.object_ledger import EXCERPT
 from aahcrawler.page_index.page_tallies import MOST_POINTS
 from aahcrawler.segments import OPEN, Members

@@ -8,8 +8,8 @@ from typing import Final
 import pyoxigraph as ox
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from aahcrawler.objects import capture_statements as statements_of
 from aahcrawler.objects.reader import ObjectRow
-from aahcrawler.page_index import capture_statements as statements_of
 from aahcrawler.page_index import member_at, url_key
 from aahcrawler.scores.columns import unpacked
 from aahcrawler.scores.entries import ENTRY, Begin, Judged, Links

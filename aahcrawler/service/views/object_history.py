@@ -7,9 +7,9 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
+from aahcrawler.objects.capture_statements import read_statements
 from aahcrawler.objects.reader import ObjectRow
 from aahcrawler.objects.versions import is_edited
-from aahcrawler.page_index.capture_statements import read_statements
 from aahcrawler.segments import DamageError
 from aahcrawler.service.views.capture_view import ObjectFound, capture_text, object_found
 from aahcrawler.service.views.object_list import ObjectShown, object_shown

@@ -1,5 +1,6 @@
 """Shows all captures of a URL, and what the text of a page says in one that it does not say in another."""
 
+from contextlib import closing
 from typing import Final
 
 from lxml.etree import strip_elements
@@ -72,7 +73,8 @@ def _lines(asked: Asked, shown: PageShown) -> list[str] | None:
     exchange = exchange_of(asked.folder, CapturePlace(holder.record, holder.url, holder.fetched_at))
     if exchange is None:
         return None
-    page = replayed(exchange, _LARGEST)
+    with closing(exchange):
+        page = replayed(exchange, _LARGEST)
     return None if page is None or not page.is_html else text_lines(page)
 
 

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
-from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -14,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from aahcrawler.archive.gzip_members import Member, MemberError, members
 from aahcrawler.archive.index_entry import Place
 from aahcrawler.archive.payload import beginning_of
-from aahcrawler.archive.record_access import Record, RecordError, open_place, record_at, rendered_in
+from aahcrawler.archive.record_access import Record, RecordError, exchange_in, open_place, record_at, rendered_in
 from aahcrawler.exchange import Exchange, Rendered
 from aahcrawler.layout import ARCHIVE
 from aahcrawler.replay.capture_lookup import CaptureLookup, NoIndexError, moment_of
@@ -69,7 +68,10 @@ def records_of(crawl: Path, wanted: CapturePlace) -> tuple[RecordShown, ...]:
 
 
 def exchange_of(crawl: Path, wanted: CapturePlace) -> Exchange | None:
-    """Return the answer of a capture, at most 8 MiB of it, None where the archive does not have it."""
+    """Return the answer of a capture, None where the archive does not have it or it has more than 8 MiB.
+
+    The caller closes it.
+    """
     for place in _places(crawl, wanted):
         with _opened(crawl, place.file) as file:
             if file is None:
@@ -77,18 +79,8 @@ def exchange_of(crawl: Path, wanted: CapturePlace) -> Exchange | None:
             try:
                 answer = record_at(file, place.offset)
                 if answer.header.record_id == wanted.record:
-                    block = answer.whole_block(LARGEST)
-                    return Exchange(
-                        rendered=_rendered(file, place, wanted.record),
-                        url=wanted.url,
-                        method="GET",
-                        request=b"",
-                        response=BytesIO(block),
-                        response_size=len(block),
-                        payload_digest=b"",
-                        ip_address="",
-                        started_at=datetime.fromisoformat(wanted.fetched_at),
-                    )
+                    found = exchange_in(answer, LARGEST)
+                    return replace(found, url=wanted.url, rendered=_rendered(file, place, wanted.record))
             except (RecordError, OSError):
                 continue
     return None

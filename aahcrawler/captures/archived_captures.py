@@ -1,0 +1,269 @@
+"""The captures of a crawl's folder, or of a folder of WARC files of others, as one source."""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Self, TypeVar
+
+from aahcrawler.archive.gzip_members import Member
+from aahcrawler.archive.history_record import understood
+from aahcrawler.archive.record_access import LONGEST_METADATA, Record, RecordError, exchange_in, rendered_in
+from aahcrawler.captures.capture_source import BEGINNING, Capture, Origin, Position, Provenance, RecordPlace
+from aahcrawler.captures.crawl_statements import JudgedPages, LatestReadings
+from aahcrawler.captures.record_scan import EPOCH, Damage, refuse
+from aahcrawler.captures.record_table import RecordTable, Row
+from aahcrawler.exchange import Exchange, Rendered
+from aahcrawler.layout import ARCHIVE, DEFINITION
+from aahcrawler.metadata import MEDIA_TYPE, Metadata
+from aahcrawler.objects.capture_statements import CaptureStatements
+from aahcrawler.page import Page
+from aahcrawler.scores.entries import Judged
+from aahcrawler.segments import DamageError, SegmentError
+from aahcrawler.tombstones import TakenDown, being_removed
+from aahcrawler.urls import canonicalize
+from aahcrawler.wire.replay import PAGE_BYTES, replayed
+
+T = TypeVar("T")
+_LONGEST_REQUEST = 1 << 26
+_MOST_DOCUMENTS = 20
+"""Captures before a revisit that are looked at for a document which a browser made of the same payload."""
+
+
+class ArchivedCaptures:
+    """The captures in a crawl's folder, in its folder of WARC files alone, or in a folder of WARC files of others.
+
+    When it is opened, and by ``refresh``, the files are gone through once; what is known of each capture is kept in a
+    temporary file, so that memory use does not grow with their number. Nothing is written in the folder. Files that are
+    being written are read up to their last whole record. ``damaged`` is told of what cannot be read, and the rest is
+    given; where it is not given, damage raises ``SegmentError``. ``seen`` is called with each capture found. A folder
+    without WARC files has no captures.
+
+    Raises ``SegmentError``, also where nobody knows what was taken down.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        damaged: Callable[[Damage], object] = refuse,
+        seen: Callable[[], object] = lambda: None,
+    ) -> None:
+        files = folder / ARCHIVE if (folder / ARCHIVE).is_dir() else folder
+        is_archive = files != folder or (folder.name == ARCHIVE and (folder.parent / DEFINITION).exists())
+        self.crawl = files.parent if is_archive else None
+        """The folder of the crawl; None for files that are of no crawl."""
+        self._crawls: dict[int, Provenance] = {}
+        self._name = (self.crawl or files).resolve().name
+        self.table = RecordTable(files, damaged, seen)
+        self._taken_down: tuple[TakenDown, frozenset[str]] = (TakenDown(), frozenset())
+        self.readings = LatestReadings(files.parent) if is_archive else None
+        self.judged_pages = JudgedPages(files.parent) if is_archive else None
+        try:
+            self.refresh()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the temporary files. Captures that were given cannot be asked for more afterwards."""
+        self.table.close()
+        for each in (self.readings, self.judged_pages):
+            if each is not None:
+                each.close()
+
+    def refresh(self) -> None:
+        """Take in what has been written since, and what has been taken down."""
+        try:
+            if self.crawl is not None:
+                self._taken_down = TakenDown.of(self.crawl), being_removed(self.crawl)
+        except DamageError as error:
+            raise SegmentError(str(error)) from error
+        self._takes_down = any((self._taken_down[0].urls, self._taken_down[0].prefixes, self._taken_down[1]))
+        self.table.catch_up()
+        for each in (self.readings, self.judged_pages):
+            if each is not None:
+                each.is_behind = True
+
+    def captures(self, after: Position = BEGINNING) -> Iterator[Capture]:
+        """Yield the captures in the order of time, as ``CaptureSource`` says."""
+        for row, position in self.table.in_time(after):
+            if not (self._takes_down and self.hides(row)):
+                yield self.capture(row, position)
+
+    def of_url(self, url: str) -> Iterator[Capture]:
+        """Yield the captures of a URL, as its records write it, in the order of time."""
+        return self._captures(self.table.of_url(url))
+
+    def of_record(self, record_id: str) -> Capture | None:
+        """Return the capture of a response or revisit record, None where there is none."""
+        row = self.table.of_record(record_id)
+        return None if row is None or self.hides(row) else self.capture(row)
+
+    def leading_to(self, url: str) -> Iterator[Capture]:
+        """Yield the redirects to a URL, in the order of time."""
+        return self._captures(self.table.leading_to(url))
+
+    def shown_on(self, url: str) -> Iterator[Capture]:
+        """Yield what a browser asked for on a page, in the order of time."""
+        return self._captures(self.table.shown_on(url))
+
+    def original(self, revisit: str) -> Capture | None:
+        """Return the capture that holds the payload of a revisit, by the id of its record; None where none does."""
+        row = self.table.of_record(revisit)
+        found = None if row is None else self.original_row(row)
+        return None if found is None else self.capture(found)
+
+    def original_row(self, row: Row) -> Row | None:
+        """Return the row of the answer that holds the payload of a revisit; None for others, and where it is gone."""
+        answer = row.answer
+        if not answer.is_revisit:
+            return None
+        if answer.refers:
+            found = self.table.of_record(answer.refers)
+            candidates = [] if found is None else [found]
+        else:
+            candidates = [each for each in self.table.of_url(answer.refers_url) if each.answer.at == answer.refers_at]
+        return next((each for each in candidates if not each.answer.is_revisit and not self.hides(each)), None)
+
+    def _captures(self, rows: list[Row]) -> Iterator[Capture]:
+        return (self.capture(row) for row in rows if not self.hides(row))
+
+    def hides(self, row: Row) -> bool:
+        """Return whether a capture was taken down, or is being taken down."""
+        if not self._takes_down:
+            return False
+        taken, records = self._taken_down
+        url = row.answer.url
+        return row.answer.id in records or taken.covers(canonicalize(url) or url)
+
+    def _provenance(self, crawl: int) -> Provenance:
+        known = self._crawls.get(crawl)
+        if known is None:
+            origin = Origin.FILE if self.crawl is None else Origin.CRAWL
+            known = self._crawls[crawl] = Provenance(origin, self._name, crawl)
+        return known
+
+    def capture(self, row: Row, position: Position | None = None) -> Capture:
+        """Return a row of the table as a capture."""
+        number, answer = row
+        return Capture(
+            target_uri=answer.url,
+            date=EPOCH + timedelta(microseconds=answer.at),
+            method=answer.method,
+            status=answer.status,
+            record_id=answer.id,
+            is_revisit=bool(answer.is_revisit),
+            place=RecordPlace(self.table.name(number), answer.begin, answer.end),
+            provenance=self._provenance(answer.crawl),
+            contents=ArchivedContents(self, row),
+            refers_to=answer.refers,
+            location=answer.location,
+            session=answer.session,
+            shown_on=answer.shown_on,
+            has_document=answer.document is not None,
+            position=position,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedContents:
+    """Reads what one capture holds from its records, and what its crawl states of it."""
+
+    source: ArchivedCaptures
+    row: Row
+
+    def exchange(self) -> Exchange | None:
+        """Return what passed over the connection, with the document that a browser made beside it."""
+        answer, found = self.row.answer, self._read(self.row, self.row.answer.begin, exchange_in)
+        if found is None:
+            return None
+        request = self._read(self.row, answer.request, lambda record: record.whole_block(_LONGEST_REQUEST))
+        return replace(found, method=answer.method, request=request or b"", rendered=self._document(self.row))
+
+    def page(self) -> Page | None:
+        """Return the page as it was read: a revisit has the payload of its original."""
+        original = self.source.original_row(self.row)
+        holder = original or self.row
+        exchange = self._read(holder, holder.answer.begin, exchange_in)
+        if exchange is None:
+            return None
+        with closing(exchange):
+            document, date = self._document(self.row), exchange.started_at
+            if document is not None:
+                date = EPOCH + timedelta(microseconds=self.row.answer.at)
+            elif original is not None:
+                document = self._made_before(original.answer.id)
+            as_read = replace(exchange, url=self.row.answer.url, method=holder.answer.method, started_at=date)
+            return replayed(replace(as_read, rendered=document), PAGE_BYTES)
+
+    def metadata(self) -> Metadata | None:
+        """Return what was understood of the answer when it came."""
+        return self._read(self.row, self.row.answer.metadata, _metadata)
+
+    def reading(self) -> CaptureStatements | None:
+        """Return the latest reading, None for files of no crawl. Raises ``ReadError``."""
+        readings = self.source.readings
+        return None if readings is None else readings.of_record(self.row.answer.id)
+
+    def judged(self) -> Judged | None:
+        """Return the scores given between this capture of a URL and the next. Raises ``DamageError``."""
+        if self.source.judged_pages is None:
+            return None
+        own, following = self.source.capture(self.row), self.neighbours()[1]
+        end = following.date if following is not None else None
+        return self.source.judged_pages.between(own.target_uri, own.date, end)
+
+    def neighbours(self) -> tuple[Capture | None, Capture | None]:
+        """Return the captures of the same URL right before and right after."""
+        before, after = None, None
+        is_behind = False
+        for each in self.source.of_url(self.row.answer.url):
+            if each.record_id == self.row.answer.id:
+                is_behind = True
+            elif not is_behind:
+                before = each
+            else:
+                after = each
+                break
+        return before, after
+
+    def _made_before(self, original: str) -> Rendered | None:
+        """Return the document that was last made of a payload, at the URL of this revisit of it, before the revisit."""
+        same = [row for row in self.source.table.of_url(self.row.answer.url) if row.answer.document is not None]
+        before = [row for row in same if _time(row) < _time(self.row)]
+        for row in before[: -_MOST_DOCUMENTS - 1 : -1]:
+            holder = self.source.original_row(row) or row
+            if holder.answer.id == original:
+                return self._document(row)
+        return None
+
+    def _document(self, row: Row) -> Rendered | None:
+        return self._read(row, row.answer.document, rendered_in)
+
+    def _read(self, row: Row, begin: int | None, read: Callable[[Record], T | None]) -> T | None:
+        """Return what a record of an answer is read as; None where there is none, or it is gone or damaged."""
+        if begin is None:
+            return None
+        with suppress(RecordError, OSError):
+            record = Record(Member(self.source.table.open(row.file), begin))
+            header = record.header
+            named = (header.record_id, *header.concurrent_to, header.get("WARC-Refers-To").strip("<>"))
+            return read(record) if row.answer.id in named else None
+        return None
+
+
+def _metadata(record: Record) -> Metadata | None:
+    is_ours = record.header.get("Content-Type") == MEDIA_TYPE
+    return understood(record.whole_block(LONGEST_METADATA)) if is_ours else None
+
+
+def _time(row: Row) -> tuple[int, int, int]:
+    return row.answer.at, row.file, row.answer.begin

@@ -1,0 +1,83 @@
+"""Pages, objects and scores of a crawl's folder as tables: row by row, or as a data frame for notebooks."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from aahcrawler.layout import SCORES
+from aahcrawler.objects.reader import ObjectRow, PageRow, object_rows, page_rows
+from aahcrawler.scores.entries import Judged
+from aahcrawler.scores.reader import read
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRow:
+    """A page that was scored. ``judged_at`` is ISO 8601 in UTC, ``crawl`` the number of the crawl that did so.
+
+    ``score`` is None where nothing was understood of the page, ``priority`` the score that it was fetched with.
+    ``parts`` are the scores of each analyser, ``links`` is how many links were scored with the page.
+    """
+
+    url: str
+    crawl: int
+    judged_at: str
+    score: float | None
+    priority: float
+    depth: int
+    parts: Mapping[str, float]
+    links: int
+
+
+def pages(crawl: Path, number: int | None = None) -> Iterator[PageRow]:
+    """Yield a row for each capture of a page, redirect or error answer, in the order of time.
+
+    With ``number``, those of that crawl among the ones of the folder. Raises ``ReadError``.
+    """
+    return page_rows(crawl, number)
+
+
+def objects(crawl: Path, number: int | None = None) -> Iterator[ObjectRow]:
+    """Yield a row for each web object, from its newest capture. Raises ``ReadError``."""
+    return object_rows(crawl, number)
+
+
+def scores(crawl: Path, number: int | None = None) -> Iterator[ScoreRow]:
+    """Yield a row for each page that was scored, in the order of time. Raises ``DamageError``."""
+    for begin, entry in ((each.begin, each.entry) for each in read(crawl / SCORES, crawl=number)):
+        if isinstance(entry, Judged):
+            yield ScoreRow(
+                url=entry.url,
+                crawl=begin.crawl,
+                judged_at=datetime.fromtimestamp(entry.at / 1000, UTC).isoformat(timespec="milliseconds"),
+                score=entry.score,
+                priority=entry.priority,
+                depth=entry.depth,
+                parts=dict(entry.parts or {}),
+                links=0 if entry.links is None else len(entry.links.url),
+            )
+
+
+def columns(rows: Iterable[PageRow | ObjectRow | ScoreRow]) -> dict[str, list[object]]:
+    """Return rows of one kind as columns by their names; without rows, no columns.
+
+    That is what ``pandas.DataFrame`` and ``polars.DataFrame`` take.
+    """
+    found: dict[str, list[object]] = {}
+    for row in rows:
+        if not found:
+            found = {each.name: [] for each in fields(row)}
+        for name, column in found.items():
+            column.append(getattr(row, name))
+    return found
+
+
+def data_frame(rows: Iterable[PageRow | ObjectRow | ScoreRow]) -> Any:
+    """Return rows of one kind as a data frame of pandas. Raises ``ImportError`` where pandas is not installed."""
+    try:
+        pandas = import_module("pandas")
+    except ImportError as error:
+        raise ImportError("a data frame needs pandas: pip install 'aahcrawler[notebooks]'") from error
+    return pandas.DataFrame(columns(rows))

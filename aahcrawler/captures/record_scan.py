@@ -1,0 +1,304 @@
+"""Goes through the records of a WARC file once, and tells of each answer where it is and what it says of itself."""
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import BinaryIO, Final, NamedTuple
+
+from fastwarc.warc import ArchiveIterator, WarcHeader, WarcRecord, WarcRecordType
+
+from aahcrawler.archive.gzip_members import Member, MemberError, members
+from aahcrawler.archive.payload import status_of
+from aahcrawler.archive.records import SESSION, SHOWN_ON
+from aahcrawler.archive.resources import DOM
+from aahcrawler.archive.scanning import record_date
+from aahcrawler.page import Headers
+from aahcrawler.page.onward import location
+from aahcrawler.segments import SegmentError, open_segment
+
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+_HEAD: Final = 1 << 16
+_INFO: Final = 1 << 20
+_LONGEST_METHOD: Final = 64
+_HEAD_END: Final = re.compile(rb"\n\r?\n")
+_LOCATION: Final = re.compile(rb"\nlocation[ \t]*:[ \t]*([^\r\n]*)", re.IGNORECASE)
+_CRAWL: Final = re.compile(rb"^crawl-number[ \t]*:[ \t]*(\d{1,9})[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
+_ANSWERS: Final = int(WarcRecordType.response | WarcRecordType.revisit)
+_LEADING: Final = int(_ANSWERS | WarcRecordType.warcinfo)
+_OWN_FIELDS: Final = frozenset({SESSION, SHOWN_ON})
+_CONCURRENT, _RECORD_ID = WarcHeader.WARC_CONCURRENT_TO, WarcHeader.WARC_RECORD_ID
+
+
+class Answer(NamedTuple):
+    """A response or revisit record with the places of the records that belong to it.
+
+    ``at`` is its WARC-Date in microseconds since 1970. ``end`` is where its last record ends. ``refers`` is the id of
+    the record that a revisit refers to, ``refers_url`` and ``refers_at`` are the URL and the date of that. ``request``,
+    ``metadata`` (the first of them) and ``document`` are where the gzip members of these records begin, None where
+    there are none. ``crawl`` is the number that the file's warcinfo record gives, 0 where it gives none, ``warcinfo``
+    the id of the one that the answer names.
+    """
+
+    begin: int
+    end: int
+    at: int
+    id: str
+    url: str
+    is_revisit: bool
+    method: str
+    status: int
+    location: str
+    refers: str
+    refers_url: str
+    refers_at: int | None
+    session: str
+    shown_on: str
+    warcinfo: str
+    crawl: int
+    request: int | None
+    metadata: int | None
+    document: int | None
+
+
+class Info(NamedTuple):
+    """A warcinfo record: its id, and the bytes of its gzip member."""
+
+    id: str
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """A place in a file that cannot be read, and why."""
+
+    path: Path
+    offset: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: cannot be read at byte {self.offset} ({self.reason})"
+
+
+def refuse(damage: Damage) -> None:
+    """Raise a damaged place as a ``SegmentError``."""
+    where = f"{damage.reason}, at byte {damage.offset}"
+    raise SegmentError(f"{damage.path}: is not a readable WARC file ({where}). Restore it from a copy.")
+
+
+def scanned(path: Path, begin: int, damaged: Callable[[Damage], object]) -> Iterator[Answer | Info]:
+    """Yield the answers and warcinfo records of a file from the member at ``begin`` on, in their order.
+
+    A file that is being written, or was when its writer died, is read up to its last whole record. ``damaged`` is told
+    of what cannot be read; unless it raises an error, the records after it are read. Raises ``OSError``.
+    """
+    with open_segment(path) as stream:
+        scan = _Scan(path, stream, damaged)
+        resumed: int | None = begin
+        while resumed is not None:
+            yield from scan.run(resumed)
+            resumed = scan.resumed
+
+
+class _Scan:
+    """A file on its way: the group of records that it is at, and where to resume after damage."""
+
+    def __init__(self, path: Path, stream: BinaryIO, damaged: Callable[[Damage], object]) -> None:
+        self.resumed: int | None = None
+        self._path, self._stream, self._damaged = path, stream, damaged
+        self._group = _Group()
+        self._crawl: int | None = None
+
+    def run(self, begin: int) -> Iterator[Answer | Info]:
+        """Yield the records up to the file's end or the first damage, after which ``resumed`` says where to go on."""
+        self.resumed = None
+        if self._crawl is None:
+            self._crawl = _crawl_of(self._stream) if begin else 0
+        self._stream.seek(begin)
+        last: int | None = None
+        try:
+            for record in ArchiveIterator(self._stream, parse_http=False):
+                begin, kind = record.stream_pos, record.record_type
+                if last is not None and begin <= last:
+                    reason = "its records are no gzip members of their own; write it anew with one for each"
+                    self._damaged(Damage(self._path, last, reason))
+                    return
+                last = begin
+                if kind & _LEADING or not self._group.takes(record, kind, begin):
+                    yield from self._group.done(begin)
+                    self._lead(record, kind, begin)
+        except (OSError, ValueError) as error:
+            at = self._find_next(begin, last, str(error))
+            if self.resumed is None:
+                yield from self._group.done(at)
+            return
+        yield from self._ended(begin if last is None else last)
+
+    def _lead(self, record: WarcRecord, kind: WarcRecordType, begin: int) -> None:
+        """Begin the group of an answer or a warcinfo record; no other record leads one."""
+        if kind == WarcRecordType.warcinfo:
+            self._crawl = _crawl_in(record)
+            self._group.begin_info(record, begin)
+        elif kind & _ANSWERS:
+            at = _microseconds(record.headers.get(WarcHeader.WARC_DATE) or "")
+            if at is None:
+                self._damaged(Damage(self._path, begin, "its WARC-Date is no time in UTC"))
+            else:
+                self._group.begin_answer(record, begin, at, self._crawl or 0)
+
+    def _ended(self, last: int) -> Iterator[Answer | Info]:
+        """Yield the last group of a file, without what is torn of it."""
+        end = _end(self._stream, last)
+        if end is None:
+            self._group.forget(last)
+        yield from self._group.done(last if end is None else end)
+
+    def _find_next(self, begin: int, last: int | None, reason: str) -> int:
+        """Find where to resume after an error: at the member after the last whole record, else behind the damage.
+
+        Return where the damage begins, or may begin.
+        """
+        end = None if last is None else _end(self._stream, last)
+        if end is not None:
+            self.resumed = end
+            return end
+        at = begin if last is None else last
+        self._group.forget(at)
+        self._damaged(Damage(self._path, at, reason))
+        following = members(self._stream, at)
+        next(following, None)
+        found = next(following, None)
+        self.resumed = None if found is None else found.offset
+        return at
+
+
+class _Group:
+    """An answer or a warcinfo record, and the records that follow it and belong to it."""
+
+    def __init__(self) -> None:
+        self._begin = 0
+        self._info = ""
+        self._answer = ""
+        self._named = ""
+        self._told: tuple[tuple[object, ...], tuple[object, ...]] | None = None
+        self._method = "GET"
+        self._request: int | None = None
+        self._metadata: int | None = None
+        self._document: int | None = None
+        self._asked_before: tuple[str, str, int] | None = None
+
+    def begin_info(self, record: WarcRecord, begin: int) -> None:
+        """Begin with a warcinfo record."""
+        self._begin, self._info = begin, _id(record.headers.get(_RECORD_ID))
+
+    def begin_answer(self, record: WarcRecord, begin: int, at: int, crawl: int) -> None:
+        """Begin with an answer, the request of which may have come before."""
+        get, block = record.headers.get, record.reader.read(_HEAD)
+        is_revisit = record.record_type == WarcRecordType.revisit
+        url, status = _id(get(WarcHeader.WARC_TARGET_URI)), status_of(block) or 0
+        redirected = _location(url, status, block) if 300 <= status < 400 else ""
+        refers: tuple[str, str, int | None] = "", "", None
+        if is_revisit:
+            named, named_url = get(WarcHeader.WARC_REFERS_TO), get(WarcHeader.WARC_REFERS_TO_TARGET_URI)
+            refers = _id(named), _id(named_url), _microseconds(get(WarcHeader.WARC_REFERS_TO_DATE) or "")
+        self._begin = begin
+        self._named = get(_RECORD_ID) or ""
+        self._answer = _id(self._named)
+        # FastWARC takes longer to find one field by its text than to give all of them.
+        own = {name: value for name, value in record.headers.to_tuples() if name in _OWN_FIELDS}
+        session, shown_on = own.get(SESSION, ""), own.get(SHOWN_ON)
+        beside = session, _id(shown_on), _id(get(WarcHeader.WARC_WARCINFO_ID)), crawl
+        # In the order of the fields of an answer, up to its method, and from its status on.
+        self._told = (at, self._answer, url, is_revisit), (status, redirected, *refers, *beside)
+        if self._asked_before is not None and self._asked_before[0] == self._answer:
+            _, self._method, self._request = self._asked_before
+
+    def takes(self, record: WarcRecord, kind: WarcRecordType, begin: int) -> bool:
+        """Take a record that belongs to the answer, and return whether it does."""
+        is_own = bool(self._answer) and self._names(record, kind)
+        if kind == WarcRecordType.request:
+            method = record.reader.read(_LONGEST_METHOD).split(b" ", 1)[0].decode("latin-1")
+            if is_own:
+                self._method, self._request = method, begin
+            else:
+                self._asked_before = _id(record.headers.get(_CONCURRENT)), method, begin
+        elif is_own and kind == WarcRecordType.metadata:
+            self._metadata = begin if self._metadata is None else self._metadata
+        elif is_own and _id(record.headers.get(WarcHeader.WARC_TARGET_URI)).startswith(DOM):
+            self._document = begin if self._document is None else self._document
+        return is_own
+
+    def _names(self, record: WarcRecord, kind: WarcRecordType) -> bool:
+        """Return whether a record says that it belongs to the answer; most name no other."""
+        first = record.headers.get(_CONCURRENT)
+        if first is None:
+            refers = record.headers.get(WarcHeader.WARC_REFERS_TO)
+            return kind == WarcRecordType.metadata and _id(refers) == self._answer
+        return first == self._named or self._answer in map(_id, record.headers.get_multiple(_CONCURRENT))
+
+    def forget(self, place: int) -> None:
+        """Leave out the record at a place, which cannot be read."""
+        if place == self._begin:
+            self._told, self._answer, self._info = None, "", ""
+        self._request, self._metadata, self._document = (
+            None if begin == place else begin for begin in (self._request, self._metadata, self._document)
+        )
+
+    def done(self, end: int) -> Iterator[Answer | Info]:
+        """Yield what the group consists of, which ends there, and begin anew."""
+        if self._info:
+            yield Info(self._info, self._begin, end)
+        if self._told is not None:
+            former, later = self._told
+            places = self._request, self._metadata, self._document
+            yield Answer._make((self._begin, end, *former, self._method, *later, *places))
+        self._info, self._answer, self._told, self._method = "", "", None, "GET"
+        self._request = self._metadata = self._document = None
+
+
+def _location(url: str, status: int, block: bytes) -> str:
+    """Return where a redirect leads, empty where it names no place."""
+    end = _HEAD_END.search(block)
+    field = _LOCATION.search(block[: end.end()] if end else block)
+    return location(url, status, Headers((("Location", field[1].decode("latin-1")),))) or "" if field else ""
+
+
+def _crawl_of(stream: BinaryIO) -> int:
+    """Return the number that the first record of a file gives."""
+    stream.seek(0)
+    with suppress(OSError, ValueError):
+        for record in ArchiveIterator(stream, parse_http=False):
+            return _crawl_in(record) if record.record_type == WarcRecordType.warcinfo else 0
+    return 0
+
+
+def _crawl_in(warcinfo: WarcRecord) -> int:
+    found = _CRAWL.search(warcinfo.reader.read(_INFO))
+    return int(found[1]) if found else 0
+
+
+def _end(stream: BinaryIO, begin: int) -> int | None:
+    """Return the end of the member at a place, None where it is torn."""
+    member = Member(stream, begin)
+    try:
+        while member.read():
+            pass
+    except MemberError:
+        return None
+    return member.end
+
+
+def _microseconds(date: str) -> int | None:
+    try:
+        return (datetime.fromisoformat(date) - EPOCH) // _MICROSECOND
+    except (ValueError, TypeError):  # It is coarse, says no zone, or is none.
+        found = record_date(date)
+        return None if found is None else (found - EPOCH) // _MICROSECOND
+
+
+def _id(named: str | None) -> str:
+    return named.strip("<>") if named else ""

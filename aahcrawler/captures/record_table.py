@@ -1,0 +1,236 @@
+"""A table of the answers in a folder of WARC files, on disk and gone with its owner: memory has no room for all."""
+
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
+from typing import IO, BinaryIO, Final, NamedTuple, cast
+
+from aahcrawler.captures.capture_source import BEGINNING, Position
+from aahcrawler.captures.one_member_files import has_members, with_members
+from aahcrawler.captures.record_scan import Answer, Damage, Info, scanned
+from aahcrawler.layout import WARC
+from aahcrawler.segments import OPEN, SegmentError, is_open, segments
+
+_COLUMNS: Final = ", ".join(Answer._fields)
+_SCHEMA: Final = f"""
+PRAGMA journal_mode = OFF;
+CREATE TABLE answer (file INTEGER, {_COLUMNS});
+CREATE TABLE info (file INTEGER, id TEXT, begin INTEGER, end INTEGER);
+CREATE TABLE bound (run INTEGER, file INTEGER, low INTEGER, high INTEGER, PRIMARY KEY (run, file)) WITHOUT ROWID;
+"""
+_INSERT: Final = f"INSERT INTO answer VALUES (?{', ?' * len(Answer._fields)})"  # noqa: S608 - names of fields
+_SELECT: Final = f"SELECT answer.file, {_COLUMNS} FROM answer"  # noqa: S608 - names of fields
+_IN_TIME: Final = "ORDER BY at, answer.file, begin"
+_BOUNDED: Final = "CROSS JOIN bound ON run = ? AND bound.file = answer.file AND begin > low AND begin <= high"
+_INDEXES: Final = {
+    "id": "ON answer (id)",
+    "url": "ON answer (url)",
+    "location": "ON answer (location) WHERE location <> ''",
+    "shown_on": "ON answer (shown_on) WHERE shown_on <> ''",
+    "info": "ON info (id)",
+}
+_MOST_OPEN: Final = 64
+_BEFORE_ALL: Final = -1
+
+
+class Row(NamedTuple):
+    """An answer, and the number of its file."""
+
+    file: int
+    answer: Answer
+
+
+@dataclass(slots=True)
+class _File:
+    """A WARC file as far as it is in the table. ``state`` is what it was then; ``last`` is where its last answer is."""
+
+    path: Path
+    state: tuple[int, int, bool] = (0, 0, True)
+    last: int = 0
+    last_id: str = ""
+    copy: IO[bytes] | None = None
+    """What is read in its place where its records are no gzip members."""
+
+    name: str = ""
+
+
+class RecordTable:
+    """The answers in the WARC files of a folder, in which nothing is written.
+
+    ``damaged`` is told of what cannot be read, and may raise it; ``seen`` is called with each answer that is taken in.
+    """
+
+    def __init__(self, folder: Path, damaged: Callable[[Damage], object], seen: Callable[[], object]) -> None:
+        self._folder, self._damaged, self._seen = folder, damaged, seen
+        self._base = sqlite3.connect("")
+        self._base.executescript(_SCHEMA)
+        self._indexed: set[str] = set()
+        self._files: list[_File] = []
+        self._runs = count()
+        self._opened: dict[int, tuple[int, BinaryIO]] = {}
+
+    def close(self) -> None:
+        """Let go of the table and of the files."""
+        self._close_files()
+        for file in self._files:
+            if file.copy is not None:
+                file.copy.close()
+        self._base.close()
+
+    def catch_up(self) -> None:
+        """Take in what the files hold by now; files that are gone or others leave nothing behind.
+
+        Raises ``SegmentError`` for a file that cannot be opened, and what ``damaged`` raises.
+        """
+        known = {file.name: number for number, file in enumerate(self._files)}
+        for path in segments(self._folder, WARC):
+            number = known.pop(path.name.removesuffix(OPEN), len(self._files))
+            if number == len(self._files):
+                self._files.append(_File(path, name=path.name.removesuffix(OPEN)))
+            self._files[number].path = path
+            try:
+                self._read(number)
+            except OSError as error:
+                raise SegmentError(f"{path}: cannot be read ({error}). Restore it from a copy.") from error
+        for number in known.values():
+            self._forget(number, 0)
+
+    def name(self, number: int) -> str:
+        """Return the name by its number that a file has once it is closed."""
+        return self._files[number].name
+
+    def open(self, number: int) -> BinaryIO:
+        """Return a file by its number, open for reading, which stays this object's. Raises ``OSError``."""
+        if (copy := self._files[number].copy) is not None:
+            return cast("BinaryIO", copy)
+        path = self._files[number].path
+        try:
+            status = path.stat()
+        except FileNotFoundError:  # It has been closed since it was listed.
+            path = path.with_name(self.name(number))
+            status = path.stat()
+        opened = self._opened.get(number)
+        if opened is not None and opened[0] == status.st_ino:
+            return opened[1]
+        if opened is not None or len(self._opened) >= _MOST_OPEN:
+            self._close_files()
+        self._opened[number] = status.st_ino, path.open("rb")
+        return self._opened[number][1]
+
+    def _close_files(self) -> None:
+        for _, file in self._opened.values():
+            file.close()
+        self._opened.clear()
+
+    def in_time(self, after: Position) -> Iterator[tuple[Row, Position]]:
+        """Yield rows in the order of time, each with the position that it brings an iteration to.
+
+        They are those of the iteration that ``after`` is of which are left, and then those that came in since.
+        """
+        present = {file.name: file.last_id for file in self._files if file.last_id}
+        if after.last:
+            yield from self._run(after)
+        yield from self._run(replace(BEGINNING, last=present, former=after.last))
+
+    def _run(self, begun: Position) -> Iterator[tuple[Row, Position]]:
+        """Yield what an iteration has still to give."""
+        at, given = begun.at, begun.given
+        for row in self._sorted(begun):
+            answer = row.answer
+            if answer.at < begun.at or (answer.at == begun.at and answer.id in begun.given):
+                continue
+            given = given | {answer.id} if answer.at == at else frozenset((answer.id,))
+            at = answer.at
+            yield row, Position(at, given, begun.last, begun.former)
+
+    def _sorted(self, begun: Position) -> Iterator[Row]:
+        # Sorting reads all rows before it gives the first, so what is taken in meanwhile does not get among them.
+        number = next(self._runs)
+        files = range(len(self._files))
+        bounds = [(number, each, self._bound(each, begun.former), self._bound(each, begun.last)) for each in files]
+        self._base.executemany("INSERT INTO bound VALUES (?, ?, ?, ?)", bounds)
+        rows = self._base.execute(f"{_SELECT} {_BOUNDED} {_IN_TIME}", (number,))
+        for row in rows:
+            yield Row(row[0], Answer._make(row[1:]))
+
+    def _bound(self, number: int, last: Mapping[str, str]) -> int:
+        """Return where the answer is that was the last of a file; before all where there was none or it is gone."""
+        known = last.get(self.name(number))
+        if known is None or known == self._files[number].last_id:
+            return _BEFORE_ALL if known is None else self._files[number].last
+        return next((row.answer.begin for row in self._found("id", known) if row.file == number), _BEFORE_ALL)
+
+    def of_url(self, url: str) -> list[Row]:
+        """Return the answers of a URL in the order of time."""
+        return self._found("url", url)
+
+    def of_record(self, record_id: str) -> Row | None:
+        """Return the answer of a record, None where there is none."""
+        return next(iter(self._found("id", record_id)), None)
+
+    def leading_to(self, url: str) -> list[Row]:
+        """Return the redirects to a URL."""
+        return self._found("location", url) if url else []
+
+    def shown_on(self, url: str) -> list[Row]:
+        """Return the answers that a browser asked for on a page."""
+        return self._found("shown_on", url) if url else []
+
+    def info(self, record_id: str) -> tuple[int, Info] | None:
+        """Return a warcinfo record by its id, and the number of its file; None where there is none."""
+        query = f"SELECT file, id, begin, end FROM info {self._by('info')} WHERE id = ?"  # noqa: S608
+        found = self._base.execute(query, (record_id,)).fetchone()
+        return None if found is None else (found[0], Info._make(found[1:]))
+
+    def _found(self, column: str, value: str) -> list[Row]:
+        given = f" AND {column} <> ''" if "WHERE" in _INDEXES[column] else ""
+        rows = self._base.execute(f"{_SELECT} {self._by(column)} WHERE {column} = ?{given} {_IN_TIME}", (value,))
+        return [Row(row[0], Answer._make(row[1:])) for row in rows]
+
+    def _by(self, name: str) -> str:
+        """Return the clause that names an index, which is made when it is first needed."""
+        if name not in self._indexed:
+            self._base.execute(f"CREATE INDEX by_{name} {_INDEXES[name]}")
+            self._indexed.add(name)
+        return f"INDEXED BY by_{name}"
+
+    def _read(self, number: int) -> None:
+        file = self._files[number]
+        status = file.path.stat()
+        state = (status.st_ino, status.st_size, is_open(file.path))
+        is_another = file.state[0] not in (0, state[0]) or state[1] < file.state[1]
+        if state == file.state:
+            return
+        if is_another and file.copy is not None:
+            file.copy.close()
+            file.copy = None
+        begin = 0 if is_another else file.last
+        if file.state[0]:
+            self._forget(number, begin)
+        # Rows of the last answer are read again: records that belong to it may have come in since.
+        self._base.executemany(_INSERT, self._rows(number, begin))
+        file.state = state
+
+    def _rows(self, number: int, begin: int) -> Iterator[tuple[object, ...]]:
+        file = self._files[number]
+        for each in scanned(self._readable(file), begin, self._damaged):
+            if isinstance(each, Answer):
+                file.last, file.last_id = each.begin, each.id
+                self._seen()
+                yield number, *each
+            else:
+                self._base.execute("INSERT INTO info VALUES (?, ?, ?, ?)", (number, *each))
+
+    def _readable(self, file: _File) -> Path:
+        """Return the path of what is read of a file: a copy where its records are no gzip members."""
+        if file.copy is None and not is_open(file.path) and not has_members(file.path):
+            file.copy = with_members(file.path, self._damaged)
+        return file.path if file.copy is None else Path(file.copy.name)
+
+    def _forget(self, number: int, begin: int) -> None:
+        self._base.execute("DELETE FROM answer WHERE file = ? AND begin >= ?", (number, begin))
+        self._base.execute("DELETE FROM info WHERE file = ? AND begin >= ?", (number, begin))
+        if not begin:
+            self._files[number].last, self._files[number].last_id = 0, ""
