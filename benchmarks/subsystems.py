@@ -151,6 +151,7 @@ SUBSYSTEMS: Final[Mapping[str, str]] = {
     "aahcrawler.service": OUTSIDE,
     "aahcrawler.service_client": OUTSIDE,
     "aahcrawler.takedown": OUTSIDE,
+    "aahcrawler.tallies": "statistics, log, display",
     # What the process is made of
     "asyncio": EVENTS,
     "concurrent": EVENTS,
