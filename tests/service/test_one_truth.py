@@ -21,7 +21,8 @@ from aahcrawler.tallies import NOT_COUNTED, CrawlCounts, said
 from tests.crawl.crawling import Running, aah, running, summary, until, write_icd
 from tests.crawl.gate import Gate
 from tests.crawl.site import Reply, Site, serving
-from tests.crawl.test_counts import FORUM, THREADS, forum, requests_of
+from tests.crawl.test_counts import THREADS, forum, requests_of
+from tests.crawl.test_learned import FORUM
 from tests.service.asking import Service
 from tests.service.asking import serving as serving_scores
 
