@@ -5,33 +5,28 @@ is opened, and may be removed at any time. So a crawl pays nothing for it, and a
 The paper stores its events in a full-text index too (ARCOMEM, section 4.3: events of all nodes).
 """
 
-import os
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from math import inf
 from pathlib import Path
-from time import monotonic
-from typing import BinaryIO, Final, Self
+from typing import ClassVar, Final, Self
 
 from aahcrawler.crawls import number
+from aahcrawler.derived_index import DerivedIndex, Source, coverage, known_sources
 from aahcrawler.layout import EVENTS, FORMER, INDEXES, LOG
-from aahcrawler.segments import private
 
 _LINE = re.compile(r"(\d{4}-\d\d-\d\dT[\d:.]+Z) ([A-Z]+) (\S+) (.*)", re.DOTALL)
 _TERM = re.compile(r'"[^"]*"?|\S+')
-_AT_ONCE: Final = 5_000
 _LOOKED_THROUGH: Final = 300_000
 _LONGEST: Final = 1 << 16
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS covered (crawl INTEGER PRIMARY KEY, size INTEGER NOT NULL);
-CREATE VIRTUAL TABLE IF NOT EXISTS event USING fts5(
+_TABLES: Final = (
+    """CREATE VIRTUAL TABLE event USING fts5(
   at UNINDEXED, level UNINDEXED, crawl UNINDEXED, subsystem, message, tokenize = "unicode61 remove_diacritics 2"
-);
-"""
+)""",
+)
 
 
 class EventSearchError(Exception):
@@ -109,44 +104,74 @@ def _quoted(term: str) -> str:
     return f'"{words.replace(chr(34), "")}"{star}' if any(sign.isalnum() for sign in words) else ""
 
 
-class EventIndex:
-    """The index of the events in a crawl's folder; where nothing can be written there, it is made in memory."""
+class EventIndex(DerivedIndex[bytes]):
+    """The index of the events in a crawl's folder, which catches up when it is opened, ``within`` so many seconds.
+
+    Opening raises ``EventSearchError``.
+    """
+
+    schema: ClassVar = _TABLES
+    version: ClassVar = 1
+    at_once: ClassVar = 5_000
+    is_private: ClassVar = True  # What was logged may hold secrets.
 
     def __init__(self, crawl: Path, within: float = inf) -> None:
-        """Open the index, and take in what was logged since, some thousand lines more ``within`` so many seconds.
-
-        Raise ``EventSearchError``.
-        """
-        self._ends = monotonic() + within
-        logs = dict(_logs(crawl))
-        if not logs:
-            raise EventSearchError(f"{crawl}: has no {LOG}; name the folder of a crawl")
-        self._base = _opened(crawl / INDEXES / EVENTS)
-        try:
-            self._catch_up(logs)
-            covered = sum(size for (size,) in self._base.execute("SELECT size FROM covered"))
-            self.left = max(0, sum(path.stat().st_size for path in logs.values()) - covered)
-            """Bytes of the logs that are not taken in yet."""
-        except (OSError, sqlite3.Error) as error:
-            self._base.close()
-            raise EventSearchError(f"{crawl}: its events cannot be read ({error})") from error
+        super().__init__(crawl / INDEXES / EVENTS)
+        self._crawl = crawl
+        self._within = within
+        self.left = 0  # Bytes of the logs that were not taken in yet when it was opened.
 
     def __enter__(self) -> Self:
-        """Return the index itself."""
+        """Open the index, and take in what was logged since."""
+        if not any(_logs(self._crawl)):
+            raise EventSearchError(f"{self._crawl}: has no {LOG}; name the folder of a crawl")
+        try:
+            self.open()
+            self.catch_up(self._within)
+            reached = coverage(self.base)
+        except (OSError, sqlite3.Error) as error:
+            self.close()
+            raise EventSearchError(f"{self._crawl}: its events cannot be read ({error})") from error
+        self.left = reached.size - reached.covered
         return self
 
-    def __exit__(self, *_: object) -> None:
-        """Close the index."""
-        self._base.close()
+    def sources(self) -> Iterator[Source]:
+        """Find the logs, each by the number of its crawl: it is moved when the next crawl begins."""
+        return (Source.at(path, str(crawl), is_open=True) for crawl, path in sorted(_logs(self._crawl)))
+
+    def entries(self, source: Source, begin: int) -> Iterator[tuple[bytes, int]]:
+        """Yield the whole lines of a log."""
+        with source.path.open("rb") as file:
+            file.seek(begin)
+            while (line := file.readline(_LONGEST)) and (line.endswith(b"\n") or len(line) == _LONGEST):
+                begin += len(line)
+                yield line, begin
+
+    def begin(self) -> None:
+        """Begin to gather events."""
+        self._crawls = {each.id: int(each.name) for each in known_sources(self.base)}
+        self._events: list[Event] = []
+
+    def put(self, entry: bytes, source: int, place: int) -> None:  # noqa: ARG002
+        """Take in a line; one that begins no event is passed over."""
+        if event := read_line(entry, self._crawls[source]):
+            self._events.append(event)
+
+    def settle(self) -> None:
+        """Write the events that were gathered."""
+        self.base.executemany(
+            "INSERT INTO event (at, level, crawl, subsystem, message) VALUES (?, ?, ?, ?, ?)",
+            ((each.at, each.level, each.crawl, each.subsystem, each.message) for each in self._events),
+        )
 
     def find(self, query: EventQuery) -> Iterator[Event]:
         """Yield the events that are wanted, the oldest first. Raise ``EventSearchError``."""
         where, values = _condition(query)
         statement = f"SELECT at, level, crawl, subsystem, message FROM event{where} ORDER BY at, rowid"  # noqa: S608
         try:
-            yield from (Event(*row) for row in self._base.execute(statement, values))
+            yield from (Event(*row) for row in self.base.execute(statement, values))
         except sqlite3.Error as error:
-            raise EventSearchError(f"{query.text!r} cannot be looked for ({error})") from error
+            raise self._trouble(query.text, error) from error
 
     def newest(self, query: EventQuery, most: int, before: int = 0) -> tuple[Sequence[Event], int]:
         """Return the events that are wanted, those logged last first, and the place before which to go on; 0: the end.
@@ -156,56 +181,19 @@ class EventIndex:
         """
         where, values = _condition(query)
         try:
-            last = before or 1 + int(self._base.execute("SELECT max(rowid) FROM event").fetchone()[0] or 0)
+            last = before or 1 + int(self.base.execute("SELECT max(rowid) FROM event").fetchone()[0] or 0)
             first = max(1, last - _LOOKED_THROUGH)
             statement = f"SELECT rowid, at, level, crawl, subsystem, message FROM event{where}"  # noqa: S608
             bounds = f"{' AND' if where else ' WHERE'} rowid >= ? AND rowid < ? ORDER BY rowid DESC LIMIT ?"
-            rows = self._base.execute(statement + bounds, (*values, first, last, most)).fetchall()
+            rows = self.base.execute(statement + bounds, (*values, first, last, most)).fetchall()
         except sqlite3.Error as error:
-            raise EventSearchError(f"{query.text!r} cannot be looked for ({error})") from error
+            raise self._trouble(query.text, error) from error
         further = int(rows[-1][0]) if len(rows) == most else first
         return [Event(*row[1:]) for row in rows], further if further > 1 else 0
 
-    def _catch_up(self, logs: dict[int, Path]) -> None:
-        covered = dict(self._base.execute("SELECT crawl, size FROM covered"))
-        for crawl in covered.keys() - logs.keys():
-            self._forget(crawl)
-        for crawl, path in sorted(logs.items()):
-            begin = covered.get(crawl, 0)
-            if path.stat().st_size < begin:
-                self._forget(crawl)
-                begin = 0
-            if monotonic() >= self._ends:
-                return
-            with path.open("rb") as file:
-                self._take(file, crawl, begin)
-
-    def _take(self, file: BinaryIO, crawl: int, begin: int) -> None:
-        """Take in the whole lines behind a place, some thousand at a time; each time says how far it came."""
-        file.seek(begin)
-        rows: list[tuple[str, str, int, str, str]] = []
-        while (line := file.readline(_LONGEST)) and (line.endswith(b"\n") or len(line) == _LONGEST):
-            begin += len(line)
-            if event := read_line(line, crawl):
-                rows.append((event.at, event.level, crawl, event.subsystem, event.message))
-            if len(rows) >= _AT_ONCE:
-                self._write(rows, crawl, begin)
-                rows.clear()
-                if monotonic() >= self._ends:
-                    return
-        self._write(rows, crawl, begin)
-
-    def _write(self, rows: Iterable[tuple[str, str, int, str, str]], crawl: int, size: int) -> None:
-        with self._base:
-            self._base.executemany(
-                "INSERT INTO event (at, level, crawl, subsystem, message) VALUES (?, ?, ?, ?, ?)", rows
-            )
-            self._base.execute("INSERT OR REPLACE INTO covered VALUES (?, ?)", (crawl, size))
-
-    def _forget(self, crawl: int) -> None:
-        with self._base:
-            self._base.execute("DELETE FROM event WHERE crawl = ?", (crawl,))
-            self._base.execute("DELETE FROM covered WHERE crawl = ?", (crawl,))
+    def _trouble(self, text: str, error: sqlite3.Error) -> EventSearchError:
+        self.removed_if_damaged(error)
+        return EventSearchError(f"{text!r} cannot be looked for ({error})")
 
 
 def _condition(query: EventQuery) -> tuple[str, tuple[str | int, ...]]:
@@ -228,27 +216,3 @@ def _logs(crawl: Path) -> Iterator[tuple[int, Path]]:
     yield from ((number, path) for number, path in former.items() if path.is_file())
     if (crawl / LOG).is_file():
         yield number(crawl), crawl / LOG
-
-
-def _opened(path: Path) -> sqlite3.Connection:
-    """Open the index at a path, made anew where it is damaged; in memory where nothing can be written."""
-    for place in (str(path), str(path), ":memory:"):
-        base = None
-        try:
-            if place != ":memory:":  # What was logged may hold secrets.
-                with suppress(OSError):
-                    os.close(private(place, os.O_RDWR | os.O_CREAT))
-            base = sqlite3.connect(place, timeout=10)
-            base.executescript(_SCHEMA)
-            base.execute("SELECT count(*) FROM covered").fetchone()
-            with base:
-                base.execute("DELETE FROM covered WHERE crawl < 0")  # Whether it can be written.
-        except sqlite3.DatabaseError as error:
-            if base is not None:
-                base.close()
-            if not isinstance(error, sqlite3.OperationalError):
-                with suppress(OSError):
-                    path.unlink()
-        else:
-            return base
-    raise EventSearchError("this Python's SQLite has no full-text search (FTS5)")

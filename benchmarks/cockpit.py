@@ -35,7 +35,7 @@ from urllib.parse import quote
 
 from aahcrawler.layout import DEFINITION, INDEXES
 from aahcrawler.layout import PAGES as PAGE_INDEX
-from aahcrawler.page_index import IndexBuilder, IndexFile
+from aahcrawler.page_index import PageIndex
 from aahcrawler.urls import queue_of
 from benchmarks.cockpit_browsing import PAGES, Cockpit, cockpit
 from benchmarks.cockpit_crawl import CRAWL, crawl_folder, running
@@ -175,13 +175,12 @@ def built(folder: Path, shape: Shape) -> Row:
 
 def build(folder: Path) -> float:
     """Make the index of pages anew; return the seconds of processor time."""
-    file = IndexFile(folder)
-    file.remove()
+    index = PageIndex(folder)
+    index.remove()
     queue_of("http://a.example/")  # The list of public suffixes is read once.
     began = time.process_time()
-    with IndexBuilder(folder, file) as builder:
-        while builder.step():
-            pass
+    with index:
+        index.catch_up()
     return time.process_time() - began
 
 

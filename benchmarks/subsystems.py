@@ -130,6 +130,7 @@ SUBSYSTEMS: Final[Mapping[str, str]] = {
     "aahcrawler.crawl.scrapy.session_middleware": "wire, downloader",
     "aahcrawler.crawl.startup": START,
     "aahcrawler.crawl.stats": "statistics, log, display",
+    "aahcrawler.derived_index": OUTSIDE,
     "aahcrawler.event_index": "statistics, log, display",
     "aahcrawler.seeds": "seeds",
     "aahcrawler.crawl.response.seed_trail": "seeds",
@@ -151,6 +152,7 @@ SUBSYSTEMS: Final[Mapping[str, str]] = {
     "aahcrawler.service": OUTSIDE,
     "aahcrawler.service_client": OUTSIDE,
     "aahcrawler.takedown": OUTSIDE,
+    "aahcrawler.tallies": "statistics, log, display",
     # What the process is made of
     "asyncio": EVENTS,
     "concurrent": EVENTS,

@@ -7,7 +7,6 @@ from then on the history is empty.
 """
 
 import logging
-import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
@@ -17,25 +16,22 @@ from datetime import datetime
 from enum import Enum, auto
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO, Self, TypeVar
+from typing import Self, TypeVar
 
+from aahcrawler.archive.capture_ledger import CaptureLedger
 from aahcrawler.archive.history_record import Former, HistoryRecord, Kind, understood
 from aahcrawler.archive.history_rows import (
     EMPTY,
     former_of,
     microseconds,
     moment_at,
-    row_of,
-    row_seen_again,
-    stored_id,
     urn_of,
 )
-from aahcrawler.archive.ledger import Covered, Ledger, Row
+from aahcrawler.archive.ledger import Ledger, Row
 from aahcrawler.archive.record_access import (
     LONGEST_METADATA,
     Record,
     RecordError,
-    appended,
     exchange_in,
     open_place,
     record_at,
@@ -43,9 +39,8 @@ from aahcrawler.archive.record_access import (
 )
 from aahcrawler.archive.records import Original, warc_date
 from aahcrawler.exchange import Exchange, Rendered
-from aahcrawler.layout import HISTORY, WARC
+from aahcrawler.layout import HISTORY
 from aahcrawler.metadata import Metadata
-from aahcrawler.segments import OPEN, is_open, segments
 
 __all__ = ["Former", "History", "HistoryRecord", "Kind", "Writers"]
 
@@ -53,7 +48,6 @@ _PAGES_AT_ONCE = 500
 _ORIGINALS = 10
 """The most records of one payload that are tried for a sound one."""
 _LOOKED_AT = 4 << 20
-_DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
@@ -90,18 +84,19 @@ class History:
     ) -> None:
         self._archive = archive
         self._path = None if beside else folder / HISTORY
-        self._ledger: Ledger | None = None
+        self._ledger: CaptureLedger | None = None
         try:
-            self._ledger = _private(folder / HISTORY, clock) if beside else _shared(folder / HISTORY, clock)
-            if writers is not Writers.JOINED:
-                _catch_up(self._ledger, archive)
+            self._ledger = CaptureLedger(self._path, archive, clock)
+            self._ledger.open_copy(folder / HISTORY) if beside else self._ledger.open()
+            if writers is not Writers.JOINED and not self._ledger.catch_up():
+                _logger.warning("the history falls behind: another process keeps it busy")
             self._ledger.shares = writers is not Writers.ONE
         except (sqlite3.Error, OSError) as error:
             self._give_up(error)
 
     def add(self, kept: HistoryRecord) -> None:
         """Take in a capture that has just been written, a revisit too. One file's captures come in their order."""
-        self._tried(lambda ledger: _add(ledger, kept), None)
+        self._tried(lambda ledger: ledger.add_committed(kept), None)
 
     def former(self, url: str, before: datetime | None = None) -> Former | None:
         """Return the newest capture of a URL worth knowing, None where there is none.
@@ -200,7 +195,7 @@ class History:
                 return use(record)
         return None
 
-    def _tried(self, work: Callable[[Ledger], T], otherwise: T) -> T:
+    def _tried(self, work: Callable[[CaptureLedger], T], otherwise: T) -> T:
         if self._ledger is None:
             return otherwise
         try:
@@ -212,86 +207,8 @@ class History:
     def _give_up(self, error: sqlite3.Error | OSError) -> None:
         _logger.warning("the history is not to be had: %s; nothing is known of former captures", error)
         ledger, self._ledger = self._ledger, None
-        if ledger is not None:
+        if ledger is not None and not (isinstance(error, sqlite3.Error) and ledger.removed_if_damaged(error)):
             ledger.abandon()
-        if self._path is not None and isinstance(error, sqlite3.Error) and _is_damage(error):
-            # It is made anew when it is next opened.
-            with suppress(OSError):
-                _remove(self._path)
-
-
-def _shared(path: Path, clock: Callable[[], float]) -> Ledger:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.exists():
-        try:
-            return Ledger.open(path, clock)
-        except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError):
-                raise
-            _logger.warning("%s: is made anew (%s)", path, error)
-    _remove(path)
-    return Ledger.create(path, clock)
-
-
-def _private(path: Path, clock: Callable[[], float]) -> Ledger:
-    try:
-        return Ledger.copy(path, clock)
-    except sqlite3.Error:
-        return Ledger.create(None, clock)
-
-
-def _is_damage(error: sqlite3.Error) -> bool:
-    # The higher bits say more exactly what it is; errors that are not SQLite's own have no code at all.
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED
-
-
-def _remove(path: Path) -> None:
-    for suffix in ("", "-wal", "-shm", "-journal"):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
-
-
-def _catch_up(ledger: Ledger, archive: Path) -> None:
-    paths = {path.name.removesuffix(OPEN): path for path in segments(archive, WARC)}
-    known = {covered.name: covered for covered in ledger.files()}
-    for name in sorted(known.keys() - paths.keys()):
-        _logger.warning("%s: is gone; the history drops its captures, which are fetched anew", archive / name)
-        ledger.forget(known[name].id)
-    for name, path in paths.items():
-        if (file := open_place(archive, name)) is None:
-            _logger.warning("%s: cannot be read; the history lacks its captures", path)
-            continue
-        with file:
-            try:
-                size = file.seek(0, os.SEEK_END)
-                if name not in known or known[name].settled != size:
-                    _read_new(ledger, name, file, known.get(name))
-                    ledger.settle(ledger.id_of(name), -1 if is_open(path) else size)
-            except OSError as error:
-                _logger.warning("%s: cannot be read (%s); the history lacks its captures", path, error)
-
-
-def _read_new(ledger: Ledger, name: str, file: BinaryIO, known: Covered | None) -> None:
-    """Read the records of a file after the last known one, or all of them where that is another record now."""
-    begin = known.offset if known is not None and known.record is not None else -1
-    news = appended(file, max(begin, 0))
-    if known is not None and begin >= 0:
-        last = next(news, None)
-        found = None if last is None else (last.offset, stored_id(last.header.record_id), last.metadata_offset)
-        if found != (known.offset, known.record, known.metadata):
-            ledger.forget(known.id)
-            news = appended(file)
-    for each in news:
-        if (kept := HistoryRecord.read(each, name)) is not None:
-            _add(ledger, kept)
-
-
-def _add(ledger: Ledger, kept: HistoryRecord) -> None:
-    capture = kept.capture
-    row = row_of(kept, ledger.id_of(capture.file))
-    settled = row_seen_again(ledger, row) if capture.revisit else row
-    if settled is not None:
-        ledger.put(settled)
-    ledger.cover(row.file, row.offset, row.record, row.metadata)
 
 
 def _page_rows(ledger: Ledger, after: int) -> list[tuple[int, Former | None]]:

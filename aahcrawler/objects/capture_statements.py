@@ -22,7 +22,7 @@ _Statements = dict[str, dict[str, list[str]]]
 
 @dataclass(frozen=True, slots=True)
 class CaptureStatements:
-    """What is stated of a capture: the capture itself, its objects, and the IRIs of those that it found gone.
+    """What is stated of a capture: the capture itself, its objects, and the IRIs of those found edited and gone.
 
     ``former`` is the capture that its objects were compared with, ``read_at`` when it was read again, ISO 8601, empty
     for a first reading. ``row.url`` is empty where nothing is stated.
@@ -31,6 +31,7 @@ class CaptureStatements:
     row: PageRow
     is_requisite: bool
     objects: tuple[ObjectRow, ...] = ()
+    edited: tuple[str, ...] = ()
     deleted: tuple[str, ...] = ()
     former: str | None = None
     read_at: str = ""
@@ -46,6 +47,7 @@ def read_statements(text: bytes) -> CaptureStatements:
         row=_page(capture, own, method or Method.FIRST),
         is_requisite=v.REQUISITE in own.get(v.RDF_TYPE, ()),
         objects=tuple(_objects(own, statements)),
+        edited=tuple(own.get(v.EDITED, ())),
         deleted=tuple(own.get(v.DELETED, ())),
         former=_first(own, v.REVISION_OF),
         read_at=read_at or "",

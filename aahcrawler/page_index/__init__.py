@@ -4,27 +4,14 @@ The segments of ``objects/`` and ``scores/`` are what is kept, and the index is 
 what was added, step by step, also while the crawl runs, and may be removed at any time.
 """
 
-from aahcrawler.page_index.index_builder import (
-    Coverage,
-    IndexBuilder,
-    Standing,
-    coverage,
-    member_at,
-    standing,
-    url_key,
-)
-from aahcrawler.page_index.index_file import IndexFile
+from aahcrawler.page_index.page_index import PageIndex, captures_in, member_at, url_key
 from aahcrawler.page_index.page_tallies import Course, Point
 
 __all__ = [
     "Course",
-    "Coverage",
-    "IndexBuilder",
-    "IndexFile",
+    "PageIndex",
     "Point",
-    "Standing",
-    "coverage",
+    "captures_in",
     "member_at",
-    "standing",
     "url_key",
 ]

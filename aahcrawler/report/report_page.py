@@ -35,6 +35,7 @@ from aahcrawler.report.seed_section import Seed, seed_table
 from aahcrawler.report.topic_section import learned_topic, read_learned
 from aahcrawler.seeds import in_words
 from aahcrawler.segments import DamageError, no_link
+from aahcrawler.tallies import CrawlCounts, said
 from aahcrawler.urls import queue_of
 from knowledge_base.file_selection import SHIPPED_WORD
 from online_analysis.topic_learning import NOTHING, Learned
@@ -82,6 +83,7 @@ class Summary(BaseModel):
     requests: int = 0
     answers: int
     objects: int
+    objects_counted: int | None = None
     bytes: int
     requisites: int
     retries: int
@@ -105,6 +107,7 @@ class Summary(BaseModel):
     browser_refused: dict[str, int] = {}
     blocked: dict[str, int]
     error: dict[str, int]
+    failed_url: dict[str, int] = {}
     failed: dict[str, int] = {}
     mended: dict[str, int] = {}
     spared: dict[str, int] = {}
@@ -319,13 +322,16 @@ def _knowledge(used: KnowledgeUsed | None) -> str:
 
 
 def _figures(summary: Summary) -> str:
+    told = CrawlCounts.of(said(summary.model_dump(exclude_none=True)))
     figures = {
-        "pages": f"{summary.pages:,}",
+        "pages": f"{told.pages:,}",
         **({} if (ratio := summary.harvest_ratio) is None else {"share of relevant pages": f"{ratio:.2f}"}),
-        "web objects": f"{summary.objects:,}",
+        "web objects": told.objects_in_words,
         "images, styles, other files": f"{summary.requisites:,}",
-        "requests": f"{summary.requests or summary.answers:,}",
+        "requests": f"{told.requests or summary.answers:,}",
         "MB received": f"{summary.bytes / 1e6:,.1f}",
+        "failures": f"{sum(told.failures.values()):,}",
+        "links refused": f"{sum(told.refusals.values()):,}",
         "retries": f"{summary.retries:,}",
         "time": str(timedelta(seconds=round(summary.seconds))),
     }

@@ -62,7 +62,7 @@ class CapturedPage:
     """A captured page as the index has it. ``record`` is the id of its record.
 
     ``level`` is what the crawl took it for. ``objects`` is the number of objects that the crawl recorded;
-    ``statements`` is where: folder, segment and place.
+    ``statements`` is where: segment and place.
     ``application``, ``level`` and ``role`` are empty where the crawl knew none. ``content`` tells pages apart that
     were taken in besides under one name, such as by two works; it is empty for what the crawl captured.
     """
@@ -74,7 +74,7 @@ class CapturedPage:
     level: str = ""
     role: str = ""
     objects: int = 0
-    statements: tuple[str, str, int] = ("", "", 0)
+    statements: tuple[str, int] = ("", 0)
     content: str = ""
 
     @property
@@ -294,16 +294,16 @@ def _captured(base: sqlite3.Connection, host: str) -> tuple[CapturedPage, ...]:
 
 
 def _rows(base: sqlite3.Connection, numbers: Collection[int]) -> Iterable[CapturedPage | None]:
-    segments = {each["id"]: (each["folder"], each["name"]) for each in base.execute("SELECT * FROM segment")}
+    segments = dict(map(tuple, base.execute("SELECT id, name FROM segment")))
     rest = iter(numbers)
     while several := tuple(islice(rest, _AT_ONCE)):
         places = ",".join("?" * len(several))
         for row in base.execute(f"SELECT {_COLUMNS} FROM capture WHERE id IN ({places})", several):  # noqa: S608
             if row["segment"] in segments:
-                yield _page(row, *segments[row["segment"]])
+                yield _page(row, segments[row["segment"]])
 
 
-def _page(row: sqlite3.Row, folder: str, segment: str) -> CapturedPage | None:
+def _page(row: sqlite3.Row, segment: str) -> CapturedPage | None:
     if row["media_type"] not in _HTML or not row["is_page"] or row["unchanged"] is not None:
         return None
     return CapturedPage(
@@ -314,7 +314,7 @@ def _page(row: sqlite3.Row, folder: str, segment: str) -> CapturedPage | None:
         level=row["level"] or "",
         role=row["role"] or "",
         objects=row["objects"],
-        statements=(folder, segment, row["place"]),
+        statements=(segment, row["place"]),
     )
 
 

@@ -1,24 +1,22 @@
 """Reads what the records of an archive say of one another, and of which URL each damaged place is."""
 
-import sqlite3
-import time
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
+from aahcrawler.archive.capture_ledger import remembered_places
 from aahcrawler.archive.gzip_members import Member, MemberError
 from aahcrawler.archive.history_record import understood
 from aahcrawler.archive.index import LINES, SORTED, index_lines
 from aahcrawler.archive.index_entry import place_of
-from aahcrawler.archive.ledger import Ledger
 from aahcrawler.archive.record_access import LONGEST_METADATA, Record, RecordError
 from aahcrawler.archive.repair import TORN
 from aahcrawler.archive.resources import page_of_resource
 from aahcrawler.archive.scanning import Header, read_header
-from aahcrawler.layout import ARCHIVE, HISTORY, INDEXES, WARC
+from aahcrawler.layout import ARCHIVE, INDEXES, WARC
 from aahcrawler.metadata import MEDIA_TYPE, LinkType
 from aahcrawler.segments import segments
 from aahcrawler.takedown.damage import Damaged, Gap, Place, damaged, walk
@@ -229,7 +227,7 @@ def _indexed(crawl: Path, gaps: list[Gap]) -> dict[str, dict[int, str]]:
     for gap in gaps:
         wanted[gap.path.name].append(gap)
     found: dict[str, dict[int, str]] = defaultdict(dict)
-    for file, offset, url in chain(_remembered(crawl / INDEXES), _listed(crawl / INDEXES)):
+    for file, offset, url in chain(remembered_places(crawl / INDEXES), _listed(crawl / INDEXES)):
         if any(gap.begin <= offset < gap.end for gap in wanted.get(file, ())):
             found[file][offset] = page_of_resource(url) or url
     return found
@@ -241,9 +239,3 @@ def _listed(folder: Path) -> Iterator[tuple[str, int, str]]:
             place = place_of(line)
             if place is not None and place.url:
                 yield place.file, place.offset, place.url
-
-
-def _remembered(folder: Path) -> Iterator[tuple[str, int, str]]:
-    if (folder / HISTORY).exists():
-        with suppress(sqlite3.Error), closing(Ledger.copy(folder / HISTORY, time.monotonic)) as ledger:
-            yield from ledger.places()

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from itertools import chain
 from pathlib import Path
 from uuid import uuid4
 
@@ -23,17 +22,15 @@ from aahcrawler.archive.folders import ArchiveError, ArchiveFolder
 from aahcrawler.archive.gzip_members import members
 from aahcrawler.archive.index import rebuild
 from aahcrawler.archive.record_access import Record, RecordError
+from aahcrawler.derived_index import remove_base
 from aahcrawler.layout import (
     ARCHIVE,
     FORMER,
-    HISTORY,
     INDEXES,
     NQUADS,
     OBJECTS,
-    PAGES,
     REDEFINING,
     REFUSAL_LOG,
-    REFUSALS_INDEX,
     REFUSED,
     REMOVING,
     REPORT,
@@ -307,10 +304,8 @@ def _remove_store(store: Path) -> None:
 
 def _rewrite_derived(crawl: Path, journal: _Journal) -> None:
     """Make anew what is derived from the archive, or delete what the next command makes anew."""
-    for suffix in ("", "-wal", "-shm", "-journal"):
-        (crawl / INDEXES / (HISTORY + suffix)).unlink(missing_ok=True)
-    for path in chain.from_iterable((crawl / INDEXES).glob(f"{name}*") for name in (PAGES, REFUSALS_INDEX)):
-        path.unlink(missing_ok=True)
+    for index in (crawl / INDEXES).glob("*.sqlite"):
+        remove_base(index)
     _remove_store(crawl / STORE)
     rebuild(crawl / ARCHIVE, crawl / INDEXES)
     names = [url.encode() for url in (*journal.tombstone.urls, *journal.tombstone.prefixes)]

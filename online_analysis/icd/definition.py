@@ -231,10 +231,26 @@ class Icd(Section):
 
 
 def changes(old: Icd | Mapping[str, str], new: Icd | Mapping[str, str]) -> tuple[str, ...]:
-    """Return the paths of the fields in which two ICDs, or two ``Icd.meaning``, differ."""
+    """Return the paths of the fields in which two ICDs, or two ``Icd.meaning``, differ.
+
+    A version that did not know a field yet meant what the field means where nothing is written.
+    """
     before = old.meaning() if isinstance(old, Icd) else old
     after = new.meaning() if isinstance(new, Icd) else new
-    return tuple(sorted(path for path in {*before, *after} if before.get(path) != after.get(path)))
+    plain = _plain_meaning()
+    return tuple(
+        sorted(
+            path for path in {*before, *after} if before.get(path, plain.get(path)) != after.get(path, plain.get(path))
+        )
+    )
+
+
+@cache
+def _plain_meaning() -> Mapping[str, str]:
+    """Return the meaning of an ICD in which nothing is written that need not be."""
+    return Icd.parse(
+        b"id: plain\ncontact: a@b.example\nseeds: ['http://a.example/']\ntopic: {keywords: [plain]}\n"
+    ).meaning()
 
 
 def _digest(text: str) -> str:

@@ -19,8 +19,8 @@ import pytest
 
 from aahcrawler import metadata
 from aahcrawler.archive import Capture, Identity, WarcWriter
+from aahcrawler.archive.capture_ledger import CaptureLedger
 from aahcrawler.archive.history import Former, History, HistoryRecord
-from aahcrawler.archive.ledger import Ledger
 from aahcrawler.archive.records import Original
 from aahcrawler.exchange import Exchange, Truncation
 from aahcrawler.layout import HISTORY, WARC
@@ -96,7 +96,7 @@ class Crawled:
         return former
 
     @property
-    def ledger(self) -> Ledger:
+    def ledger(self) -> CaptureLedger:
         assert self.history._ledger is not None
         return self.history._ledger
 
@@ -533,7 +533,7 @@ def test_damage_that_is_met_later_ends_in_a_new_one(crawled: Crawled, caplog: py
     with path.open("r+b") as file:
         file.seek(4096)
         file.write(b"\xff" * (path.stat().st_size - 4096))
-    crawled.ledger._connection.execute("PRAGMA shrink_memory")
+    crawled.ledger.base.execute("PRAGMA shrink_memory")
     for number in range(10):
         crawled.history.add(imagined(number))
         crawled.history.former(imagined(number).capture.url)

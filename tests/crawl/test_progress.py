@@ -47,7 +47,7 @@ def test_what_became_of_the_pages_is_shown_of_a_crawl_that_knows_former_ones() -
 
 
 def test_every_fact_is_shown() -> None:
-    counts = {**COUNTS, "requisites": 2000, "bytes": 12_345_678, "error:resolve": 1, "status:200": 7, "status:404": 3}
+    counts = {**COUNTS, "requisites": 2000, "bytes": 12_345_678, "failed_url:resolve": 1, "failed_url:status 404": 3}
     shown = crawl(counts=counts, pages="2234", bytes="1 GB")
     shown.activity = Activity(["a.test", "b.test"])
     assert facts_of(shown, 10.0) == {
@@ -58,7 +58,7 @@ def test_every_fact_is_shown() -> None:
         "applications": "phpBB 900, unknown 334",
         "images, styles and other files": "2,000",
         "received": "12.3 MB",
-        "errors": "4 (not found (404) 3, name not resolved 1)",
+        "failures": "4 (not found (404) 3, name not resolved 1)",
         "pages waiting": "4,321",
         "time so far": "0:01:40",
         "time left": "0:01:40 at most",
@@ -164,7 +164,7 @@ def test_plain_lines_come_at_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(lines) == 3
     assert lines[0] == (
         "pages: 1,234 (0.0 a second); relevant pages: 617 (50%); web objects: 56,789; "
-        "applications: phpBB 900, unknown 334; images, styles and other files: 0; received: 0.0 MB; errors: none; "
+        "applications: phpBB 900, unknown 334; images, styles and other files: 0; received: 0.0 MB; failures: none; "
         "pages waiting: 4,321; time so far: 0:01:40; time left: -"
     )
 

@@ -76,9 +76,11 @@ def test_scrapes_are_as_the_format_has_them_and_counters_only_grow(tmp_path: Pat
         serving_frontier(tmp_path / "crawl", icd) as frontier,
         serving(ServiceSettings(Catalog([tmp_path]))) as service,
     ):
-        frontier.count({f"error:{odd}": 3, "pages": 5, "bytes": 1e12, "seconds": 0.1, "requests": 7, "status:200": 7})
+        frontier.count(
+            {f"failed_url:{odd}": 3, "pages": 5, "bytes": 1e12, "seconds": 0.1, "requests": 7, "status:200": 7}
+        )
         first = scraped(service)
-        frontier.count({f"error:{odd}": 2, "error:other": 1, "pages": 1, "seconds": 0.2, "status:404": 1})
+        frontier.count({f"failed_url:{odd}": 2, "failed_url:other": 1, "pages": 1, "seconds": 0.2, "status:404": 1})
         second = scraped(service)
     for name, kind in second.kinds.items():
         assert name.startswith("aah_")
@@ -89,7 +91,7 @@ def test_scrapes_are_as_the_format_has_them_and_counters_only_grow(tmp_path: Pat
         assert second.kinds[series[0]] == "gauge" or second.values[series] >= value, series
     shown = odd.replace("\r", " ")
     crawl = ("crawl", "test")
-    assert ("aah_crawl_errors_total", (crawl, ("reason", shown))) in grown
+    assert ("aah_crawl_failures_total", (crawl, ("reason", shown))) in grown
     assert ("aah_crawl_fetched_pages_total", (crawl,)) in grown
     assert second.values["aah_crawl_received_bytes_total", (crawl,)] >= 1e12
     states = [value for (name, _), value in second.values.items() if name == "aah_crawl_state"]

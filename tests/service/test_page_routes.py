@@ -17,7 +17,7 @@ import pytest
 from aahcrawler.layout import INDEXES, OBJECTS, PAGES
 from aahcrawler.objects.reader import PageRow, object_rows, page_rows
 from aahcrawler.objects.writer import ObjectWriter
-from aahcrawler.page_index import IndexFile
+from aahcrawler.page_index import PageIndex
 from aahcrawler.segments import Members
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
@@ -452,4 +452,4 @@ def test_what_was_opened_is_let_go(made: Path, tmp_path: Path) -> None:
         assert found.progress.indexed <= 2 * SHAPE.pages
     indexes.close()
     assert not any(thread.name == "page index" for thread in threading.enumerate())
-    IndexFile(folder).remove()
+    PageIndex(folder).remove()

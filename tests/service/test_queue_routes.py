@@ -248,7 +248,7 @@ def test_numbers_are_given_by_the_conventions_of_prometheus(service: Service) ->
     assert 'aah_crawl_state{crawl="test",state="stopped"} 1' in samples
     assert 'aah_crawl_pages{crawl="test",state="queued"} 341' in samples
     assert 'aah_crawl_fetched_pages_total{crawl="test"} 2' in samples
-    assert 'aah_crawl_errors_total{crawl="test",reason="status 404"} 1' in samples
+    assert 'aah_crawl_failures_total{crawl="test",reason="status 404"} 1' in samples
     assert len(samples) == len({line.rpartition(" ")[0] for line in samples})
     families = [line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")]
     assert len(families) == len(set(families))
@@ -266,12 +266,12 @@ def test_a_running_crawl_is_counted_live(tmp_path: Path) -> None:
         serving_frontier(tmp_path / "crawl", icd) as frontier,
         serving(ServiceSettings(Catalog([tmp_path]))) as service,
     ):
-        frontier.count({f'error:an "odd" reason\\{at}': at + 1 for at in range(30)})
+        frontier.count({f'failed_url:an "odd" reason\\{at}': at + 1 for at in range(30)})
         began = time.perf_counter()
         text = service.get("/metrics").body.decode()
         assert time.perf_counter() - began < 1.0
     assert 'aah_crawl_live{crawl="test"} 1' in text
-    errors = [line for line in text.splitlines() if line.startswith("aah_crawl_errors_total")]
+    errors = [line for line in text.splitlines() if line.startswith("aah_crawl_failures_total")]
     assert len(errors) == 21
     assert 'reason="an \\"odd\\" reason\\\\29"} 30' in errors[0]
     assert sum(float(line.rpartition(" ")[2]) for line in errors) == 30 * 31 / 2 + 1

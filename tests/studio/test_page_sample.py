@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.page_index import IndexBuilder, IndexFile
+from aahcrawler.page_index import PageIndex
 from aahcrawler.studio.page_sample import (
     LARGEST,
     MOST_ADDED,
@@ -130,15 +130,12 @@ def test_a_sample_is_drawn_of_what_a_crawl_left(tmp_path: Path) -> None:
         ended = aah("crawl", icd)
     assert ended.code == 0, ended.err
     folder = tmp_path / "crawl"
-    file = IndexFile(folder)
-    with IndexBuilder(folder, file) as builder:
-        while builder.step():
-            pass
-    with file.asked() as base:
-        assert hosts(base)[0][0] == HOST
-        sample = page_sample(folder, base, HOST)
-        assert page_sample(folder, base, "elsewhere.test").pages == ()
-    file.close()
+    with PageIndex(folder) as index:
+        index.catch_up()
+        with index.asked() as base:
+            assert hosts(base)[0][0] == HOST
+            sample = page_sample(folder, base, HOST)
+            assert page_sample(folder, base, "elsewhere.test").pages == ()
     paths = {page.url.removeprefix(f"http://{HOST}") for page in sample.pages}
     assert paths >= {f"/thread/{number}" for number in range(1, 7)} | {"/", "/board/1"}
     thread = next(page for page in sample.pages if page.url.endswith("/thread/2"))

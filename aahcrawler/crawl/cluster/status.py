@@ -12,6 +12,7 @@ from aahcrawler.frontier.protocol import FrontierSettings, FrontierUnavailableEr
 from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.frontier.redis.shared_server import Server
 from aahcrawler.frontier.registry import Registered
+from aahcrawler.tallies import CrawlCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +51,9 @@ def _counts(address: str, crawl: Registered) -> str:
     except FrontierUnavailableError as error:
         return f", its frontier cannot be asked ({error})"
     queued, leased = (counts.pages.get(state, 0) for state in (State.QUEUED, State.LEASED))
-    pages, objects = int(stats.get("pages", 0)), int(stats.get("objects", 0))
+    told = CrawlCounts.of(stats)
     state = " and paused" if paused else ""
-    return f"{state}, {pages:,} pages, {objects:,} web objects, {queued:,} queued, {leased:,} leased"
+    return f"{state}, {told.pages:,} pages, {told.objects_in_words} web objects, {queued:,} queued, {leased:,} leased"
 
 
 def worker_lines(workers: Sequence[Worker], now: float) -> Iterator[str]:

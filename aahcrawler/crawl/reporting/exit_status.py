@@ -25,8 +25,8 @@ def outcome(folder: Path, crawl: Countable, failure: object) -> str:
     if failure:
         message = str(failure).rstrip(".")
         return f"{folder}: stopped: {message}; the same command goes on from here"
-    pages, objects = int(crawl.stats["pages"]), int(crawl.stats["objects"])
-    kept = f"{folder}: {pages:,} pages, {objects:,} web objects"
+    told = crawl.stats.told
+    kept = f"{folder}: {told.pages:,} pages, {told.objects_in_words} web objects"
     return f"{kept}; {_ending(crawl.reason)}{_of_seeds(crawl)}.{_report(folder)}"
 
 

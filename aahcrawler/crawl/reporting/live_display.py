@@ -103,12 +103,12 @@ def facts_of(job: Shown, pages_per_second: float) -> dict[str, str]:
         "pages": f"{pages:,} ({pages_per_second:.1f} a second)",
         **({"since before": since_before(stats)} if job.number > 1 else {}),
         "relevant pages": relevant,
-        "web objects": f"{int(stats['objects']):,}",
+        "web objects": stats.told.objects_in_words,
         "applications": applications or "-",
         **in_browser(stats),
         "images, styles and other files": f"{int(stats['requisites']):,}",
         "received": f"{stats['bytes'] / 1e6:,.1f} MB",
-        "errors": errors(stats),
+        "failures": failures(stats),
         **adapted(stats),
         "pages waiting": f"{counts.pages.get(State.QUEUED, 0):,}",
         "time so far": _duration(job.seconds),
@@ -117,18 +117,15 @@ def facts_of(job: Shown, pages_per_second: float) -> dict[str, str]:
     }
 
 
-def errors(stats: Stats) -> str:
-    """Return how many URLs gave no answer, or one that is an error, and the commonest reasons.
+def failures(stats: Stats) -> str:
+    """Return how many URLs failed, and the commonest reasons.
 
-    >>> errors(Stats({"error:resolve": 2, "status:404": 1200, "status:200": 7})), errors(Stats())
+    >>> failures(Stats({"failed_url:resolve": 2, "failed_url:status 404": 1200, "status:200": 7})), failures(Stats())
     ('1,202 (not found (404) 1,200, name not resolved 2)', 'none')
     """
     found = Counter[str]()
-    for reason, number in stats.group("error").items():
+    for reason, number in stats.told.failures.items():
         found[in_words(reason)] += number
-    for status, number in stats.group("status").items():
-        if status >= "400":
-            found[in_words(f"status {status}")] += number
     named = ", ".join(f"{words} {number:,}" for words, number in found.most_common(MOST_REASONS))
     others = ", ..." if len(found) > MOST_REASONS else ""
     return f"{found.total():,} ({named}{others})" if found else "none"

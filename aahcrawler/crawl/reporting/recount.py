@@ -17,13 +17,16 @@ logger = logging.getLogger(__name__)
 def recounted(folder: Path, number: int, stats: Stats) -> Mapping[str, float]:
     """Return what is to be added to the counts of a crawl, so that they are those of ``aah objects --crawl``.
 
-    Nothing where its objects cannot be read, which is logged.
+    ``objects_counted`` becomes the number of answers of which the objects are counted. Nothing is added where its
+    objects cannot be read, which is logged.
     """
     try:
         found = object_counts(folder, number if number > 1 else None).types
     except ReadError as error:
         logger.warning("web objects that are on several pages are counted for each of them: %s", error)
         return {}
-    now = {"objects": float(sum(found.values())), **{f"object:{kind}": float(many) for kind, many in found.items()}}
-    known = {"objects": stats["objects"], **{f"object:{kind}": many for kind, many in stats.group("object").items()}}
+    now = {"objects": float(sum(found.values())), "objects_counted": stats["answers"]}
+    now |= {f"object:{kind}": float(many) for kind, many in found.items()}
+    known = {name: stats[name] for name in ("objects", "objects_counted")}
+    known |= {f"object:{kind}": many for kind, many in stats.group("object").items()}
     return {name: now.get(name, 0.0) - known.get(name, 0.0) for name in known | now if now.get(name) != known.get(name)}

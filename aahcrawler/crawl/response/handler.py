@@ -63,6 +63,7 @@ from aahcrawler.page.foreign_links import foreign_links
 from aahcrawler.pipeline.analysis import PageAnalysis, needs_requisites, of_redirect
 from aahcrawler.pipeline.links import NO_LINKS, SCOPE, DiscoveredLinks, discover_links
 from aahcrawler.scope import Refusal, Spelling
+from aahcrawler.tallies import FAILURE
 from aahcrawler.traps import Trap, is_probe
 from aahcrawler.urls import queue_of
 from aahcrawler.wire.errors import ProxyUnavailableError, RefusedAddressError, WireError
@@ -285,10 +286,10 @@ class ResponseHandler:
     async def _end(self, lease: Lease, state: State, reason: str) -> None:
         logger.info("%s %s: %s", lease.url, state, reason)
         group = "blocked" if state is State.BLOCKED else "error"
-        if state is State.FAILED or reason in _DENIED:
-            await self._keep_failed(lease, reason)
+        is_failure = state is State.FAILED or reason in _DENIED
+        kept = await self._keep_failed(lease, reason) if is_failure else {}
         await self._steps.listings.failed(lease, reason)
-        counts = {f"{group}:{reason}": 1.0, **self._steps.seed_trail.failed(lease, state, reason)}
+        counts = {f"{group}:{reason}": 1.0, **kept, **self._steps.seed_trail.failed(lease, state, reason)}
         await self._commit(lease, state, (), Outcome(reason, counts))
 
     def _worth_another_try(self, lease: Lease, response: CapturedResponse, asked: ConditionalRequest) -> bool:
@@ -318,9 +319,8 @@ class ResponseHandler:
         trail, told = self._steps.seed_trail, cause or reason
         noted = trail.failed(lease, State.FAILED, told) if last else await trail.tried(lease, told, page)
         learned = self._fetching.politeness.learned(lease.url)
-        outcome = Outcome(reason, {f"error:{reason}" if last else "retries": 1.0, **noted}, pause, learned)
-        if last:
-            await self._keep_failed(lease, reason)
+        kept = await self._keep_failed(lease, reason) if last else {}
+        outcome = Outcome(reason, {f"error:{reason}" if last else "retries": 1.0, **kept, **noted}, pause, learned)
         logger.info("%s attempt %d: %s; its site rests for %.0f s", lease.url, lease.attempt, reason, pause)
         state = await self._writer.call(self._frontier.retry, lease, outcome)
         if state is State.FAILED:
@@ -350,7 +350,7 @@ class ResponseHandler:
         stats.merge(look.counts)
         page = look.page or page
         if page.status >= HTTPStatus.BAD_REQUEST and not is_probe(lease.url):
-            await self._keep_failed(lease, f"status {page.status}")
+            stats.merge(await self._keep_failed(lease, f"status {page.status}"))
         comparison = await self._steps.transcripts.read(lease, comparison, stats)
         comparison = await self._steps.analyser.recalled(lease, comparison)
         if not comparison.remembered:
@@ -487,10 +487,11 @@ class ResponseHandler:
         if log is not None and refused:
             await self._writer.write(log.refused, lease.url, language, refused)
 
-    async def _keep_failed(self, lease: Lease, reason: str) -> None:
-        """Keep that a URL failed, for people to see."""
+    async def _keep_failed(self, lease: Lease, reason: str) -> Mapping[str, float]:
+        """Keep that a URL failed, for people to see, and return what that adds to the counts."""
         if self._writer.stores.refusals is not None:
             await self._writer.write(self._writer.stores.refusals.failed, lease.url, reason, lease.kind, lease.via)
+        return {f"{FAILURE}:{reason}": 1.0}
 
     async def _ask_plainly(self, lease: Lease, response: CapturedResponse) -> None:
         """Archive a 304 that stands for nothing any more, and ask again, at once and without conditions."""

@@ -3,17 +3,21 @@
 from collections.abc import Mapping
 from typing import Final
 
+from aahcrawler.tallies import FAILURE, CrawlCounts
+
 BEGUN = "begun"
 """The count that holds when this crawl was begun, in seconds since 1970."""
 
 GROUPS: Final = (
-    *("application", "level", "object", "status", "type", "refused", "blocked", "error"),
+    *("application", "level", "object", "status", "type", "refused", "blocked", "error", FAILURE),
     *("failure", "failed", "mended", "spared", "learned", "trap", "listing", "no_object", "avoided", "unverified"),
     *("stream", "coding", "malformed", "domain_pages", "domain_bytes"),
     *("http", "data", "browser", "browser_missing", "browser_isolation", "browser_version", "browser_refused"),
 )
 """Counts that have a second word: ``status:200``, ``refused:login``.
 
+``failed_url`` counts URLs that were not fetched, or answered with an error, by reason, as the log of refusals has them,
+and ``error`` those of them that gave no answer.
 ``failure`` counts actions that failed by reason, ``failed`` by where and reason, ``mended`` those of them whose objects
 were found all the same, ``spared`` those for which repair or learning was left out after failures on pages before,
 ``learned`` pages by the learned action that found their objects, ``trap`` pages that were
@@ -39,6 +43,7 @@ SINGLE: Final = (
     "gone",
     "relevant",
     "objects",
+    "objects_counted",
     "requisites",
     "robots",
     "sitemaps",
@@ -99,6 +104,11 @@ class Stats:
         prefix = name + ":"
         found = {key[len(prefix) :]: int(n) for key, n in self.counts.items() if key.startswith(prefix) and int(n)}
         return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+
+    @property
+    def told(self) -> CrawlCounts:
+        """What people are told of the counts."""
+        return CrawlCounts.of(self.counts)
 
     def summary(self) -> dict[str, object]:
         """Return all counts, groups nested, and the harvest ratio: relevant pages over pages, None without pages."""

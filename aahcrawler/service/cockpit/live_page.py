@@ -24,10 +24,10 @@ from aahcrawler.service.views.crawl_summary import read_summary
 from aahcrawler.service.views.object_list import object_counts
 from aahcrawler.service.views.page_indexes import Asked
 from aahcrawler.service.views.page_list import PageFilter, page_list
-from aahcrawler.service.views.refused_links import RefusedLinks, RefusedQuery
 from aahcrawler.service.views.site_pages import SiteQuery, sites_page
-from aahcrawler.service.views.worded_reasons import counted
+from aahcrawler.service.views.worded_reasons import counted, worded_error
 from aahcrawler.service.web.problems import TOO_MANY, ProblemError
+from aahcrawler.tallies import CrawlCounts
 
 PARTS: Final[Mapping[str, float]] = {"now": 2.0, "newest": 6.0, "sites": 10.0, "course": 20.0, "found": 20.0}
 """The parts of the page, and after how many seconds each is made anew."""
@@ -36,8 +36,6 @@ MOST_STREAMS: Final = 50
 """Pages that are kept up at once; others show what was there when they were loaded."""
 _BEAT: Final = 2.0
 _SITES, _NEWEST = 12, 8
-_COUNTING: Final = 0.02
-"""Seconds for which failures are counted on for one look: a crawl that is watched pays for them."""
 _LEAST_WINDOW, _WINDOWS = 20, 25
 """The fewest pages that a moving average is of, and how many such averages lie side by side in a large crawl."""
 _EVENT_STREAM: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -143,9 +141,7 @@ def _values(instruments: Instruments, crawl: Crawl, name: str) -> Mapping[str, o
 
 
 def _now(instruments: Instruments, crawl: Crawl) -> Mapping[str, object]:
-    links = RefusedLinks(crawl, _COUNTING) if crawl.folder is not None else None
-    failed = links.failed(RefusedQuery(most=1)) if links is not None else None
-    return {"status": instruments.states.status(crawl), "failed": failed}
+    return {"status": instruments.states.status(crawl)}
 
 
 def _sites(instruments: Instruments, crawl: Crawl) -> Mapping[str, object]:
@@ -180,12 +176,7 @@ def _found(instruments: Instruments, crawl: Crawl) -> Mapping[str, object]:
         elsewhere = problem.detail
     summary, states = read_summary(crawl.folder), instruments.states
     tallies = states.look(crawl, summary).tallies
-    groups = {
-        group: counted(
-            {name.removeprefix(f"{group}:"): n for name, n in tallies.items() if name.startswith(f"{group}:")}
-        )
-        for group in ("refused", "failed", "error")
-    }
+    told = CrawlCounts.of(tallies)
     return {
         "counts": counts,
         "objects": objects,
@@ -193,7 +184,8 @@ def _found(instruments: Instruments, crawl: Crawl) -> Mapping[str, object]:
         "seeds": seeds_page(crawl, most=1),
         "traps": traps_of(states, crawl),
         "repairs": repairs_of(states, crawl),
-        **groups,
+        "refused": counted(told.refusals),
+        "failures": counted(told.failures, worded_error),
     }
 
 

@@ -28,7 +28,7 @@ _BODY: Final = 4_000
 _TERM: Final = 2_000
 _RECORD: Final = "urn:uuid:"
 _JUDGED: Final = """
-SELECT folder, name, place FROM judged JOIN segment ON segment.id = segment
+SELECT name, place FROM judged JOIN segment ON segment.id = segment
 WHERE url = ? AND at >= ? AND at < coalesce((SELECT min(at) / 1000 FROM capture WHERE url = ? AND at > ?), at + 1)
 ORDER BY at LIMIT 5
 """
@@ -168,8 +168,8 @@ def capture_row(asked: Asked, record: str) -> sqlite3.Row:
 
 def capture_text(asked: Asked, row: sqlite3.Row) -> bytes:
     """Return the statements of a capture's latest reading. Raise ``OSError`` and ``DamageError``."""
-    folder, name = asked.base.execute("SELECT folder, name FROM segment WHERE id = ?", (row["segment"],)).fetchone()
-    return member_at(asked.folder, folder, name, row["place"])
+    (name,) = asked.base.execute("SELECT name FROM segment WHERE id = ?", (row["segment"],)).fetchone()
+    return member_at(asked.folder, name, row["place"])
 
 
 def object_found(each: ObjectRow) -> ObjectFound:
@@ -194,10 +194,10 @@ def judgement_of(asked: Asked, row: sqlite3.Row) -> Judgement | None:
 def _judgement(asked: Asked, row: sqlite3.Row, notes: list[str]) -> Judgement | None:
     """Return what the score log says of a page: its first entry since it was fetched, and before it was so again."""
     url, since = row["url"], row["at"] // 1000
-    for folder, name, place in asked.base.execute(_JUDGED, (url_key(url), since, url, row["at"])):
+    for name, place in asked.base.execute(_JUDGED, (url_key(url), since, url, row["at"])):
         try:
-            entry = ENTRY.validate_json(member_at(asked.folder, folder, name, place))
-            begin = ENTRY.validate_json(member_at(asked.folder, folder, name, 0))
+            entry = ENTRY.validate_json(member_at(asked.folder, name, place))
+            begin = ENTRY.validate_json(member_at(asked.folder, name, 0))
         except (OSError, DamageError, ValidationError) as error:
             notes.append(f"The score log cannot be read ({type(error).__name__}). Restore {name} from a copy.")
             continue

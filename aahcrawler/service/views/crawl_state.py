@@ -19,6 +19,7 @@ from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.views.crawl_summary import Summary, read_summary
 from aahcrawler.service.web.problems import ProblemError
+from aahcrawler.tallies import CrawlCounts
 
 WINDOWS = (10.0, 60.0)
 """Seconds over which rates are taken."""
@@ -83,8 +84,10 @@ class CrawlStatus(_Shown):
     ``state``: ``running``; ``paused``, by itself or by an operator, for a ``reason``; ``stopped``, to go on when it is
     started; ``finished``; ``waiting``, submitted to workers none of which serves it; ``unknown``, where nothing tells.
     ``since`` is when it was last started or said what it says, ISO 8601. ``is_live``: the counts are those of this
-    moment; else they are those that the crawl said last. ``harvest_ratio`` is the share of relevant pages, None without
-    pages, and where the crawl has no subject. Rates are empty where it does not run, or was not looked at before.
+    moment; else they are those that the crawl said last. ``objects`` is None where web objects are not yet counted,
+    as they are at the end; until then ``objects_on_pages`` counts each for all pages that show it. ``harvest_ratio``
+    is the share of relevant pages, None without pages, and where the crawl has no subject. Rates are empty where it
+    does not run, or was not looked at before.
     """
 
     id: str
@@ -102,10 +105,12 @@ class CrawlStatus(_Shown):
     queues: int = 0
     fetched: int = 0
     relevant: int = 0
-    objects: int = 0
+    objects: int | None = None
+    objects_on_pages: int = 0
     bytes: int = 0
     requests: int = 0
-    errors: int = 0
+    failures: int = 0
+    refusals: int = 0
     harvest_ratio: float | None = None
     rates: tuple[RateShown, ...] = ()
     limits: tuple[LimitShown, ...] = ()
@@ -167,7 +172,7 @@ class CrawlStates:
         is_running = crawl.own_server() is not None or bool(workers) or (is_shared and _has_just_spoken(summary))
         state, reason = _state(crawl, summary, is_running=is_running, is_paused=look.is_paused)
         tallies = look.tallies
-        pages = int(tallies.get("pages", 0))
+        told = CrawlCounts.of(tallies)
         status = CrawlStatus(
             id=crawl.id,
             title=crawl.icd.title,
@@ -182,11 +187,16 @@ class CrawlStates:
             pages=look.counts.pages,
             requisites=look.counts.requisites,
             queues=look.counts.queues,
-            fetched=pages,
-            **{name: int(tallies.get(name, 0)) for name in ("relevant", "objects", "bytes", "requests")},
-            errors=int(sum(number for name, number in tallies.items() if name.startswith("error:"))),
+            fetched=told.pages,
+            relevant=told.relevant,
+            objects=told.objects,
+            objects_on_pages=told.objects_on_pages,
+            bytes=int(tallies.get("bytes", 0)),
+            requests=told.requests,
+            failures=sum(told.failures.values()),
+            refusals=sum(told.refusals.values()),
             harvest_ratio=(
-                round(tallies.get("relevant", 0) / pages, 4) if pages and crawl.icd.relevant_at is not None else None
+                round(told.relevant / told.pages, 4) if told.pages and crawl.icd.relevant_at is not None else None
             ),
             rates=self._rates(crawl, tallies) if look.is_live and state in ("running", "paused") else (),
             limits=tuple(limits_of(crawl, tallies)),
@@ -238,7 +248,10 @@ def _state(crawl: Crawl, summary: Summary | None, *, is_running: bool, is_paused
     if summary is None:
         return "unknown", "it has begun, and said nothing yet"
     if summary.state in ("running", "paused"):
-        return "stopped", "its process ended without a word; start it again, and it goes on"
+        return (
+            "stopped",
+            "its process ended without a word, and what it did last is not yet counted; start it again, and it goes on",
+        )
     return ("finished" if summary.state == "finished" else "stopped"), said
 
 

@@ -8,14 +8,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from aahcrawler.layout import SUMMARY
 from aahcrawler.report.seed_section import Seed
+from aahcrawler.tallies import said
 
 _KEPT = 64
-_GROUPS = ("refused", "blocked", "error", "failed", "failure", "mended", "spared", "learned", "trap", "avoided")
-_MORE_GROUPS = (
-    *("application", "level", "object", "status", "type", "no_object", "listing", "unverified", "stream"),
-    *("coding", "malformed"),
-)
-_NUMBERS = ("pages", "relevant", "objects", "bytes", "requests", "requisites", "requisite_bytes", "seconds", "retries")
 
 
 class Summary(BaseModel):
@@ -35,13 +30,7 @@ class Summary(BaseModel):
 
     def tallies(self) -> Mapping[str, float]:
         """Return its counts by the names that they have with the frontier: ``pages``, ``refused:login``."""
-        said = self.model_extra or {}
-        numbers = {name: float(said[name]) for name in _NUMBERS if isinstance(said.get(name), int | float)}
-        for group in (*_GROUPS, *_MORE_GROUPS):
-            counts = said.get(group)
-            if isinstance(counts, dict):
-                numbers |= {f"{group}:{word}": float(n) for word, n in counts.items() if isinstance(n, int | float)}
-        return numbers
+        return said({"state": self.state, **(self.model_extra or {})})
 
 
 def read_summary(folder: Path | None) -> Summary | None:

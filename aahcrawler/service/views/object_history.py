@@ -1,6 +1,7 @@
 """Shows the versions of an object: what each capture has of it, and what changed since the one before."""
 
 import sqlite3
+from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
 from typing import Final
@@ -36,7 +37,9 @@ class FieldChange(BaseModel):
 class ObjectVersion(BaseModel):
     """An object as one capture has it. ``seen_again`` counts later captures of the page that had not changed.
 
-    ``changes`` are those a person would call an edit (``objects.versions``); none for the oldest version shown.
+    ``changes`` are those a person would call an edit (``objects.versions``); none for the oldest version shown. Where
+    another reader (knowledge base, definition, software) has read the version before, and the crawl, which compared
+    both as one reader reads them, found no edit, what differs is ``read_otherwise``.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -48,6 +51,7 @@ class ObjectVersion(BaseModel):
     seen_again: int
     object: ObjectFound
     changes: tuple[FieldChange, ...]
+    read_otherwise: tuple[FieldChange, ...] = ()
 
 
 class ObjectHistory(BaseModel):
@@ -62,6 +66,16 @@ class ObjectHistory(BaseModel):
     progress: Progress
 
 
+@dataclass(frozen=True, slots=True)
+class _Sighting:
+    """An object as a capture has it, who read that, and whether the crawl found that it was edited since."""
+
+    capture: sqlite3.Row
+    object: ObjectRow
+    reader: str | None
+    is_edited: bool
+
+
 def object_history(asked: Asked, iri: str) -> ObjectHistory:
     """Return the versions of an object by its IRI. Raise ``ProblemError`` where there is none."""
     row = asked.base.execute(
@@ -74,8 +88,7 @@ def object_history(asked: Asked, iri: str) -> ObjectHistory:
     notes: list[str] = []
     found = _found(asked, row["id"], iri, notes)
     versions = [
-        _version(asked, capture, each, found[at + 1][1] if at + 1 < len(found) else None)
-        for at, (capture, each) in enumerate(found[:MOST])
+        _version(asked, each, found[at + 1] if at + 1 < len(found) else None) for at, each in enumerate(found[:MOST])
     ]
     return ObjectHistory(
         object=object_shown(row),
@@ -86,7 +99,7 @@ def object_history(asked: Asked, iri: str) -> ObjectHistory:
     )
 
 
-def _found(asked: Asked, number: int, iri: str, notes: list[str]) -> list[tuple[sqlite3.Row, ObjectRow]]:
+def _found(asked: Asked, number: int, iri: str, notes: list[str]) -> list[_Sighting]:
     """Return the newest captures that state an object, with what they say, one more than is shown."""
     rows = asked.base.execute(
         "SELECT capture.* FROM sighting JOIN capture ON capture.id = sighting.capture WHERE sighting.object = ?"
@@ -96,24 +109,29 @@ def _found(asked: Asked, number: int, iri: str, notes: list[str]) -> list[tuple[
     found = []
     for row in rows:
         try:
-            objects = read_statements(capture_text(asked, row)).objects
+            stated = read_statements(capture_text(asked, row))
         except (OSError, DamageError, ValueError) as error:
             notes.append(f"What {row['record']} states cannot be read ({error}). Restore the segment from a copy.")
             continue
-        found += [(row, each) for each in objects if each.iri == iri]
+        seen = (stated.row.reader, iri in stated.edited)
+        found += [_Sighting(row, each, *seen) for each in stated.objects if each.iri == iri]
     return found
 
 
-def _version(asked: Asked, capture: sqlite3.Row, each: ObjectRow, former: ObjectRow | None) -> ObjectVersion:
+def _version(asked: Asked, seen: _Sighting, former: _Sighting | None) -> ObjectVersion:
+    capture = seen.capture
     again = asked.base.execute("SELECT count(*) FROM capture WHERE unchanged = ?", (capture["record"],)).fetchone()[0]
+    found = () if former is None else tuple(_changes(former.object, seen.object))
+    is_edit = former is None or former.reader == seen.reader or seen.is_edited
     return ObjectVersion(
         record=capture["record"],
         page=capture["url"],
         fetched_at=capture["fetched_at"],
         crawl=capture["crawl"],
         seen_again=again,
-        object=object_found(each),
-        changes=() if former is None else tuple(_changes(former, each)),
+        object=object_found(seen.object),
+        changes=found if is_edit else (),
+        read_otherwise=() if is_edit else found,
     )
 
 

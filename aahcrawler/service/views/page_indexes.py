@@ -5,23 +5,23 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final
 
-from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict
 
-from aahcrawler.page_index import IndexBuilder, IndexFile, Standing, coverage, standing
+from aahcrawler.derived_index import Standing, coverage, remove_base
+from aahcrawler.layout import OBJECTS
+from aahcrawler.page_index import PageIndex, captures_in
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.web.problems import Kind, ProblemError
 
 NOT_READY: Final = Kind("index-not-ready", HTTPStatus.SERVICE_UNAVAILABLE, "The index of pages is not ready")
 NO_FOLDER: Final = Kind("no-folder", HTTPStatus.CONFLICT, "The crawl's files are elsewhere")
 _AGAIN: Final = {"Retry-After": "2"}
-_LOCK: Final = ".lock"
 _SHORT: Final = 0.15
 """Seconds that a request waits for the index to catch up: what was added in the last seconds takes less."""
 _LONG: Final = 10.0
@@ -82,7 +82,7 @@ class PageIndexes:
         keeper = self._keeper(crawl.folder)
         keeper.refresh(hurried=hurried)
         try:
-            with keeper.file.asked() as base:
+            with keeper.index.asked() as base:
                 yield Asked(crawl.folder, base, keeper.progress(base))
         except sqlite3.DatabaseError as error:
             raise keeper.trouble(error) from error
@@ -106,8 +106,7 @@ class _Keeper:
     """Keeps the index of one folder."""
 
     def __init__(self, folder: Path) -> None:
-        self.file = IndexFile(folder)
-        self._folder = folder
+        self.index = PageIndex(folder)
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
         self._closing = threading.Event()
@@ -140,25 +139,26 @@ class _Keeper:
     def progress(self, base: sqlite3.Connection) -> Progress:
         """Return how far the index reaches."""
         is_building = self._is_building  # Asked first: what it takes in meanwhile is not in the base.
-        found = coverage(base)
-        about = round(found.captures * found.size / found.covered) if found.covered else None
+        found, captures = coverage(base, f"{OBJECTS}/"), captures_in(base)
+        about = round(captures * found.size / found.covered) if found.covered else None
         is_complete = found.is_complete and not is_building and not self._fault
         notes = []
         if not is_complete:
             of = "" if about is None else f" of about {about:,}"
-            notes.append(f"{found.captures:,}{of} pages are indexed; the others are being read.")
+            notes.append(f"{captures:,}{of} pages are indexed; the others are being read.")
         if found.damaged:
             notes.append(f"Not all can be read: {'; '.join(found.damaged[:3])}. Restore these files from a copy.")
         if self._fault:
             notes.append(f"The index does not go on: {self._fault}.")
-        return Progress(indexed=found.captures, about=about, complete=is_complete, note=" ".join(notes))
+        return Progress(indexed=captures, about=about, complete=is_complete, note=" ".join(notes))
 
     def trouble(self, error: sqlite3.DatabaseError) -> ProblemError:
         """Return the problem of an index that cannot be asked; one that is damaged is made anew."""
         if isinstance(error, sqlite3.OperationalError):
             return ProblemError(NOT_READY, self._fault or f"{error}; ask again in a moment", headers=_AGAIN)
-        _logger.warning("%s: is made anew (%s)", self.file.path, error)
-        self.file.remove()
+        _logger.warning("%s: is made anew (%s)", self.index.path, error)
+        if self.index.path is not None:
+            remove_base(self.index.path)  # Whoever builds it notices.
         self._started()
         return ProblemError(NOT_READY, "it was damaged, and is being made anew; ask again in a moment", headers=_AGAIN)
 
@@ -169,13 +169,13 @@ class _Keeper:
         with self._lock:
             if self._thread is not None:
                 self._thread.join()
-        self.file.close()
+        self.index.close()
 
     def _standing(self) -> Standing | None:
         """Return how the index stands to the folder, None where it cannot be asked."""
         try:
-            with self.file.asked() as base:
-                return standing(base, self._folder)
+            with self.index.asked() as base:
+                return self.index.standing(base)
         except sqlite3.Error:
             return None
 
@@ -197,55 +197,20 @@ class _Keeper:
             self._build_whole()
         except (sqlite3.Error, OSError) as error:
             self._fault = f"{error}; make room, and check the permissions of its folder"
-            _logger.warning("%s: %s", self.file.path, error)
-            if not isinstance(error, sqlite3.OperationalError | OSError):
-                self.file.remove()
+            _logger.warning("%s: %s", self.index.path, error)
 
     def _build_whole(self) -> None:
-        """Build until nothing is left, and anew where something was removed meanwhile."""
+        """Build until nothing is left."""
         while not self._closing.is_set():
-            with self._alone() as alone:
-                if not alone:
-                    return
-                with IndexBuilder(self._folder, self.file) as builder:
-                    self.file.hold()
-                    if self._goes_on(builder):
-                        return
-
-    def _goes_on(self, builder: IndexBuilder) -> bool:
-        """Take in what there is; return whether nothing is left to do."""
-        while not self._closing.is_set():
-            if builder.is_wrong():
-                return False
             began = time.thread_time()
-            is_left = builder.step()
+            is_left = self.index.open().step()
             spent = time.thread_time() - began
             rest = spent * _RESTS
             self._rests_until = time.monotonic() + rest
             if not is_left or spent < _LITTLE:  # It has caught up with a crawl that goes on writing.
                 self._hurried.clear()
             if not is_left:
-                return True
+                return
             time.sleep(_BREATH)
             if not self._closing.is_set():
                 self._hurried.wait(rest)
-        return True
-
-    @contextmanager
-    def _alone(self) -> Iterator[bool]:
-        """Keep other processes from building in the same folder; yield False where one does."""
-        with suppress(OSError):
-            self.file.path.parent.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(self.file.path.with_name(self.file.path.name + _LOCK), timeout=0)
-        try:
-            lock.acquire()
-        except Timeout:
-            yield False
-            return
-        except OSError:
-            yield True  # Nothing can be written there, so that nobody else builds there.
-            return
-        try:
-            yield True
-        finally:
-            lock.release()

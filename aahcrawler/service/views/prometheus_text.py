@@ -7,6 +7,7 @@ from typing import Final, Literal, get_args
 from aahcrawler import __version__
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.views.crawl_state import CrawlState, CrawlStates, CrawlStatus
+from aahcrawler.tallies import FAILURE
 
 MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 MOST_CRAWLS: Final = 500
@@ -30,14 +31,13 @@ class _Family:
 _COUNTED: Final[Mapping[str, tuple[str, str]]] = {
     "aah_crawl_fetched_pages_total": ("pages", "Pages that were fetched."),
     "aah_crawl_relevant_pages_total": ("relevant", "Fetched pages that are relevant."),
-    "aah_crawl_objects_total": ("objects", "Web objects that were found."),
     "aah_crawl_received_bytes_total": ("bytes", "Bytes that were received."),
     "aah_crawl_requests_total": ("requests", "Requests that were made."),
     "aah_crawl_retries_total": ("retries", "Fetches that were put off to be tried again."),
     "aah_crawl_active_seconds_total": ("seconds", "Seconds that the crawl has run."),
 }
 _GROUPED: Final[Mapping[str, tuple[str, str, str]]] = {
-    "aah_crawl_errors_total": ("error", "reason", "URLs that could not be fetched, by reason."),
+    "aah_crawl_failures_total": (FAILURE, "reason", "URLs that failed, by reason."),
     "aah_crawl_refused_links_total": ("refused", "reason", "Links that were not followed, by reason."),
     "aah_crawl_blocked_urls_total": ("blocked", "reason", "URLs that were blocked when their turn came, by reason."),
     "aah_crawl_answers_total": ("status", "status", "Answers, by HTTP status."),
@@ -76,6 +76,11 @@ class Metrics:
         )
         if status.harvest_ratio is not None:
             self._gauge("aah_crawl_harvest_ratio", "Relevant pages among all fetched ones.", own, status.harvest_ratio)
+        self._gauge(
+            "aah_crawl_objects_on_pages", "Web objects by the pages that show them.", own, status.objects_on_pages
+        )
+        if status.objects is not None:
+            self._gauge("aah_crawl_objects", "Web objects, once they are counted.", own, status.objects)
         if status.disk is not None:
             self._gauge("aah_crawl_disk_free_bytes", "Free bytes where the crawl is kept.", own, status.disk.free)
         for limit in status.limits:

@@ -4,18 +4,18 @@ The log can only be read from its beginning, and that of a large crawl is long. 
 folder (SQLite), which takes in some more whenever it is asked, and may be removed at any time.
 """
 
+import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
-from aahcrawler.layout import INDEXES, REFUSALS_INDEX, REFUSED
-from aahcrawler.segments import DamageError
+from aahcrawler.derived_index import coverage
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.views.list_place import list_place
-from aahcrawler.service.views.refusals_index import FAILED, LINKS, RefusalsIndex, Row, Wanted, opened
+from aahcrawler.service.views.refusals_index import FAILED, LINKS, RefusalsIndex, Row, Wanted
 from aahcrawler.service.views.worded_reasons import CountedReason, Reason, counted, worded, worded_error
 from aahcrawler.service.web.problems import BAD_SEARCH, DAMAGED, UNAVAILABLE, ProblemError
 
@@ -103,20 +103,20 @@ class RefusedLinks:
         with self._index() as index:
             rows = index.rows(LINKS, _wanted(query))
             reasons = counted(index.counts(LINKS, query.site))
-            coverage = _coverage(index)
-        return RefusedPage(urls=tuple(map(_refused, rows)), reasons=reasons, coverage=coverage, next=_next(rows, query))
+            reached = _coverage(index)
+        return RefusedPage(urls=tuple(map(_refused, rows)), reasons=reasons, coverage=reached, next=_next(rows, query))
 
     def failed(self, query: RefusedQuery) -> FailedPage:
         """Return some URLs that failed, each with the last reason. Raise ``ProblemError``."""
         with self._index() as index:
             rows = index.rows(FAILED, _wanted(query))
             reasons = counted(index.counts(FAILED, query.site), worded_error)
-            coverage = _coverage(index)
+            reached = _coverage(index)
         return FailedPage(
             urls=tuple(map(_failed, rows)),
             reasons=reasons,
             of=sum(each.count for each in reasons),
-            coverage=coverage,
+            coverage=reached,
             next=_next(rows, query),
         )
 
@@ -124,8 +124,8 @@ class RefusedLinks:
         """Return for which reasons links to a canonical URL were refused, why it failed, and how much was read."""
         with self._index() as index:
             links, failed = index.about(url)
-            coverage = _coverage(index)
-        return tuple(map(_refused, links)), (_failed(failed) if failed is not None else None), coverage
+            reached = _coverage(index)
+        return tuple(map(_refused, links)), (_failed(failed) if failed is not None else None), reached
 
     @contextmanager
     def _index(self) -> Iterator[RefusalsIndex]:
@@ -134,14 +134,17 @@ class RefusedLinks:
             raise ProblemError(
                 UNAVAILABLE, f"{self._crawl.id} has no folder on this machine, which keeps refused links"
             )
-        with closing(opened(folder / INDEXES / REFUSALS_INDEX, self._crawl.number)) as base:
-            index = RefusalsIndex(base, folder / REFUSED, self._crawl.number)
-            try:
+        index = RefusalsIndex(folder, self._crawl.number)
+        try:
+            with index:
                 index.catch_up(self._seconds)
-            except DamageError as error:
-                told = str(error).replace(f"{folder}/", "")
-                raise ProblemError(DAMAGED, f"the log of refused links cannot be read on: {told}") from error
-            yield index
+                if damaged := "; ".join(coverage(index.base).damaged):
+                    told = f"the log of refused links cannot be read on: {damaged}; move these files elsewhere"
+                    raise ProblemError(DAMAGED, told)
+                yield index
+        except sqlite3.Error as error:
+            index.removed_if_damaged(error)
+            raise ProblemError(UNAVAILABLE, "the index of refused links is busy; try again in a moment") from error
 
 
 def _wanted(query: RefusedQuery) -> Wanted:
@@ -162,8 +165,8 @@ def _failed(row: Row) -> FailedUrl:
 
 
 def _coverage(index: RefusalsIndex) -> Coverage:
-    read, of = index.coverage()
-    return Coverage(read=read, of=of)
+    reached = coverage(index.base)
+    return Coverage(read=reached.covered, of=reached.size)
 
 
 def _next(rows: Sequence[Row], query: RefusedQuery) -> str:

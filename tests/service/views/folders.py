@@ -53,7 +53,15 @@ def fill(frontier: RedisControl) -> None:
             frontier.finish(lease, State.FAILED, Outcome("status 404"))
         else:
             frontier.finish(lease, State.DONE, Outcome(stats={"pages": 1, "relevant": 1, "bytes": 1000, "requests": 1}))
-    frontier.count({"error:status 404": 1, "refused:other_site": 1, "trap:soft_404": 2, "avoided:a.test/cal/*": 7})
+    frontier.count(
+        {
+            "error:status 404": 1,
+            "failed_url:status 404": 1,
+            "refused:other_site": 1,
+            "trap:soft_404": 2,
+            "avoided:a.test/cal/*": 7,
+        }
+    )
     frontier.offer([_offer(f"http://a.test/thread/{at}", 0.5 + at / 1000, via=FRONT) for at in range(1, 301)])
     frontier.offer([_offer(f"http://q{at}.test/", at / 100) for at in range(40)])
     frontier.offer([_offer("http://a.test/unscored", UNSCORED), _offer(BLOCKED, 0.7)])
@@ -99,6 +107,7 @@ def _write_logs(folder: Path, icd: Icd) -> None:
         ],
         "frontier": {"pages_queued": 341, "pages_done": 2, "queues": 41},
         "error": {"status 404": 1},
+        "failed_url": {"status 404": 1},
         "failed": {"WordPress/post/extract: nothing-found": 4},
         "mended": {"WordPress/post/extract: nothing-found": 3},
     }

@@ -1,0 +1,82 @@
+"""What a crawl counts, as every place tells it: terminal, ``crawl.json``, report, cockpit, service and metrics.
+
+Each count is added up in one place, the frontier, in the step that finishes a URL, and ``crawl.json`` has what it was
+when it was written. docs/glossary.md says what is counted: pages, requests, web objects, failures, refusals.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Self
+
+NOT_COUNTED: Final = "not yet counted"
+ENDED: Final = frozenset({"finished", "stopped"})
+"""States of ``crawl.json`` in which a crawl has ended in good order."""
+FAILURE: Final = "failed_url"
+"""The counts of URLs that failed, by reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlCounts:
+    """What is counted of a crawl.
+
+    ``objects`` is None where web objects are not yet counted: a page adds those that it shows, and which of them other
+    pages show, too, is known when the crawl ends. Until then there are ``objects_on_pages``, in which an object counts
+    for each page. ``failures`` and ``refusals`` are by reason.
+    """
+
+    pages: int
+    relevant: int
+    requests: int
+    objects: int | None
+    objects_on_pages: int
+    failures: Mapping[str, int]
+    refusals: Mapping[str, int]
+
+    @classmethod
+    def of(cls, tallies: Mapping[str, float]) -> Self:
+        """Return what a frontier or a ``crawl.json`` counts, by its names."""
+        objects = int(tallies.get("objects", 0))
+        is_counted = tallies.get("objects_counted", 0) == tallies.get("answers", 0)
+        return cls(
+            pages=int(tallies.get("pages", 0)),
+            relevant=int(tallies.get("relevant", 0)),
+            requests=int(tallies.get("requests", 0)),
+            objects=objects if is_counted else None,
+            objects_on_pages=objects,
+            failures=_of(tallies, FAILURE),
+            refusals=_of(tallies, "refused"),
+        )
+
+    @property
+    def objects_in_words(self) -> str:
+        """The number of web objects, or that they are not yet counted.
+
+        >>> CrawlCounts.of({"objects": 1200, "answers": 7, "objects_counted": 7}).objects_in_words
+        '1,200'
+        >>> CrawlCounts.of({"objects": 1200, "answers": 7}).objects_in_words
+        'not yet counted (1,200 on pages so far)'
+        """
+        return (
+            f"{NOT_COUNTED} ({self.objects_on_pages:,} on pages so far)"
+            if self.objects is None
+            else f"{self.objects:,}"
+        )
+
+
+def said(summary: Mapping[str, object]) -> Mapping[str, float]:
+    """Return the counts of a ``crawl.json`` by their names with the frontier: ``pages``, ``refused:login``.
+
+    Versions before 0.3 did not say whether objects are counted: they are once the crawl has ended.
+    """
+    found: dict[str, float] = {}
+    for name, value in summary.items():
+        words = {name: value} if not isinstance(value, dict) else {f"{name}:{word}": n for word, n in value.items()}
+        found |= {word: float(n) for word, n in words.items() if isinstance(n, int | float)}
+    if "objects_counted" not in found and summary.get("state") in ENDED:
+        found["objects_counted"] = found.get("answers", 0.0)
+    return found
+
+
+def _of(tallies: Mapping[str, float], group: str) -> Mapping[str, int]:
+    prefix = f"{group}:"
+    return {name.removeprefix(prefix): int(n) for name, n in tallies.items() if name.startswith(prefix) and n >= 1}
