@@ -39,10 +39,12 @@ from tests.crawl.crawling import PATIENCE
 from tests.service.asking import Reply
 
 READER, OPERATOR = "the token of a reader", "the token of an operator"
+BLIND = "the token of an operator who may not read"
 EDITOR, COLLEAGUE = "the token of an editor", "the token of a colleague"
 CALLERS = (
     Named(READER, Caller("reader", frozenset({Role.READ}))),
     Named(OPERATOR, Caller("operator", frozenset({Role.READ, Role.OPERATE}))),
+    Named(BLIND, Caller("blind", frozenset({Role.OPERATE}))),
     Named(EDITOR, Caller("editor", frozenset({Role.READ, Role.EDIT}))),
     Named(COLLEAGUE, Caller("colleague", frozenset({Role.READ, Role.EDIT}))),
 )
