@@ -15,7 +15,8 @@ from aahcrawler.layout import SERVICE_LOG, STEERING
 from aahcrawler.service.cockpit import origins
 from aahcrawler.service.cockpit.origins import host_of
 from aahcrawler.service.cockpit.site import COOKIE
-from tests.cockpit.cockpit_browser import BLIND, FORM, OPERATOR, READER, Cockpit
+from aahcrawler.service.web.rates import Rate, Rates
+from tests.cockpit.cockpit_browser import BLIND, FORM, OPERATOR, READER, Cockpit, serving
 from tests.cockpit.shown_crawl import CRAWL, HOSTILE
 from tests.crawl.crawling import PATIENCE
 
@@ -253,3 +254,11 @@ def test_who_steers_and_may_not_read_is_shown_nothing_that_a_crawl_has(shown: Co
         assert HOSTILE.encode() not in told.body
     for path in (HERE, f"{HERE}/definition", f"{HERE}/pages", f"{HERE}/log", f"/draft/reference/{CRAWL}/x"):
         assert shown.ask("GET", path, Cookie=f"{COOKIE}={cookie}").status == 403, path
+
+
+def test_nobody_sends_forms_without_end(tmp_path: Path) -> None:
+    with serving(tmp_path, Rates(requests=Rate(0.1, 3))) as cockpit:
+        cookie = cockpit.entered(OPERATOR)
+        own = {"secret": cockpit.form_secret(cookie), "yaml": DRAFT, "base": DRAFT}
+        assert [cockpit.post("/draft/check", own, cookie).status for _ in range(5)] == [200, 200, 200, 429, 429]
+        assert cockpit.ask("GET", "/", Cookie=f"{COOKIE}={cookie}").status == 200
