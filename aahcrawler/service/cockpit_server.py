@@ -99,7 +99,8 @@ def assembled(settings: ServiceSettings, instruments: Instruments, names: Names,
         annotate=ReplayMarks(instruments),
         marked=marked,
     )
-    return cockpit_app(Site.of(instruments, sign_in, names, door.tickets.issue, marked), api, replay, settings.log)
+    site = Site.of(instruments, sign_in, names, door.tickets.issue, marked, settings.rates)
+    return cockpit_app(site, api, replay, settings.log)
 
 
 def names_of(listening: Listening, published: Published) -> Names:

@@ -30,7 +30,7 @@ from aahcrawler.service.cockpit.site import COOKIE, Site
 from aahcrawler.service.cockpit_server import Published, assembled, names_of
 from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.server import Listening, Server, server_config
-from aahcrawler.service.web.rates import UNLIMITED
+from aahcrawler.service.web.rates import UNLIMITED, Rates
 from aahcrawler.service.web.roles import LOCAL, Caller, Role
 from aahcrawler.service.web.service_log import ServiceLog
 from aahcrawler.service.web.tokens import Named, Tokens
@@ -39,10 +39,12 @@ from tests.crawl.crawling import PATIENCE
 from tests.service.asking import Reply
 
 READER, OPERATOR = "the token of a reader", "the token of an operator"
+BLIND = "the token of an operator who may not read"
 EDITOR, COLLEAGUE = "the token of an editor", "the token of a colleague"
 CALLERS = (
     Named(READER, Caller("reader", frozenset({Role.READ}))),
     Named(OPERATOR, Caller("operator", frozenset({Role.READ, Role.OPERATE}))),
+    Named(BLIND, Caller("blind", frozenset({Role.OPERATE}))),
     Named(EDITOR, Caller("editor", frozenset({Role.READ, Role.EDIT}))),
     Named(COLLEAGUE, Caller("colleague", frozenset({Role.READ, Role.EDIT}))),
 )
@@ -98,13 +100,13 @@ class Cockpit:
 
 
 @contextmanager
-def serving(place: Path) -> Iterator[Cockpit]:
+def serving(place: Path, rates: Rates = UNLIMITED) -> Iterator[Cockpit]:
     """Serve a cockpit of the crawls in a folder, in a thread, until the block ends."""
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]
     listening = Listening(port=port)
     settings = ServiceSettings(
-        Catalog([place]), tokens=Tokens(CALLERS), rates=UNLIMITED, log=ServiceLog(place / SERVICE_LOG)
+        Catalog([place]), tokens=Tokens(CALLERS), rates=rates, log=ServiceLog(place / SERVICE_LOG)
     )
     names = names_of(listening, Published())
     sign_in = SignIn(settings.tokens.caller, None, LOCAL, has_tokens=True)

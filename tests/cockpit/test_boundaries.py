@@ -15,7 +15,8 @@ from aahcrawler.layout import SERVICE_LOG, STEERING
 from aahcrawler.service.cockpit import origins
 from aahcrawler.service.cockpit.origins import host_of
 from aahcrawler.service.cockpit.site import COOKIE
-from tests.cockpit.cockpit_browser import FORM, OPERATOR, READER, Cockpit
+from aahcrawler.service.web.rates import Rate, Rates
+from tests.cockpit.cockpit_browser import BLIND, FORM, OPERATOR, READER, Cockpit, serving
 from tests.cockpit.shown_crawl import CRAWL, HOSTILE
 from tests.crawl.crawling import PATIENCE
 
@@ -46,6 +47,7 @@ FIELDS = {
     "limits.pages": "7",
 }
 """Fields that any of the forms would make something of."""
+DRAFT = "id: other\ncontact: a@example.org\nseeds: [http://a.test/]\ntopic: {keywords: [flood]}\n"
 ENTERING = {"/sign-in", "/sign-out"}
 
 
@@ -241,3 +243,22 @@ def test_a_reader_changes_nothing_and_sees_no_button_that_would(shown: Cockpit) 
         posted = re.findall(r'<form[^>]*method="post"[^>]*action="([^"]*)"', answer.body.decode())
         assert posted == ["/sign-out"], path
         assert b'href="/new"' not in answer.body, path
+
+
+def test_who_steers_and_may_not_read_is_shown_nothing_that_a_crawl_has(shown: Cockpit) -> None:
+    cookie = shown.entered(BLIND)
+    own = {**FIELDS, "secret": shown.form_secret(cookie), "yaml": DRAFT, "base": DRAFT}
+    for path, action in ((f"{HERE}/definition", "save"), ("/draft", "suggest"), (f"{HERE}/definition", "suggest")):
+        told = shown.post(path, {**own, "action": action, "reference": CRAWL, "digest": "another"}, cookie)
+        assert b"needs the role `read`" in told.body, (path, action)
+        assert HOSTILE.encode() not in told.body
+    for path in (HERE, f"{HERE}/definition", f"{HERE}/pages", f"{HERE}/log", f"/draft/reference/{CRAWL}/x"):
+        assert shown.ask("GET", path, Cookie=f"{COOKIE}={cookie}").status == 403, path
+
+
+def test_nobody_sends_forms_without_end(tmp_path: Path) -> None:
+    with serving(tmp_path, Rates(requests=Rate(0.1, 3))) as cockpit:
+        cookie = cockpit.entered(OPERATOR)
+        own = {"secret": cockpit.form_secret(cookie), "yaml": DRAFT, "base": DRAFT}
+        assert [cockpit.post("/draft/check", own, cookie).status for _ in range(5)] == [200, 200, 200, 429, 429]
+        assert cockpit.ask("GET", "/", Cookie=f"{COOKIE}={cookie}").status == 200

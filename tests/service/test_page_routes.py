@@ -342,10 +342,15 @@ def test_a_takedown_leaves_no_index_with_what_it_removed(made: Path, tmp_path: P
     with serving(unhurried(folder)) as service:
         wait_for_index(service)
         url = asked(service, "pages", relevant="true")["pages"][-1]["url"]
+        assert service.ask("POST", f"/v1/crawls/{CRAWL}/sparql/load").status < 300
+        until(lambda: asked(service, "sparql/store")["loaded"] and not asked(service, "sparql/store")["loading"])
     assert (folder / INDEXES / PAGES).exists()
     removed = aah("remove", folder, "--url", url, "--reason", "asked for", "--by", "test")
     assert removed.code == 0, removed.err + removed.out
     assert not (folder / INDEXES / PAGES).exists()
+    with serving(unhurried(folder)) as service:
+        query = quote("SELECT * { GRAPH ?g { ?s ?p ?o } }")
+        assert service.get(f"/v1/crawls/{CRAWL}/sparql?query={query}").status == 409, "until it is loaded anew"
 
 
 def test_an_index_that_is_damaged_meanwhile_is_made_anew(made: Path, tmp_path: Path) -> None:

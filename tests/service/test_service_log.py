@@ -10,6 +10,7 @@ import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -161,6 +162,10 @@ threading.Event().wait()
 """
 
 
+def grown(path: Path, size: int) -> bool:
+    return path.exists() and path.stat().st_size > size
+
+
 def test_killed_processes_leave_whole_lines(tmp_path: Path) -> None:
     path = tmp_path / SERVICE_LOG
     for _ in range(3):
@@ -172,7 +177,7 @@ def test_killed_processes_leave_whole_lines(tmp_path: Path) -> None:
         for process in processes:
             assert process.stdout is not None
             assert process.stdout.readline() == "ready\n"
-        until(lambda size=size: path.exists() and path.stat().st_size > size + 20_000)
+        until(partial(grown, path, size + 20_000))
         for process in processes:
             process.send_signal(signal.SIGKILL)
             process.communicate()
@@ -196,10 +201,12 @@ def test_it_stays_within_its_bounds_and_says_what_was_removed(tmp_path: Path) ->
     moments = count()
     begin = datetime(2026, 3, 1, tzinfo=UTC)
     log = ServiceLog(tmp_path / SERVICE_LOG, lambda: begin + timedelta(seconds=next(moments)), largest=2000)
-    threads = [
-        threading.Thread(target=lambda: [log.note({"by": "y" * 400, "at_all": n}) for n in range(150)])
-        for _ in range(4)
-    ]
+
+    def write() -> None:
+        for number in range(150):
+            log.note({"by": "y" * 400, "number": number})
+
+    threads = [threading.Thread(target=write) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -16,6 +16,7 @@ from aahcrawler.service.steering import redefining, starting_crawls
 from aahcrawler.service.steering.jobs import JobShown, Progress, Task
 from aahcrawler.service.views.reference_suggestions import MOST_PAGES, ReferenceSuggestions, reference_suggestions
 from aahcrawler.service.web.problems import BAD_DEFINITION, ProblemError
+from aahcrawler.service.web.roles import Role, checked
 from online_analysis.icd import IcdError
 from online_analysis.icd.new_definition import Wish, new_definition
 from online_analysis.icd.seed_list import SeedList, read_seed_list
@@ -52,7 +53,9 @@ def routes(site: Site) -> APIRouter:
         return site.part(session, "seed_trial.html", trial=site.instruments.helm.trials.trial(trial))
 
     @router.get("/draft/reference/{crawl}/{job}")
-    def follow_reference(session: Operating, crawl: str, job: Annotated[str, Path(max_length=100)]) -> Response:
+    def follow_reference(
+        session: Operating, _reader: Reading, crawl: str, job: Annotated[str, Path(max_length=100)]
+    ) -> Response:
         shown = site.instruments.helm.jobs.wait(crawl, job, _PATIENCE)
         return site.part(session, "reference_job.html", job=shown)
 
@@ -61,7 +64,7 @@ def routes(site: Site) -> APIRouter:
         return desk.of_crawl(session, site.crawl(crawl))
 
     @router.post("/crawls/{crawl}/definition")
-    def change(session: Operating, crawl: str, form: Sent) -> Response:
+    def change(session: Operating, _reader: Reading, crawl: str, form: Sent) -> Response:
         return desk.draft(session, form, site.crawl(crawl))
 
     return router
@@ -152,7 +155,8 @@ class _Desk:
         return [crawl.id for crawl in self._helm.reach.crawls() if crawl.folder is not None]
 
     def _reference(self, session: Session, draft: Draft, name: str) -> JobShown:
-        """Begin to read a crawl that is a reference for a draft."""
+        """Begin to read a crawl that is a reference for a draft, for who may see what it has."""
+        checked(session.caller, Role.READ, "to have suggestions from a crawl")
         icd, reference = draft.view().checked.icd, self._site.crawl(name)
         if icd is None:
             raise ProblemError(BAD_DEFINITION, "the mistakes have to be mended before a crawl is read for suggestions")

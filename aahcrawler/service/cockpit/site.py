@@ -19,6 +19,7 @@ from aahcrawler.service.cockpit.sign_in import Said, Session, SignIn
 from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.web.entrance import begin_act
 from aahcrawler.service.web.problems import STALE_FORM, ProblemError
+from aahcrawler.service.web.rates import Buckets, Rates
 from aahcrawler.service.web.roles import Role, checked
 
 COOKIE: Final = "aah_cockpit"
@@ -66,13 +67,17 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The cockpit as its pages see it. ``marked`` hands out the paths by which the replay shows pages with marks."""
+    """The cockpit as its pages see it. ``marked`` hands out the paths by which the replay shows pages with marks.
+
+    ``sent`` counts the forms that each caller sends.
+    """
 
     instruments: Instruments
     pages: Pages
     sign_in: SignIn
     names: Names
     marked: MarkedPages
+    sent: Buckets
 
     @classmethod
     def of(
@@ -82,6 +87,7 @@ class Site:
         names: Names,
         ticket: Callable[[str, str], str],
         marked: MarkedPages | None = None,
+        rates: Rates | None = None,
     ) -> "Site":
         """Return the site with its templates; ``ticket`` issues one to a path of the replay, for a session's key."""
 
@@ -94,6 +100,7 @@ class Site:
             sign_in,
             names,
             marked or MarkedPages(),
+            Buckets((rates or Rates()).requests),
         )
 
     def crawl(self, name: str) -> Crawl:
@@ -140,7 +147,7 @@ def who_may(role: Role) -> Callable[[Request], Session]:
 async def sent_form(request: Request) -> Form:
     """Return the form of a request, which is noted as asked for.
 
-    Raise ``ProblemError`` where it was not made for the session that sends it, or cannot be noted.
+    Raise ``ProblemError`` where it was not made for the session that sends it, is one too many, or cannot be noted.
     """
     session = visitor(request)
     async with request.form(max_files=1, max_fields=_MOST_FIELDS, max_part_size=LARGEST_FIELD) as sent:
@@ -149,6 +156,8 @@ async def sent_form(request: Request) -> Form:
         document = await files[0].read(LARGEST_BODY) if files else b""
     if not session.accepts(fields.pop("secret", "")):
         raise ProblemError(STALE_FORM, "the form is of an earlier sign-in; load the page again, and send it once more")
+    site: Site = request.app.state.site
+    site.sent.take(session.caller.name)
     await begin_act()
     return Form(fields, document)
 
