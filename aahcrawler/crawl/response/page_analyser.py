@@ -22,6 +22,7 @@ from aahcrawler.helper import Refused
 from aahcrawler.helper.application import scripted
 from aahcrawler.helper.assistance import READ, FailedAction, Failure
 from aahcrawler.helper.raised_failures import failures_of, kind_of
+from aahcrawler.helper.site_memory.lessons import Lesson
 from aahcrawler.metadata import Link, LinkType, Metadata
 from aahcrawler.objects.versions import Changes, carried
 from aahcrawler.page import Page, feeds, generic, shown_within
@@ -280,11 +281,12 @@ class PageAnalyser:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A page as it was read: scored, what else is asked of its markup, and the stages that raised."""
+    """A page as it was read: scored, what else is asked of its markup, stages that raised, and what it taught."""
 
     scored: ScoredPage
     facts: Mapping[Callable[[Page], object], object]
     failed: tuple[FailedStage, ...]
+    lessons: tuple[Lesson, ...]
 
 
 async def scored_page(
@@ -299,10 +301,10 @@ async def scored_page(
         assistance = understand(page, known.helper, known.scope.spelling, before, known.link_rules)
         scored = score(assistance, known.analysers, known.icd.scoring.weights)
         facts = {fact: page.attempt(name, partial(page.once, fact), none) for fact, name, none in _facts(page)}
-        return _Read(scored, facts, tuple(page.failed))
+        return _Read(scored, facts, tuple(page.failed), known.helper.lessons)
 
     shared = (each for of in known.helper.knowledge_base.applications for each in (of, *of.levels))
-    read = await reading.of(page, work, shared)
+    read = await reading.of(page, work, shared, lambda read: known.helper.learn(read.lessons))
     page.keep(read.facts, read.failed)
     return read.scored
 
