@@ -1,10 +1,13 @@
 """The text of articles: what libraries and structure agree on, without headings, lone links and bylines."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from aahcrawler.induction.article_text import ArticleText, apart_from, article_text, letters, merged, share_of
 from aahcrawler.induction.generic_objects import read
 from aahcrawler.induction.main_part import main_part
+from aahcrawler.induction.outline import Outline
 from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.induction.record_finding import records
 from aahcrawler.induction.record_sets import NoObject
@@ -282,3 +285,24 @@ def test_a_button_in_a_heading_is_no_part_of_it() -> None:
     byline = '<p>By <a rel="author" href="/eve">Eve Frost</a>, <time datetime="2022-01-10">10 January 2022</time></p>'
     [found] = read(article(f"{heading}{byline}{TEXT}", "<title>Ice in the harbour - The Gazette</title>")).objects
     assert found.first("title") == "Ice in the harbour"
+
+
+def test_the_lines_of_a_page_are_found_once_and_without_a_way_to_the_root_for_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    steps = 0
+    ancestors = Outline.ancestors
+
+    def counted(outline: Outline, place: int) -> Iterator[int]:
+        nonlocal steps
+        for above in ancestors(outline, place):
+            steps += 1
+            yield above
+
+    monkeypatch.setattr(Outline, "ancestors", counted)
+    deep = "<span>" * 200 + "".join(f"<b>w{number}</b> " for number in range(2_000))
+    entries = "".join(
+        f'<h2><a href="/{n}">A headline of several words {n}</a></h2><p>{ICE[n % 3]}</p>' for n in range(9)
+    )
+    assert read(article(f"<h1>Ice</h1>{TEXT}{entries}{deep}")) is not None
+    assert steps < 600_000, steps
