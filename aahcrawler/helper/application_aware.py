@@ -1,6 +1,6 @@
 """The application-aware helper: recognise a page, extract its objects, choose its links (ARCOMEM, section 4.1)."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Self
@@ -21,6 +21,7 @@ from aahcrawler.helper.links.navigation import Links, gives_aliases
 from aahcrawler.helper.links.reading_budget import beginning_of
 from aahcrawler.helper.links.requests import Values, no_values
 from aahcrawler.helper.raised_failures import failures_of
+from aahcrawler.helper.site_memory.lessons import Lesson
 from aahcrawler.helper.site_memory.link_judge import LinkJudge
 from aahcrawler.helper.site_memory.sites import Sites, site_of
 from aahcrawler.metadata import Metadata
@@ -62,6 +63,7 @@ class ApplicationAwareHelper:
         self.knowledge_base = knowledge_base
         self._applications = {application.name: application for application in knowledge_base.applications}
         self._sites = sites or Sites()
+        self._sites.applications = self._applications
         self._sites.hosts = HostIndex(knowledge_base.applications)
         self._watchdog = watchdog or Watchdog()
         self._values = values if values is not None else no_values()
@@ -78,6 +80,15 @@ class ApplicationAwareHelper:
         """
         self._compares_drafts = True
         return self
+
+    @property
+    def lessons(self) -> tuple[Lesson, ...]:
+        """What the last page that was assisted taught of its site."""
+        return tuple(self._sites.lessons)
+
+    def learn(self, lessons: Iterable[Lesson]) -> None:
+        """Learn what a page taught another helper of the same knowledge base, as if it had been assisted here."""
+        self._sites.learn(lessons)
 
     def application(self, name: str) -> Application | None:
         """Return an application of the knowledge base by its name, None if there is none."""
@@ -129,6 +140,7 @@ class ApplicationAwareHelper:
         actions. Only what the operating system refuses is raised.
         """
         self._watchdog.begin()
+        self._sites.lessons.begin()
         if judge is not None:
             self._sites.judge = judge
         try:

@@ -135,7 +135,7 @@ def article_text(page: Page, prepared: PreparedPage, part: MainPart | None) -> A
 
     ``part`` is the article by the structure of the page. Deterministic; no part of it depends on a time limit.
     """
-    shown = _Shown(prepared.outline)
+    shown = prepared.outline.once(0, _shown)
     read = _Lines(page.attempt("text by trafilatura", lambda: _trafilatura(page), list[str]), shown.linked)
     structure = _Lines(part.body.plain().split("\n") if part is not None else (), shown.linked)
     lines, agreed = _agreed(page, read, structure, shown)
@@ -145,7 +145,7 @@ def article_text(page: Page, prepared: PreparedPage, part: MainPart | None) -> A
 
 def structure_text(prepared: PreparedPage, part: MainPart) -> ArticleText:
     """Return the text of an article by the structure of the page alone."""
-    shown = _Shown(prepared.outline)
+    shown = prepared.outline.once(0, _shown)
     return _finished(prepared, part, shown, part.body.plain().split("\n"), agreed=True)
 
 
@@ -169,7 +169,7 @@ def apart_from(text: ArticleText, outline: Outline, taken: Sequence[tuple[int, i
     """
     if not taken:
         return text
-    blocks = outline.once(0, _blocks)
+    blocks = outline.once(0, _shown).blocks
     reach = Extents(taken)
     kept = _outside(text.lines, blocks, reach)
     lines, lead = tuple(text.lines[number] for number in kept), sum(number < text.lead for number in kept)
@@ -198,7 +198,7 @@ def _outside(lines: Iterable[str], blocks: Sequence["_Block"], taken: Extents) -
 
 def entries_of(text: ArticleText, outline: Outline) -> tuple[int, int]:
     """Return how many lines of a text are the most part of a link with a few words, and their letters."""
-    linked = {each.key for each in outline.once(0, _blocks) if each.linked >= _FREE and not each.says}
+    linked = {each.key for each in outline.once(0, _shown).blocks if each.linked >= _FREE and not each.says}
     found = [len(key) for key in map(_key, text.lines) if key in linked]
     return len(found), sum(found)
 
@@ -372,7 +372,12 @@ class _Shown:
 
     def __init__(self, outline: Outline) -> None:
         self.outline = outline
-        self.blocks = outline.once(0, _blocks)
+        self._holders = _holders(outline)
+        self.blocks = [
+            _Block(pieces, _key("".join(piece.text for piece in pieces)))
+            for pieces in _by_block(outline, self._holders)
+            if pieces
+        ]
 
     @cached_property
     def keys(self) -> frozenset[str]:
@@ -423,20 +428,20 @@ class _Shown:
 
     def element(self, block: _Block) -> Element:
         """Return the element that a line is the text of."""
-        return self.outline.elements[_holder(self.outline, block.pieces[0].owner)]
+        return self.outline.elements[self._holders[block.pieces[0].owner]]
 
 
-def _blocks(outline: Outline, _place: int) -> Sequence[_Block]:
-    """Return the lines that a page shows, in document order."""
-    return [_Block(pieces, _key("".join(piece.text for piece in pieces))) for pieces in _by_block(outline) if pieces]
+def _shown(outline: Outline, _: int) -> _Shown:
+    """Return the lines of a page; with ``Outline.once`` they are found once."""
+    return _Shown(outline)
 
 
-def _by_block(outline: Outline) -> Iterator[tuple[Piece, ...]]:
+def _by_block(outline: Outline, holders: Sequence[int]) -> Iterator[tuple[Piece, ...]]:
     """Yield the pieces of each line: blocks and line breaks end one and begin another."""
     pieces: list[Piece] = []
     holder, seen = -1, 0
     for piece in outline.pieces:
-        own = _holder(outline, piece.owner)
+        own = holders[piece.owner]
         broken = any(outline.tags[place] in BLOCKS for place in range(seen, piece.before))
         if pieces and (own != holder or broken):
             yield tuple(pieces)
@@ -446,10 +451,12 @@ def _by_block(outline: Outline) -> Iterator[tuple[Piece, ...]]:
     yield tuple(pieces)
 
 
-def _holder(outline: Outline, place: int) -> int:
-    """Return the innermost block that an element is or lies in."""
-    around = (above for above in (place, *outline.ancestors(place)) if outline.tags[above] in BLOCKS)
-    return next(around, 0)
+def _holders(outline: Outline) -> Sequence[int]:
+    """Return the innermost block that each element is or lies in, the outermost element where there is none."""
+    found: list[int] = []
+    for place, above in enumerate(outline.parents):
+        found.append(place if outline.tags[place] in BLOCKS or above < 0 else found[above])
+    return found
 
 
 def _without_title(lines: Sequence[str], titles: Collection[str]) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """HTML of any origin parsed in bounded time."""
 
 import re
+from itertools import islice
 
 from lxml.etree import ElementDefaultClassLookup, ParserError
 from lxml.html import (
@@ -15,6 +16,9 @@ from resiliparse.parse.html import HTMLTree
 
 MAX_ATTRIBUTES = 256
 """The most attributes of one tag that are parsed: the parser's time grows with their square."""
+
+MAX_TAGS = 1_400_000
+"""The most start tags, comments and instructions of a document that are parsed: each may take 300 bytes of memory."""
 
 SHADOW_MODES = frozenset({"open", "closed"})
 """The values of ``shadowrootmode`` that declare a shadow root (HTML, section 4.12.3)."""
@@ -40,6 +44,7 @@ _TAG_AND_SOME = _TAG + rb"(?:" + _ATTRIBUTE + rb"){0,%d}+" % MAX_ATTRIBUTES
 _CALM = re.compile(rb"(?:[^<]++|<(?![a-zA-Z])|" + _TAG_AND_SOME + rb"(?!" + _ATTRIBUTE + rb"))*+")
 _FLOODED = re.compile(rb"(" + _TAG_AND_SOME + rb")((?:" + _ATTRIBUTE + rb")*+)")
 _FLOOD_BYTES = 32_768
+_NODE = re.compile(rb"<[a-zA-Z!?]")
 
 _CLASSES = ElementDefaultClassLookup(HtmlElement, HtmlComment, HtmlProcessingInstruction, HtmlEntity)
 """The classes of nodes. The parser of lxml.html calls a Python function for the class whenever a node is accessed."""
@@ -51,13 +56,22 @@ def parse(utf_8: bytes) -> HtmlElement:
     """Return the ``html`` element of a document in UTF-8; an empty one if there is no markup and no text.
 
     Bytes that are not UTF-8 become U+FFFD. Elements are nested at most 2,048 deep; deeper ones are left out with all
-    that follows. A tag keeps its first ``MAX_ATTRIBUTES`` attributes. Content after an end tag of ``body`` or ``html``
-    belongs to the body, as in browsers. Never raises.
+    that follows, and so is what follows ``MAX_TAGS``. A tag keeps its first ``MAX_ATTRIBUTES`` attributes. Content
+    after an end tag of ``body`` or ``html`` belongs to the body, as in browsers. Never raises.
     """
+    utf_8 = utf_8[: parsed_bytes(utf_8)]
     try:
         return _mended(_tree(utf_8), utf_8)
     except ParserError:
         return empty()
+
+
+def parsed_bytes(utf_8: bytes) -> int:
+    """Return how many of the first bytes of a document are parsed: all of those with at most ``MAX_TAGS``."""
+    if utf_8.count(b"<") <= MAX_TAGS:
+        return len(utf_8)
+    following = next(islice(_NODE.finditer(utf_8), MAX_TAGS, None), None)
+    return len(utf_8) if following is None else following.start()
 
 
 def _tree(utf_8: bytes) -> HtmlElement:

@@ -151,6 +151,8 @@ ONCE: Mapping[str, Callable[[int], str]] = {
     "many attributes": lambda size: "<p " + _numbered("a{}=1 ")(size) + ">w",
     "many lines": lambda size: "<pre>" + _numbered("w{}\n")(size) + "</pre>",
     "many short lines": lambda size: "<p>" + "w<br>" * (size // 5),
+    "many short paragraphs": lambda size: "<p>w" * (size // 4),
+    "many short comments": lambda size: "<!>w" * (size // 4),
     "open angles": lambda size: "<p>" + "<" * size,
     "ampersands": lambda size: "<p>" + "&" * size,
     "open quotes": lambda size: "<a href='" + "\"'" * (size // 2),

@@ -7,6 +7,7 @@ import pytest
 from benchmarks.hostile.shapes import page_of
 from tests.crawl.crawling import running
 from tests.crawl.site import Reply, Site, html, serving
+from tests.crawl.verifying import archived
 from tests.crawl.world import Crawled, define, network
 from tests.pace import allowed
 
@@ -56,6 +57,13 @@ cli.main()
 """Runs ``aah`` so that reading one page does not end by itself."""
 
 
+ENDLESS_LIST = (
+    ENDLESS.replace("import page_analyser", "import url_lists")
+    .replace("page_analyser.understand", "url_lists.understand_list")
+    .replace('page.url == "http://big.test/"', "True")
+)
+
+
 def site_beside(page: bytes) -> Site:
     site = Site()
     site.pages["//big.test/"] = Reply(page, 200, {"Content-Type": "text/html; charset=utf-8"})
@@ -64,13 +72,14 @@ def site_beside(page: bytes) -> Site:
     return site
 
 
-def defined(folder: Path, site: Site, **limits: object) -> Path:
+def defined(folder: Path, site: Site, sources: object = None, **limits: object) -> Path:
     return define(
         folder,
         ["http://big.test/", "http://small.test/"],
         politeness={"delay": "0", "delay_factor": "0"},
         network=network(site, "big.test", "small.test"),
         limits=limits,
+        sources=sources or {},
         traps={"duplicates": "follow", "soft_404": "ignore"},
     )
 
@@ -118,6 +127,43 @@ def test_a_page_that_is_being_read_when_the_time_is_over_is_fetched_again(tmp_pa
     assert "http://big.test/" not in crawl.statuses()
     assert crawl.summary["frontier"]["pages_queued"] >= 1
     assert crawl.summary["frontier"]["pages_leased"] == 0
+
+
+LISTS = {
+    "nested elements": b"<urlset><url>" + b"<x>" * 3_300_000,
+    "a whole sitemap": b"<urlset>" + b"".join(b"<url><loc>http://big.test/%d</loc></url>" % n for n in range(200_000)),
+    "lines": b"http://big.test/0\n" + b" \n" * 5_000_000,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("body", LISTS.values(), ids=LISTS)
+def test_sitemaps_without_end_hold_up_nobody(tmp_path: Path, body: bytes) -> None:
+    site = site_beside(b"<title>Big</title>")
+    site.pages["//big.test/robots.txt"] = Reply(b"User-agent: *\nDisallow:\nSitemap: /list.txt")
+    site.pages["/list.txt"] = Reply(body[:10_000_000], headers={"Content-Type": "text/plain"})
+    with serving(site) as served:
+        definition = defined(tmp_path, served, sources={"sitemaps": "robots"}, pages="21")
+        held = tmp_path / "held"
+        with running("crawl", definition, held, code=HELD) as crawl:
+            ended = crawl.ended()
+    assert float(held.read_text()) < allowed(MOST_HELD)
+    assert Crawled(ended, tmp_path / "crawl").summary["sitemaps"] == 1
+
+
+def test_a_list_that_the_clock_ends_is_archived_and_counted(tmp_path: Path) -> None:
+    site = site_beside(b"<title>Big</title>")
+    site.pages["//big.test/robots.txt"] = Reply(b"User-agent: *\nDisallow:\nSitemap: /list.txt")
+    site.pages["/list.txt"] = Reply(b"http://big.test/\n" * 40_000, headers={"Content-Type": "text/plain"})
+    code = ENDLESS_LIST.format(more="page_reading.Bounds = partial(page_reading.Bounds, processor=1)")
+    with serving(site) as served:
+        definition = defined(tmp_path, served, sources={"sitemaps": "robots"})
+        with running("crawl", definition, code=code) as crawl:
+            ended = Crawled(crawl.ended(), tmp_path / "crawl")
+    assert archived(ended.folder)["http://big.test/list.txt"] == 1
+    assert ended.summary["error"] == {"WorkEndedError": 1}
+    assert ended.summary["failure"]["slow"] == 1
+    assert (ended.summary["sitemaps"], ended.summary["pages"]) == (1, 21)
 
 
 def _log(folder: Path) -> list[str]:

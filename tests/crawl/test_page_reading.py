@@ -146,3 +146,14 @@ def test_a_guard_does_the_work_of_other_threads_as_it_is() -> None:
     thread.start()
     thread.join()
     assert done == [7]
+
+
+def test_what_a_page_teaches_elsewhere_is_told_here_once() -> None:
+    taught: list[int] = []
+
+    async def reading(page: Page) -> int:
+        return await PageReading(asyncio.Event()).of(page, process, (), taught.append)
+
+    assert asyncio.run(reading(SHORT)) == os.getpid()
+    assert not taught
+    assert [asyncio.run(reading(long_page()))] == taught

@@ -4,6 +4,7 @@ import pytest
 
 from aahcrawler.helper.assistance import Failure
 from aahcrawler.helper.links.reading_budget import READ_STEPS, TEXT_STEP, read_bytes
+from aahcrawler.page import markup
 from knowledge_base.model import PageLevel
 from knowledge_base.url_rules import PathGlob, UrlRule
 from tests.helper.building import application as made
@@ -140,3 +141,12 @@ def test_links_beside_one_another_are_read_in_linear_time() -> None:
     with at_most(2.0):
         found = helper_of().assist(page)
     assert len(found.document.outlinks) == 10_000
+
+
+def test_tags_beyond_the_most_that_are_parsed_are_said_to_be_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(markup, "MAX_TAGS", READ_STEPS + 10_000)
+    lines = '<p><a href="/first">first</a>' + "w<br>" * (READ_STEPS + 10_000)
+    found = helper_of().assist(html_page("http://a.test/", f"{lines}<a href=/last>last</a>"))
+    assert [link.url for link in found.document.outlinks] == ["http://a.test/first"]
+    (failed,) = found.failed_actions
+    assert "and the links of the first" in str(failed)

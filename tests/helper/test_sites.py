@@ -1,9 +1,14 @@
 """What is remembered of sites beside their applications."""
 
+import pickle
+
 from aahcrawler.helper import ApplicationAwareHelper
+from aahcrawler.helper.site_memory.lessons import MOST_LESSONS, Lesson, Memory
 from aahcrawler.helper.site_memory.site_languages import CHECKED_AGAIN, LEAST_PAGES, SiteLanguages
 from aahcrawler.helper.site_memory.sites import LEAST_TITLES, Sites
-from knowledge_base.model import KnowledgeBase
+from knowledge_base.model import KnowledgeBase, PageLevel
+from tests.helper.building import application as made
+from tests.helper.building import article, helper_of, sign, when
 from tests.page.building import PARAGRAPH, page_of
 
 
@@ -91,3 +96,40 @@ def test_pages_of_a_believed_site_in_another_language_are_told() -> None:
         for number, text in enumerate(texts)
     ]
     assert told == ["en"] * (LEAST_PAGES + 2) + ["de", "en"]
+
+
+def test_what_a_page_teaches_in_one_process_can_be_told_to_another() -> None:
+    level = PageLevel("post", "terminal", when("article"), actions=(article(),))
+    known = made("ice", level, patterns=(sign("#ice-sign"),))
+    read_here, told = helper_of(known), helper_of(known)
+    body = f"<i id=ice-sign></i><article><div class=body>{PARAGRAPH}</div> 25/12/2021</article>"
+    for number, title in enumerate(("Ropes", "Fish", "Lighthouse", "Early ice")):
+        page = page_of(f"<html lang=en><title>{title} - Tales</title>{body}", url=f"http://site.test/news/{number}")
+        read_here.assist(page)
+        told.learn(pickle.loads(pickle.dumps(read_here.lessons)))  # noqa: S301 - its own
+        assert read_here.lessons
+    last = page_of(f"<html lang=en><title>Nets - Tales</title>{body}", url="http://site.test/news/9")
+    there, here = told.assist(last), read_here.assist(last)
+    assert (there.document, there.objects) == (here.document, here.objects)
+    assert "Tales" not in str(there.objects[0].first("title"))
+    sites = [Sites(), Sites()]
+    sites[0].date_order("http://a.test/1", "dmy")
+    sites[0].shared_titles("http://a.test/1", ("fish", "tales"))
+    sites[0].languages.learn("a.test", "en", "en")
+    sites[0].records.titled("http://a.test/1#2", "Fish")
+    sites[1].learn(sites[0].lessons)
+    assert sites[1].date_order("http://a.test/2", None) == "dmy"
+    assert sites[1].records.titled("http://a.test/1#2", "") == "Fish"
+
+
+def test_no_application_is_learned_that_is_not_known() -> None:
+    sites = Sites()
+    sites.learn([Lesson(Memory.SITES, Sites.remember_shown, ("http://a.test/1", "nobody's", frozenset()))])
+    assert sites.recall("http://a.test/1") is None
+
+
+def test_lessons_are_bounded() -> None:
+    sites = Sites()
+    for number in range(2 * MOST_LESSONS):
+        sites.date_order(f"http://a.test/{number}", "dmy")
+    assert len(list(sites.lessons)) == MOST_LESSONS

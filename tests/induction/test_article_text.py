@@ -1,10 +1,13 @@
 """The text of articles: what libraries and structure agree on, without headings, lone links and bylines."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from aahcrawler.induction.article_text import ArticleText, apart_from, article_text, letters, merged, share_of
 from aahcrawler.induction.generic_objects import read
 from aahcrawler.induction.main_part import main_part
+from aahcrawler.induction.outline import Outline
 from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.induction.record_finding import records
 from aahcrawler.induction.record_sets import NoObject
@@ -319,3 +322,24 @@ def test_a_text_that_asks_not_to_be_indexed_may_have_teasers_below_but_is_no_cop
     assert read(article(body, robots)).article is not None
     copy = '<link rel="canonical" href="/ice">'
     assert read(article(body, robots + copy)).reason is NoObject.WITHHELD
+
+
+def test_the_lines_of_a_page_are_found_once_and_without_a_way_to_the_root_for_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    steps = 0
+    ancestors = Outline.ancestors
+
+    def counted(outline: Outline, place: int) -> Iterator[int]:
+        nonlocal steps
+        for above in ancestors(outline, place):
+            steps += 1
+            yield above
+
+    monkeypatch.setattr(Outline, "ancestors", counted)
+    deep = "<span>" * 200 + "".join(f"<b>w{number}</b> " for number in range(2_000))
+    entries = "".join(
+        f'<h2><a href="/{n}">A headline of several words {n}</a></h2><p>{ICE[n % 3]}</p>' for n in range(9)
+    )
+    assert read(article(f"<h1>Ice</h1>{TEXT}{entries}{deep}")) is not None
+    assert steps < 600_000, steps

@@ -1,7 +1,6 @@
 """Read pages without holding up the event loop: large ones in a process of their own, which the clock ends.
 
-The result is the same wherever a page is read, unless the clock ended it, which whoever asked is told. Pages that are
-read apart teach this process nothing of their sites.
+The result is the same wherever a page is read, unless the clock ended it, which whoever asked is told.
 """
 
 import asyncio
@@ -54,11 +53,18 @@ class PageReading:
         self._places = asyncio.Semaphore(AT_ONCE)
         self._prepared: asyncio.Future[None] | None = None
 
-    async def of(self, page: Page, work: Callable[[Page], T], shared: Iterable[object] = ()) -> T:
+    async def of(
+        self,
+        page: Page,
+        work: Callable[[Page], T],
+        shared: Iterable[object] = (),
+        learn: Callable[[T], None] = lambda _: None,
+    ) -> T:
         """Return the result of work on a page, or raise what it raises.
 
-        ``shared`` are values of this process that the result may refer to. Raise ``WorkEndedError`` where the clock
-        ended it, and ``StoppedError`` where the crawl ended before it did.
+        ``shared`` are values of this process that the result may refer to. ``learn`` is called with a result that comes
+        from another process, which has taught this one nothing. Raise ``WorkEndedError`` where the clock ended it, and
+        ``StoppedError`` where the crawl ended before it did.
         """
         prepared = self._prepared = self._prepared or asyncio.ensure_future(asyncio.to_thread(_prepare))
         if not prepared.done():
@@ -69,7 +75,9 @@ class PageReading:
             logger.info("%s: it takes long to be read, and is read apart", page.url)
         fresh = replace(page)  # Without what work that was given up has left of it.
         async with self._places:
-            return await self._apart(lambda: work(fresh), shared)
+            found = await self._apart(lambda: work(fresh), shared)
+        learn(found)
+        return found
 
     async def _apart(self, work: Callable[[], T], shared: Iterable[object]) -> T:
         if self._ending.is_set():

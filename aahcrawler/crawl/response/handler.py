@@ -355,7 +355,7 @@ class ResponseHandler:
         comparison = await self._steps.analyser.recalled(lease, comparison)
         if not comparison.remembered:
             await self._steps.session_probing.look(lease, comparison.page)
-        found = await self._steps.analyser.analyse(lease, comparison)
+        found = await self._analysed(lease, comparison, stats)
         await asyncio.sleep(0)  # Others have their turn: a page may have ten thousand links.
         found = None if found is None else seen(found, look, lease, known.scope.spelling)
         discovered = self._discover(lease, page, found.metadata, stats) if found is not None else NO_LINKS
@@ -382,6 +382,13 @@ class ResponseHandler:
                     lease.url, discovered.pages, discovered.refused, are_scored=found.contribution is None
                 )
             await self._steps.batch_scoring.add(found, discovered)
+
+    async def _analysed(self, lease: Lease, comparison: RecrawlComparison, stats: Stats) -> PageAnalysis | None:
+        """Return what an answer says; a requisite that nobody understands is counted here, a page elsewhere."""
+        found = await self._steps.analyser.analyse(lease, comparison)
+        if found is not None and found.error and lease.kind != "page":
+            stats.add(f"error:{found.error}")
+        return found
 
     async def _look(self, lease: Lease, response: CapturedResponse, comparison: RecrawlComparison) -> Look:
         """Have a browser show a page where that is to be."""
@@ -451,12 +458,13 @@ class ResponseHandler:
         size, offers = response.exchange.response_size, NO_LINKS.offers
         stats = Stats({"requests": 1, "answers": 1, "bytes": size, f"status:{page.status}": 1, kind: 1})
         stats.merge(_coding_fault(lease, response))
+        listed = await self._steps.url_lists.understood(lease, page, stats) if page.status < 300 else ()
         await self._writer.archive(response.exchange, Annotations(identified(page.body, declared=page.media_type)))
         if 300 <= page.status < 400:
             offers = self._discover(lease, page, of_redirect(lease, page), stats).offers
             offers = await self._steps.listings.redirected(lease, offers)
         else:
-            contents = await self._steps.url_lists.read(lease, page, stats) if page.status < 300 else Contents()
+            contents = await self._steps.url_lists.offer(lease, listed, stats)
             await self._steps.listings.read(lease, page.status, contents)
         logger.info("%s %d %s", lease.url, page.status, kind)
         await self._commit(lease, State.DONE, offers, Outcome(stats=stats.counts), rest_asked(response))

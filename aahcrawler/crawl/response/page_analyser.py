@@ -22,6 +22,7 @@ from aahcrawler.helper import Refused
 from aahcrawler.helper.application import scripted
 from aahcrawler.helper.assistance import READ, FailedAction, Failure
 from aahcrawler.helper.raised_failures import failures_of, kind_of
+from aahcrawler.helper.site_memory.lessons import Lesson
 from aahcrawler.metadata import Link, LinkType, Metadata
 from aahcrawler.objects.versions import Changes, carried
 from aahcrawler.page import Page, feeds, generic, shown_within
@@ -35,6 +36,7 @@ from aahcrawler.pipeline.rank import rank, rank_error
 from aahcrawler.pipeline.score import ScoredPage, score
 from aahcrawler.pipeline.trap_evidence import are_of, marked
 from aahcrawler.pipeline.understand import understand
+from aahcrawler.streams.manifest_reading import is_manifest
 from aahcrawler.traps import Trap, Verdict, is_probe
 from aahcrawler.urls import canonicalize
 from online_analysis.batching import Contribution
@@ -75,7 +77,7 @@ class PageAnalyser:
             if 300 <= page.status < 400 and not page.is_content:
                 return self._signed(self._redirect(lease, page))
             if lease.kind == "requisite":
-                found = _of_requisite(lease, page, self._context.now.icd.limits.stream_lines)
+                found = await self._requisite(lease, page)
                 return None if found is None else self._signed(PageAnalysis(found))
             return await self._analyse_page(lease, page, comparison.before)
         except StoppedError:
@@ -91,7 +93,8 @@ class PageAnalyser:
     async def again(self, lease: Lease, comparison: RecrawlComparison) -> PageAnalysis | None:
         """Return what an archived page says by now, from which nobody learns; None where it cannot be understood."""
         try:
-            return self._analysis(lease, comparison.page, await self._scored(comparison.page, comparison.before))
+            scored = await self._scored(comparison.page, comparison.before)
+            return await self._analysis(lease, comparison.page, scored)
         except (StoppedError, WorkEndedError) as error:
             logger.warning("%s: not read again: %s", comparison.page.url, error or "the crawl ends")
             return None
@@ -144,7 +147,7 @@ class PageAnalyser:
         """Understand a former page as one of today; None where it cannot be read any more, or not be understood."""
         try:
             page = self._recrawl.page_of(former)
-            return self._analysis(lease, page, await self._scored(page, before)).metadata
+            return (await self._analysis(lease, page, await self._scored(page, before))).metadata
         except UnreadableCaptureError:
             return None
         except StoppedError:
@@ -175,7 +178,7 @@ class PageAnalyser:
             scored = rank(scored, weights, ranker, lease.depth, self._budget.left(lease))
         lesson = None if ranker is None else ranker.take()
         await asyncio.sleep(0)  # Others have their turn: a page may have ten thousand links.
-        found = self._analysis(lease, page, scored)
+        found = await self._analysis(lease, page, scored)
         contribution = None if is_error else found.contribution
         metadata = self._beside_former(lease.url, found.metadata, before, verdict)
         return replace(found, metadata=metadata, lesson=lesson, contribution=contribution, verdict=verdict)
@@ -204,14 +207,26 @@ class PageAnalyser:
     async def _scored(self, page: Page, before: Metadata | None) -> ScoredPage:
         return await scored_page(page, self._reading, self._context.now, before)
 
-    def _analysis(self, lease: Lease, page: Page, scored: ScoredPage) -> PageAnalysis:
+    async def _requisite(self, lease: Lease, page: Page) -> Metadata | None:
+        """Understand what a page needs to be shown: style sheets and manifests lead on, files of objects are objects.
+
+        Of what neither is looked for links in, only the beginning is read.
+        """
+        if page.media_type == "text/css":
+            return await self._reading.of(page, analysis.of_stylesheet)
+        if is_manifest(page):
+            most = self._context.now.icd.limits.stream_lines
+            return await self._reading.of(page, lambda page: analysis.of_stream(page, most))
+        return analysis.of_media(page) if ends_with(lease.path, Hop.MEDIA) else None
+
+    async def _analysis(self, lease: Lease, page: Page, scored: ScoredPage) -> PageAnalysis:
         metadata = analysis.of_page(lease, page, scored, self._context.now.icd.relevant_at)
         assistance = scored.assistance
         failed, learned = assistance.failed_actions, assistance.learned
         found = PageAnalysis(metadata, assistance.refused, assistance.containers, failed, learned, scores=scored.scores)
         contributed = self._contribution(page, scored)
         found = replace(found, contribution=contributed, document=assistance.document, mistakes=assistance.mistakes)
-        found = self._with_stream(page, self._with_feeds(page, with_embedded(page, found)))
+        found = await self._with_stream(page, self._with_feeds(page, with_embedded(page, found)))
         return self._signed(self._told(page, found, failures_of(page, assistance)))
 
     def _told(self, page: Page, found: PageAnalysis, later: tuple[FailedAction, ...]) -> PageAnalysis:
@@ -238,12 +253,18 @@ class PageAnalyser:
         links = tuple(Link(url, LinkType.FEED) for url in announced)
         return replace(found, metadata=replace(found.metadata, links=(*found.metadata.links, *links)))
 
-    def _with_stream(self, page: Page, found: PageAnalysis) -> PageAnalysis:
+    async def _with_stream(self, page: Page, found: PageAnalysis) -> PageAnalysis:
         """Add what a page asks for that is no page, but the manifest of a stream."""
-        if page.is_html:
+        if page.is_html or not is_manifest(page):
             return found
         most = self._context.now.icd.limits.stream_lines
-        stream = page.attempt("stream", lambda: analysis.of_stream(page, most), lambda: None)
+
+        def work(page: Page) -> tuple[Metadata | None, tuple[FailedStage, ...]]:
+            stream = page.attempt("stream", lambda: analysis.of_stream(page, most), lambda: None)
+            return stream, tuple(page.failed)
+
+        stream, failed = await self._reading.of(page, work)
+        page.keep({}, failed)
         if stream is None:
             return found
         links = (*found.metadata.links, *stream.links)
@@ -262,11 +283,12 @@ class PageAnalyser:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A page as it was read: scored, what else is asked of its markup, and the stages that raised."""
+    """A page as it was read: scored, what else is asked of its markup, stages that raised, and what it taught."""
 
     scored: ScoredPage
     facts: Mapping[Callable[[Page], object], object]
     failed: tuple[FailedStage, ...]
+    lessons: tuple[Lesson, ...]
 
 
 async def scored_page(
@@ -281,10 +303,10 @@ async def scored_page(
         assistance = understand(page, known.helper, known.scope.spelling, before, known.link_rules)
         scored = score(assistance, known.analysers, known.icd.scoring.weights)
         facts = {fact: page.attempt(name, partial(page.once, fact), none) for fact, name, none in _facts(page)}
-        return _Read(scored, facts, tuple(page.failed))
+        return _Read(scored, facts, tuple(page.failed), known.helper.lessons)
 
     shared = (each for of in known.helper.knowledge_base.applications for each in (of, *of.levels))
-    read = await reading.of(page, work, shared)
+    read = await reading.of(page, work, shared, lambda read: known.helper.learn(read.lessons))
     page.keep(read.facts, read.failed)
     return read.scored
 
@@ -310,14 +332,6 @@ def _given_up(lease: Lease, page: Page, error: WorkEndedError) -> PageAnalysis:
     logger.warning("%s: reading took too long: %s", page.url, error)
     failed = FailedAction("", "", READ, Failure.SLOW, f"reading took too long: {error}")
     return PageAnalysis(analysis.not_understood(lease, page, error), failed=(failed,), error=type(error).__name__)
-
-
-def _of_requisite(lease: Lease, page: Page, most_lines: int) -> Metadata | None:
-    if page.media_type == "text/css":
-        return analysis.of_stylesheet(page)
-    if (stream := analysis.of_stream(page, most_lines)) is not None:
-        return stream
-    return analysis.of_media(page) if ends_with(lease.path, Hop.MEDIA) else None
 
 
 def seen(found: PageAnalysis, look: Look, lease: Lease, spelling: Callable[[str], str]) -> PageAnalysis:

@@ -1,10 +1,11 @@
 """Sitemaps, feeds that pages announce, and such listings of applications, in a crawl: where they lead.
 
 Such a list is a URL of the frontier like any other, of the kind that counts as no page or a step of ``listings``; the
-last hop of its path tells it. What it holds is offered piece by piece while it is read, so that a crash leaves some of
-it offered, and the list to be fetched again.
+last hop of its path tells it. It is read as pages are, beside the event loop where that takes long, and what it holds
+is offered piece by piece, so that a crash leaves some of it offered, and the list to be fetched again.
 """
 
+import logging
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -13,12 +14,14 @@ from urllib.parse import urlsplit
 
 from aahcrawler.crawl.capture.description import malformed
 from aahcrawler.crawl.core.context import CurrentContext
+from aahcrawler.crawl.core.page_reading import PageReading, WorkEndedError
 from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.response.autodiscovery import MOST_HOSTS
 from aahcrawler.crawl.response.listings import Contents, Step
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.frontier.hops import Hop, ends_with
 from aahcrawler.frontier.protocol import Lease, Offer, Offered
+from aahcrawler.helper.assistance import Failure
 from aahcrawler.page import Page
 from aahcrawler.pipeline.links import Admitted
 from aahcrawler.pipeline.score import ScoredPage, score
@@ -26,6 +29,8 @@ from aahcrawler.pipeline.understand import understand_list
 from aahcrawler.scope import SourceRefusal
 from aahcrawler.scores import Source
 from aahcrawler.urls import queue_of
+
+logger = logging.getLogger(__name__)
 
 MOST_NESTED = 500
 """How many sitemaps that other sitemaps of a host name are asked for."""
@@ -47,23 +52,44 @@ def list_kind(lease: Lease) -> ListKind | None:
 class UrlLists:
     """Offers what lists hold, as far as the crawl wants it."""
 
-    def __init__(self, context: CurrentContext, writer: StoreWriter) -> None:
+    def __init__(self, context: CurrentContext, writer: StoreWriter, reading: PageReading) -> None:
         self._context = context
         self._writer = writer
+        self._reading = reading
         self._nested: OrderedDict[str, int] = OrderedDict()
 
-    async def read(self, lease: Lease, page: Page, stats: Stats) -> Contents:
+    async def understood(self, lease: Lease, page: Page, stats: Stats) -> Sequence[ScoredPage]:
+        """Return what a list holds, in pieces, and count what is wrong with it.
+
+        Of one whose reading the clock ended that is nothing. Raise ``StoppedError`` where the crawl ended before.
+        """
+        known = self._context.now
+
+        def work(page: Page) -> tuple[ScoredPage, ...]:
+            listed = understand_list(page, known.helper, known.scope.spelling, known.link_rules)
+            return tuple(score(each, known.analysers, known.icd.scoring.weights) for each in listed)
+
+        try:
+            pieces = await self._reading.of(page, work)
+        except WorkEndedError as error:
+            logger.warning("%s: reading took too long: %s", lease.url, error)
+            stats.merge({f"error:{type(error).__name__}": 1, f"failure:{Failure.SLOW}": 1})
+            return ()
+        for each in pieces:
+            stats.merge(malformed(lease.url, list_kind(lease) or "feeds", each.assistance.mistakes))
+        return pieces
+
+    async def offer(self, lease: Lease, pieces: Sequence[ScoredPage], stats: Stats) -> Contents:
         """Offer where a list leads; count what is refused, and how many URLs it has.
 
         Return what it lists; sitemaps that it names are part of that.
         """
         contents = Contents()
         context, frontier = self._context.now, self._writer.stores.frontier
-        for assistance in understand_list(page, context.helper, context.scope.spelling, context.link_rules):
-            stats.merge(malformed(lease.url, list_kind(lease) or "feeds", assistance.mistakes))
-            piece, admitted = score(assistance, context.analysers, context.icd.scoring.weights), Admitted()
+        for piece in pieces:
+            admitted = Admitted()
             stats.add("listed", len(piece.links))
-            for refused in assistance.refused:
+            for refused in piece.assistance.refused:
                 offer = Offer(refused.url, queue_of(refused.url), 0.0, lease.depth + 1, via=lease.url)
                 admitted.rejected.setdefault(str(refused.reason), []).append(offer)
             admitted.add(self._vouched(lease, piece, admitted.rejected), context.link_rules)

@@ -106,7 +106,7 @@ def assemble(
         trap_detection,
         analyser,
         AnnouncedFeeds(current),
-        UrlLists(current, writer),
+        UrlLists(current, writer, reading),
         Listings(current, writer),
         Transcripts(current),
         ranking,

@@ -7,7 +7,7 @@ from aahcrawler.helper.assistance import READ, Assistance, FailedAction, Failure
 from aahcrawler.helper.links.anchors import anchor_text
 from aahcrawler.helper.links.link_refusals import refusals
 from aahcrawler.helper.links.navigation import Links, abroad, embedded
-from aahcrawler.page import Page, generic, requisites
+from aahcrawler.page import Page, generic, markup, requisites
 from knowledge_base.model import Application
 from online_analysis.document import Outlink
 
@@ -63,7 +63,7 @@ def _links(links: Links, application: Application | None) -> Iterator[tuple[str,
 
 
 def _said(beginning: Page, page: Page, application: Application | None) -> FailedAction:
-    what = (
-        f"texts and objects of the first {len(beginning.body):,} of {len(page.body):,} bytes were read, and all links"
-    )
+    parsed, size = markup.parsed_bytes(page.body), len(page.body)
+    led = "all links" if parsed == size else f"the links of the first {parsed:,}"
+    what = f"texts and objects of the first {len(beginning.body):,} of {size:,} bytes were read, and {led}"
     return FailedAction(application.name if application is not None else "", "", READ, Failure.TOO_MUCH, what)

@@ -3,6 +3,8 @@
 from collections import OrderedDict
 from dataclasses import dataclass
 
+from aahcrawler.helper.site_memory.lessons import Lessons, Memory
+
 LEAST_PAGES = 5
 """Pages whose text agrees, one after the other, before a site is believed."""
 CHECKED_AGAIN = 16
@@ -22,8 +24,9 @@ class SiteLanguages:
     The least recently seen site is forgotten first. What is remembered depends on the pages alone, in their order.
     """
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, lessons: Lessons | None = None) -> None:
         self._most = most
+        self._lessons = lessons or Lessons()
         self._sites: OrderedDict[str, _Declared] = OrderedDict()
 
     def believes(self, site: str, declared: str) -> bool:
@@ -38,6 +41,7 @@ class SiteLanguages:
         """Note the language that a close look at a page told, None where its text is too short to tell."""
         if told is None or not declared:
             return
+        self._lessons.hear(Memory.LANGUAGES, SiteLanguages.learn, site, declared, told)
         known = self._sites.setdefault(site, _Declared(declared))
         self._sites.move_to_end(site)
         if told != declared or known.language != declared:

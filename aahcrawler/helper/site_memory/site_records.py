@@ -5,6 +5,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from aahcrawler.helper.site_memory.lessons import Lessons, Memory
 from aahcrawler.page.record_shape import RecordShape
 
 LEAST_PAGES = 2
@@ -29,8 +30,9 @@ class _Known:
 class SiteRecords:
     """The shapes of records by the part of a site that their pages are in, the least recently seen forgotten first."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, lessons: Lessons | None = None) -> None:
         self._most = most
+        self._lessons = lessons or Lessons()
         self._parts: OrderedDict[str, list[_Known]] = OrderedDict()
         self._titles: OrderedDict[str, str] = OrderedDict()
 
@@ -49,6 +51,7 @@ class SiteRecords:
         A message alone on its page often lacks the title that it has in its thread.
         """
         if title:
+            self._lessons.hear(Memory.RECORDS, SiteRecords.titled, iri, title)
             self._titles[iri] = title
             if len(self._titles) > MOST_TITLES:
                 self._titles.popitem(last=False)
@@ -58,6 +61,7 @@ class SiteRecords:
         """Note the shapes of the posts of a page, and those of its entries that are ``listed`` and stand elsewhere."""
         if not shapes and not listed:
             return
+        self._lessons.hear(Memory.RECORDS, SiteRecords.learn, url, tuple(shapes), tuple(listed))
         known = self._parts.setdefault(part_of_site(url), [])
         self._parts.move_to_end(part_of_site(url))
         for shape in shapes:

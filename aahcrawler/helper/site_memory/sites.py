@@ -1,11 +1,12 @@
 """Remember the application of each host, and its verdicts on URLs."""
 
 from collections import Counter, OrderedDict, deque
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from aahcrawler import urls
+from aahcrawler.helper.site_memory.lessons import Lesson, Lessons, Memory
 from aahcrawler.helper.site_memory.link_judge import ByName, LinkJudge
 from aahcrawler.helper.site_memory.site_languages import SiteLanguages
 from aahcrawler.helper.site_memory.site_records import SiteRecords, part_of_site
@@ -19,6 +20,9 @@ MOST_HOSTS = 10_000
 MOST_VERDICTS = 50_000
 MOST_EVIDENCE = 4
 LEAST_TITLES, MOST_TITLES = 4, 12
+
+SignKey = tuple[str, str, str]
+"""The key of a pattern (``Pattern.key``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,19 +44,22 @@ class Verdict:
 class Sites:
     """Remembers the application of each host, the least recently seen forgotten first, and verdicts on URLs.
 
-    It serves one helper, which sets ``hosts``: the applications that describe single sites and need no detection first,
-    and ``judge``: what the crawl that the page at hand is of knows of its links.
+    It serves one helper, which sets ``applications``, ``hosts``, those that describe single sites and are not detected,
+    and ``judge``: what the crawl that the page at hand is of knows of its links. ``lessons`` are what was learned since
+    these began.
     """
 
     def __init__(self, most_hosts: int = MOST_HOSTS) -> None:
         self.hosts = HostIndex()
+        self.applications: Mapping[str, Application] = {}
         self.judge: LinkJudge = ByName()
         self._hosts: OrderedDict[str, tuple[Application, tuple[Pattern, ...]]] = OrderedDict()
         self._orders: OrderedDict[str, tuple[set[Order], set[Order]]] = OrderedDict()
         self._titles: OrderedDict[str, deque[tuple[str, ...]]] = OrderedDict()
         self._most_hosts = most_hosts
-        self.records = SiteRecords(most_hosts)
-        self.languages = SiteLanguages(most_hosts)
+        self.lessons = Lessons()
+        self.records = SiteRecords(most_hosts, self.lessons)
+        self.languages = SiteLanguages(most_hosts, self.lessons)
         self.verdict = lru_cache(MOST_VERDICTS)(Verdicts().of)
         self._absolute = lru_cache(MOST_VERDICTS)(urls.resolve)
         self.whole = lru_cache(MOST_VERDICTS)(_whole)
@@ -62,6 +69,7 @@ class Sites:
 
         ``implied`` is a likely one; it counts as long as no page of the site shows any.
         """
+        self.lessons.hear(Memory.SITES, Sites.date_order, url, shown, implied)
         known, likely = self._orders.setdefault(site_of(url), (set(), set()))
         self._orders.move_to_end(site_of(url))
         while len(self._orders) > self._most_hosts:
@@ -80,6 +88,7 @@ class Sites:
         in ``The harbour - Topic - Board``. Titles that differ by numbers alone, as those of a thread's pages, count
         once. Nothing is returned before ``LEAST_TITLES`` titles are known; beyond ``MOST_TITLES`` the last ones count.
         """
+        self.lessons.hear(Memory.SITES, Sites.shared_titles, url, tuple(parts))
         unnumbered = tuple(part for part in parts if not any(map(str.isdigit, part)))
         shared: set[str] = set()
         for scope in (site_of(url), part_of_site(url)):
@@ -101,11 +110,29 @@ class Sites:
 
     def remember(self, url: str, application: Application, evidence: tuple[Pattern, ...]) -> None:
         """Keep the application of the URL's site and the strongest patterns that showed it."""
+        keys = frozenset(pattern.key for pattern in evidence[:MOST_EVIDENCE])
+        self.lessons.hear(Memory.SITES, Sites.remember_shown, url, application.name, keys)
         site = site_of(url)
         self._hosts[site] = (application, evidence[:MOST_EVIDENCE])
         self._hosts.move_to_end(site)
         while len(self._hosts) > self._most_hosts:
             self._hosts.popitem(last=False)
+
+    def remember_shown(self, url: str, name: str, keys: Collection[SignKey]) -> None:
+        """Keep the application of that name, one of those known here, by the keys of its patterns that showed it."""
+        application = self.applications.get(name)
+        if application is not None:
+            self.remember(url, application, _signs(application, keys))
+
+    def learn(self, lessons: Iterable[Lesson]) -> None:
+        """Learn what a page taught that another process has read."""
+        memories: Mapping[Memory, object] = {
+            Memory.SITES: self,
+            Memory.RECORDS: self.records,
+            Memory.LANGUAGES: self.languages,
+        }
+        for each in lessons:
+            each.learn(memories[each.memory], *each.told)
 
     def forget(self) -> None:
         """Forget the applications of hosts; verdicts on URLs are kept."""
@@ -127,10 +154,9 @@ class Sites:
         sites = Sites(self._most_hosts)
         for site, (known, evidence) in self._hosts.items():
             application = applications.get(known.name)
-            keys = {pattern.key for pattern in evidence}
-            kept = tuple(sign for sign in application.patterns if sign.key in keys) if application else ()
+            kept = _signs(application, {pattern.key for pattern in evidence}) if application else ()
             if application is not None and kept:
-                sites._hosts[site] = (application, tuple(sorted(kept, key=lambda sign: -sign.strength)))
+                sites._hosts[site] = (application, kept)
         return sites
 
     def application(self, url: str) -> Application | None:
@@ -140,6 +166,12 @@ class Sites:
         """
         known = self._hosts.get(site_of(url))
         return known[0] if known is not None else next(iter(self.hosts.of(url)), None)
+
+
+def _signs(application: Application, keys: Collection[SignKey]) -> tuple[Pattern, ...]:
+    """Return the patterns of an application that have some keys, the strongest first."""
+    found = (sign for sign in application.patterns if sign.key in keys)
+    return tuple(sorted(found, key=lambda sign: -sign.strength))
 
 
 def _shared_ends(titles: Collection[tuple[str, ...]]) -> set[str]:
