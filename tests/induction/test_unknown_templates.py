@@ -185,3 +185,15 @@ def test_rows_of_tickets_are_a_list() -> None:
     )
     page = f"<title>All tickets</title><body><table><tr><th>#<th>mtime<th>status<th>title</tr>{rows}</table>"
     assert told(page, "/report/1") == ()
+
+
+def test_what_an_archive_says_of_each_message_is_no_text_of_it() -> None:
+    head = (
+        "<table><tr><td>Author:</td><td><a href='/author/4.html'>Ann Boyd</a></td></tr><tr><td>Date:</td>"
+        "<td>2021-03-05 04:16 UTC</td></tr><tr><td>Subject:</td><td>Winter ferry</td></tr></table>"
+    )
+    notes = "<hr><p>Posted to these lists:</p><table><tr><td><a href='/list/a'>boats</a></td></tr></table>"
+    replies = "<p>Replies:</p><ul><li><a href='/message/18.html'>Carla Boyd</a></li></ul>"
+    page = f"<title>Winter ferry</title><body><h1>Winter ferry</h1>{head}<div>{TEXTS[0]}<br><br>{TEXTS[1]}</div>"
+    (found,) = told(page + notes + replies, "/message/17.html")
+    assert (author(found), found.first("body")) == ("Ann Boyd", f"{TEXTS[0]}\n{TEXTS[1]}")
