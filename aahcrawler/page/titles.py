@@ -103,7 +103,7 @@ def subject_of(page: Page, title: str) -> str:
     What a page lies in are the lists that it links to by their names: ``The harbour - Ports - Boats and ports`` on a
     page with links to "Ports" is called "The harbour". One part is always left.
     """
-    title = _without_number(page, title)
+    title = without_number(page, title)
     pieces = _SEPARATOR.split(title)
     if len(pieces) < 3:
         return title
@@ -115,7 +115,7 @@ def subject_of(page: Page, title: str) -> str:
     return "".join(pieces).strip()
 
 
-def _without_number(page: Page, title: str) -> str:
+def without_number(page: Page, title: str) -> str:
     """Return a title without the number that its page's URL has, and a word before that: ``Bug 7: The harbour``."""
     found = _NUMBERED.match(title)
     number = found["number"].lstrip("0") if found else ""
