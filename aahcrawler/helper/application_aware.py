@@ -28,7 +28,7 @@ from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
 from aahcrawler.page.date_order import NumericDates
 from aahcrawler.page.failed_stages import PageGivenUpError, is_of_machine
-from aahcrawler.page.titles import head_title, parts
+from aahcrawler.page.titles import ends, head_title
 from aahcrawler.webobject import WebObject
 from knowledge_base.behaviours import Act, Behaviour
 from knowledge_base.hosts import HostIndex
@@ -178,7 +178,7 @@ class ApplicationAwareHelper:
             lambda: None,
         )
         titles = page.attempt(
-            "titles of the site", lambda: sites.shared_titles(page.url, parts(head_title(page))), frozenset[str]
+            "titles of the site", lambda: sites.shared_titles(page.url, ends(head_title(page))), frozenset[str]
         )
         told = page.of_site(order, titles, sites.records.of(page.url))
         found = self._assisted(told, former)

@@ -33,6 +33,9 @@ BESIDE = frozenset(_BESIDE.split())
 WORDS = BESIDE | frozenset(_DONE.split())
 """Words of bylines that are part of no name at their beginning or end."""
 
+LINK_WORDS = r"link|url|permalink|permalien|permanent link|direct link|anchor|source|raw|¶|🔗|∞"
+"""What a link to a post itself, or to its source, shows."""
+
 _AUXILIARY = frozenset({"ha", "hat", "has", "have", "heeft", "har", "on"})
 _MARKS = ".,:;|()[]"
 _LETTER = re.compile(r"[^\W\d_]")

@@ -27,7 +27,7 @@ from aahcrawler.page import Page, claims, generic, schemaorg_texts
 from aahcrawler.page.record_shape import RecordShape
 from aahcrawler.page.schemaorg import Item, items
 from aahcrawler.page.text import bare, excerpt, fold
-from aahcrawler.page.titles import subject_of, title_of
+from aahcrawler.page.titles import subject_of, title_of, without_number
 from aahcrawler.urls import resolve
 from aahcrawler.webobject import Person, Reference, Value, WebObject
 
@@ -171,7 +171,7 @@ def _has_gaps(declared: Sequence[claims.Claim], pairs: Mapping[int, int]) -> boo
 def _settled(page: Page, prepared: PreparedPage, whole: WebObject, item: Item | None) -> WebObject:
     """Return the page's object with the title and the date that the page shows and declares."""
     labelled = labelled_title(prepared.outline, prepared.labels, prepared.names.title)
-    title = labelled or title_of(page, str(whole.first("title") or ""))
+    title = without_number(page, labelled or title_of(page, str(whole.first("title") or "")))
     date = datelines.published(page, prepared, title, item)
     given: Mapping[str, tuple[Value, ...]] = {"title": (title,) if title else (), "date": (date,) if date else ()}
     return replace(whole, properties={**whole.properties, **{name: each for name, each in given.items() if each}})

@@ -1,7 +1,7 @@
 """Find the message of a page that shows one: what follows the labels of its sender and its date."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from aahcrawler.induction.field_labels import FieldLabel, has_labels
 from aahcrawler.induction.outline import Outline
@@ -20,7 +20,8 @@ _NUMBERS = re.compile(r"\d+")
 def message(outline: Outline, block: int, base: str, own: Collection[str]) -> tuple[int, ...]:
     """Return the places of the elements of a message whose labels are a block; none if it has no sender, date or text.
 
-    It ends before lists of other messages, and before forms and menus. ``base`` and ``own`` are the base of the page's
+    It ends before lists of other messages with the words that announce these, before forms and menus, and before a rule
+    with short lines and links alone behind it. ``base`` and ``own`` are the base of the page's
     references and its URLs.
     """
     if outline.tags[block] not in _TABLES or not has_labels(outline, block, (FieldLabel.AUTHOR, FieldLabel.DATE)):
@@ -38,13 +39,28 @@ def message(outline: Outline, block: int, base: str, own: Collection[str]) -> tu
 
 def _followed(outline: Outline, first: int, base: str, own: Collection[str]) -> list[int]:
     found: list[int] = []
-    for place in outline.children(outline.parents[first]):
-        if place <= first:
-            continue
+    siblings = [place for place in outline.children(outline.parents[first]) if place > first]
+    for number, place in enumerate(siblings):
         if outline.tags[place] in _ENDS or _is_of_others(outline, place, base, own) or _is_log(outline, place):
             break
+        if outline.tags[place] == "hr" and any(map(outline.free, found)) and _are_notes(outline, siblings[number:]):
+            break
         found.append(place)
+    while found and (outline.tags[found[-1]] in ("hr", "br") or _announces(outline, found[-1])):
+        found.pop()
     return found
+
+
+def _are_notes(outline: Outline, places: Sequence[int]) -> bool:
+    """Return whether elements show short lines, links among them: what an archive says of each of its messages."""
+    pieces = [piece for place in places for piece in outline.pieces_of(place)]
+    return any(piece.linked for piece in pieces) and all(piece.weight <= _LONGEST_ENTRY for piece in pieces)
+
+
+def _announces(outline: Outline, place: int) -> bool:
+    """Return whether an element is a few words with a colon, which announce what follows it."""
+    pieces = list(outline.pieces_of(place))
+    return len(pieces) == 1 and pieces[0].weight <= _LONGEST_ENTRY and pieces[0].text.endswith((":", "\uff1a"))
 
 
 def _is_of_others(outline: Outline, place: int, base: str, own: Collection[str]) -> bool:

@@ -9,7 +9,14 @@ from urllib.parse import urlsplit
 
 from lxml.etree import _Element as Element
 
-from aahcrawler.induction.byline_words import BESIDE, is_clause, name_in, names_nobody, without_byline_words
+from aahcrawler.induction.byline_words import (
+    BESIDE,
+    LINK_WORDS,
+    is_clause,
+    name_in,
+    names_nobody,
+    without_byline_words,
+)
 from aahcrawler.induction.field_labels import FieldLabel, field_of, is_turn, label_of, split_label, text_before
 from aahcrawler.induction.headings import LONGEST_HEADING
 from aahcrawler.induction.outline import Outline
@@ -90,6 +97,7 @@ _LABELLED = 2.5
 """What a label before a name is worth: ``Author:``; one of something else, as ``Owned by:``, forbids it."""
 _NUMBER_OF_POST = re.compile(r"^\W*[(\[#]\s*\d+(?:\.\d+)*\s*[)\]:.]?\s+")
 """The number of a post before the name of who wrote it: ``(2) By Ann``, ``#3 Ann``."""
+_OWN_LINK = re.compile(rf"\W*(?:{LINK_WORDS})\W*", re.IGNORECASE)
 _TIME_OF_DAY = re.compile(r"\W*\d{1,2}[:.h]\d{2}(?::\d{2})?\W*(?:[ap]\W?m\W*)?", re.IGNORECASE)
 _ADDRESS = re.compile(
     r"\s*[<(\[]?\s*[^\s<>()]+(?:@|\s(?:at|\(at\)|\[at\])\s|%40)[^\s<>()]+\s*[>)\]]?\s*|\s*<[^<>]*>?\s*", re.IGNORECASE
@@ -445,7 +453,7 @@ def _name(outline: Outline, place: int) -> str:
     shown = _without_label(excerpt(outline.elements[place], 2 * LONGEST_NAME + 1))
     if len(shown) > 2 * LONGEST_NAME or shown.endswith(("…", "...")):
         return ""
-    if _TIME_OF_DAY.fullmatch(shown) or _is_label(outline, place, shown):
+    if _TIME_OF_DAY.fullmatch(shown) or _OWN_LINK.fullmatch(shown) or _is_label(outline, place, shown):
         return ""
     text = name_in(shown)
     if text != shown or not _LETTER.search(text):

@@ -281,14 +281,11 @@ class _Reading:
         )
 
     def _are_titles(self, records: Sequence[Record]) -> bool:
-        """Return whether most records are a line without a sentence, with a page of its own: the rows of a list."""
+        """Return whether most records are short lines without a sentence, with a page of its own: rows of a list."""
         if len(records) < _FEWEST_LINKED:
             return False
-        texts = (
-            each.body.plain().strip() for each in records if each.body is not None and self._stands_elsewhere(each)
-        )
-        titles = sum(len(text) <= _LONGEST_TITLE and "\n" not in text and text[-1:] not in _ENDS for text in texts)
-        return titles >= MOSTLY_TITLES * len(records)
+        texts = (each.body.plain() for each in records if each.body is not None and self._stands_elsewhere(each))
+        return sum(map(_is_of_titles, texts)) >= MOSTLY_TITLES * len(records)
 
     def _stands_elsewhere(self, record: Record) -> bool:
         return record.permalink is not None and record.permalink.partition("#")[0] not in self.prepared.names.own
@@ -442,6 +439,11 @@ class _Reading:
 
     def _is_named_aside(self, place: int) -> bool:
         return any(SIDE.search(word) for word in self.prepared.outline.tokens[place])
+
+
+def _is_of_titles(text: str) -> bool:
+    """Return whether all lines of a text are short and none is a sentence: a title, the cells of a row."""
+    return all(len(line) <= _LONGEST_TITLE and line.rstrip()[-1:] not in _ENDS for line in text.split("\n"))
 
 
 def _page(base: str, href: str) -> str:

@@ -85,6 +85,8 @@ def title_of(page: Page, found: str) -> str:
         return _own(page, own.title)
     if best is not None and (best.heading.rank == 1 or bare(found) not in page.once(_first_rank)):
         return _own(page, best.title)
+    if bare(found) in page.once(claims.site_names):
+        return _without_site(page, head_title(page)) or found
     return _own(page, found)
 
 
@@ -101,7 +103,7 @@ def subject_of(page: Page, title: str) -> str:
     What a page lies in are the lists that it links to by their names: ``The harbour - Ports - Boats and ports`` on a
     page with links to "Ports" is called "The harbour". One part is always left.
     """
-    title = _without_number(page, title)
+    title = without_number(page, title)
     pieces = _SEPARATOR.split(title)
     if len(pieces) < 3:
         return title
@@ -113,7 +115,7 @@ def subject_of(page: Page, title: str) -> str:
     return "".join(pieces).strip()
 
 
-def _without_number(page: Page, title: str) -> str:
+def without_number(page: Page, title: str) -> str:
     """Return a title without the number that its page's URL has, and a word before that: ``Bug 7: The harbour``."""
     found = _NUMBERED.match(title)
     number = found["number"].lstrip("0") if found else ""
@@ -149,6 +151,16 @@ def _clauses(title: str) -> frozenset[str]:
     return frozenset(bare(part.partition(": ")[2]) for part in _SEPARATOR.split(title)[::2] if ": " in part)
 
 
+def ends(title: str) -> tuple[str, ...]:
+    """Return the parts of a title, the first one parted once more at a colon: sites write their names there as well.
+
+    >>> ends("Harbour News: The ferry")
+    ('harbournews', 'theferry')
+    """
+    first, *others = _SEPARATOR.split(title)[::2]
+    return tuple(filter(None, map(bare, (*first.split(": ", 1), *others))))
+
+
 def head_title(page: Page) -> str:
     """Return the title in a page's head, empty if it has none."""
     return next((excerpt(element, LONGEST) for element in page.tree.iter("title")), "")
@@ -170,6 +182,9 @@ def _without_site(page: Page, title: str) -> str:
         pieces = pieces[:-2]
     while len(pieces) > 2 and bare(pieces[0]) in sites:
         pieces = pieces[2:]
+    before, colon, rest = pieces[0].partition(": ")
+    if colon and rest and bare(before) in sites:
+        pieces[0] = rest
     return "".join(pieces).strip()
 
 

@@ -404,10 +404,13 @@ def _host(url: str) -> str:
 
 
 def _hashes(texts: Sequence[str]) -> Hashes:
-    """Return a hash of each text that has some length, its digits left out; each once."""
+    """Return a hash of each text that has some length, its digits and its white space left out; each once."""
     found = {
         int.from_bytes(
-            blake2b(text[:_LONGEST_OBJECT].encode("utf-8", "replace").translate(None, _DIGITS), digest_size=8).digest()
+            blake2b(
+                "".join(text[:_LONGEST_OBJECT].split()).encode("utf-8", "replace").translate(None, _DIGITS),
+                digest_size=8,
+            ).digest()
         )
         for text in texts
         if len(text) >= _SHORTEST_OBJECT

@@ -62,7 +62,7 @@ class Yield:
     refused: int = 0
     repeated: float = 0.0
     run: float = 0.0
-    """The empty pages since the last one with content."""
+    """The empty pages since the last one with content, those with text counted twice as much."""
 
     def is_barren(self, bound: float) -> bool:
         """Return whether more pages were empty than ``bound`` and what those with content make up for.
@@ -98,7 +98,7 @@ class Yields:
             was_barren = known.is_barren(bound)
             known.content += brought is Brought.CONTENT
             known.empty += empty
-            known.run = 0.0 if brought is Brought.CONTENT else known.run + empty
+            known.run = 0.0 if brought is Brought.CONTENT else known.run + min(1.0, 2 * empty)
             known.repeated += brought is Brought.REPEATED
             turned = turned or (name if known.is_barren(bound) and not was_barren else "")
         return turned

@@ -177,11 +177,34 @@ def test_a_listing_of_settings_is_no_message() -> None:
     assert [each for each in told(page, "/docs/settings") if each.first("author")] == []
 
 
-def test_rows_of_tickets_are_a_list() -> None:
+@pytest.mark.parametrize("cells", ["<td>Open</td>", "<td>minor</td><td><a href='/user/3'>ann7</a></td><td>new</td>"])
+def test_rows_of_tickets_are_a_list(cells: str) -> None:
     rows = "".join(
-        f"<tr><td><a href='/ticket/{digest}'>{digest}</a></td><td>2021-03-0{n + 1} 08:15:00</td><td>Open</td>"
+        f"<tr><td><a href='/ticket/{digest}'>{digest}</a></td><td>2021-03-0{n + 1} 08:15:00</td>{cells}"
         f"<td>The {word} of the northern harbour behind the lock</td></tr>"
         for n, (digest, word) in enumerate(zip(DIGESTS, ("ferry", "crane", "pier", "market"), strict=True))
     )
     page = f"<title>All tickets</title><body><table><tr><th>#<th>mtime<th>status<th>title</tr>{rows}</table>"
     assert told(page, "/report/1") == ()
+
+
+def test_what_an_archive_says_of_each_message_is_no_text_of_it() -> None:
+    head = (
+        "<table><tr><td>Author:</td><td><a href='/author/4.html'>Ann Boyd</a></td></tr><tr><td>Date:</td>"
+        "<td>2021-03-05 04:16 UTC</td></tr><tr><td>Subject:</td><td>Winter ferry</td></tr></table>"
+    )
+    notes = "<hr><p>Posted to these lists:</p><table><tr><td><a href='/list/a'>boats</a></td></tr></table>"
+    replies = "<p>Replies:</p><ul><li><a href='/message/18.html'>Carla Boyd</a></li></ul>"
+    page = f"<title>Winter ferry</title><body><h1>Winter ferry</h1>{head}<div>{TEXTS[0]}<br><br>{TEXTS[1]}</div>"
+    (found,) = told(page + notes + replies, "/message/17.html")
+    assert (author(found), found.first("body")) == ("Ann Boyd", f"{TEXTS[0]}\n{TEXTS[1]}")
+
+
+def test_the_number_of_a_ticket_is_no_part_of_its_title() -> None:
+    notes = "".join(
+        f"<div id=c{n}><div><b>{name}</b> <i>2021-03-0{n} 08:15</i> <a href='/view.php?id=7#c{n}'>#{n}</a></div>"
+        f"<p>{text}</p></div>"
+        for n, (name, text) in enumerate(zip(NAMES, TEXTS, strict=True), 1)
+    )
+    opened, *_ = told(f"<title>0000007: Winter ferry</title><body>{notes}", "/view.php?id=7")
+    assert opened.first("title") == "Winter ferry"
