@@ -7,7 +7,7 @@ from aahcrawler.helper import Assistance
 from aahcrawler.metadata import Metadata
 from aahcrawler.objects.versions import identity
 from aahcrawler.traps import Seen, Trap, Verdict
-from aahcrawler.webobject import WebObject
+from aahcrawler.webobject import Reference, WebObject
 from online_analysis.document import Document
 
 
@@ -47,7 +47,9 @@ def seen(url: str, queue: str, assistance: Assistance, *, relevant: bool = False
     objects = tuple(map(_content_of, assistance.objects))
     anchors = " ".join(link.anchor for link in document.outlinks)
     identities = tuple(map(identity, assistance.objects))
-    return Seen(url, queue, content(document), " ".join(beside), objects, identities, relevant, anchors)
+    named = (value for each in assistance.objects for value in each.properties.get("media", ()))
+    files = tuple(value.url for value in named if isinstance(value, Reference))
+    return Seen(url, queue, content(document), " ".join(beside), objects, identities, relevant, anchors, files)
 
 
 def content(document: Document) -> str:

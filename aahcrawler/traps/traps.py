@@ -54,8 +54,8 @@ class Seen:
     """A page that was answered with success: its canonical URL, its pay-level domain, and its content.
 
     ``text`` is that of its content parts, ``other_text`` its other own text, such as the entries of a list. ``objects``
-    are the texts of its web objects, ``identities`` say who wrote each of these when and what, and ``anchors`` are the
-    texts of its links.
+    are the texts of its web objects, ``identities`` say who wrote each of these when and what, ``files`` are the URLs
+    of the pictures, sounds and films that they consist of, and ``anchors`` are the texts of its links.
     """
 
     url: str
@@ -66,6 +66,7 @@ class Seen:
     identities: tuple[str, ...] = ()
     relevant: bool = False
     anchors: str = ""
+    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,15 +229,17 @@ class Traps:
         text = _without_address(seen.text, seen.url)
         drawn, anchors = sketch(text), fingerprint(seen.anchors)
         heard = shingle_sample(f"{text} {seen.other_text}") if seen.other_text else drawn.shingle_sample
-        objects, identities, shingles = self._news(_hashes(seen.objects), _identified(seen.identities), heard)
+        objects, identities, files, shingles = self._news(
+            _hashes(seen.objects), _identified(seen.identities), _identified(seen.files, b"file"), heard
+        )
         place = self._neighbours.place(seen.url)
         was_original = place is not None and self._neighbours.is_original(place)
-        has_own_objects = bool(objects.any()) or (was_original and len(objects) > 0)
+        has_own_objects = bool(objects.any() or files.any()) or (was_original and len(objects) > 0)
         probes = self._settings.soft_404 == "probe"
         if probes and not has_own_objects and self._soft_errors.is_like_none(seen.url, drawn):
             return Verdict(Trap.SOFT_404, is_empty=True)
-        has_objects = bool(objects.any() or identities.any())
-        is_new = _says_new(shingles, relevant=seen.relevant) or bool(objects.any())
+        has_objects = bool(objects.any() or identities.any() or files.any())
+        is_new = _says_new(shingles, relevant=seen.relevant) or bool(objects.any() or files.any())
         verdict = Verdict(is_new=is_new, has_objects=has_objects)
         like = self._neighbours.nearest(seen.site, drawn, before=place)
         if not has_own_objects:
@@ -377,10 +380,10 @@ def _hashes(texts: Sequence[str]) -> Hashes:
     return np.fromiter(found, np.uint64, len(found))
 
 
-def _identified(identities: Sequence[str]) -> Hashes:
-    """Return a hash of each identity, other than those of texts."""
+def _identified(identities: Sequence[str], kind: bytes = b"identity") -> Hashes:
+    """Return a hash of each identity, or name of another ``kind``, other than those of texts."""
     found = [
-        int.from_bytes(blake2b(each.encode("utf-8", "replace"), digest_size=8, person=b"identity").digest())
+        int.from_bytes(blake2b(each.encode("utf-8", "replace"), digest_size=8, person=kind).digest())
         for each in identities
     ]
     return np.array(found, np.uint64)
