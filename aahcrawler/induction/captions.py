@@ -106,7 +106,7 @@ def lines_of(outline: Outline, pieces: Iterable[Piece], base: int) -> list[Line]
     breaks = [place for place in range(start, read[-1].before) if outline.tags[place] == "br"]
     found: dict[tuple[int, int], Line] = {}
     for piece in read:
-        place = _holder(outline, piece.owner, base)
+        place = _holder(outline, piece.owner, base, read[0].owner)
         number = bisect_left(breaks, piece.before) - bisect_left(breaks, max(place, start))
         slot = (*_path(outline, place, base), *([f"br{number}"] if number else ()))
         known = found.get((place, number))
@@ -116,14 +116,14 @@ def lines_of(outline: Outline, pieces: Iterable[Piece], base: int) -> list[Line]
     return list(found.values())
 
 
-def _holder(outline: Outline, place: int, base: int) -> int:
+def _holder(outline: Outline, place: int, base: int, first: int) -> int:
     """Return the element that a run of text is a line of: a block, or an inline element that stands for one.
 
-    Bold text at the beginning of a block is a line of its own: a title.
+    Bold text at the beginning of a block, or of all texts (``first``), is a line of its own: a title.
     """
     while place != base and outline.tags[place] in _INLINE:
         above = outline.parents[place]
-        if outline.tags[place] in _HEADS and outline.once(above, _first_owner) == place:
+        if outline.tags[place] in _HEADS and place in (first, outline.once(above, _first_owner)):
             return place
         if outline.tokens[place] and not outline.once(above, _has_own_text):
             return place
@@ -234,8 +234,9 @@ class Captions:
         if not any(map(str.isalpha, text)) or is_file_name(text) or _FACT.fullmatch(text):
             return False
         label, value = split_label(text)
-        if label is FieldLabel.OTHER and _MAKER.fullmatch(text.partition(":")[0].strip()):
-            label = FieldLabel.AUTHOR
+        called, mark, named = text.partition(":")
+        if mark and _MAKER.fullmatch(called.strip()):
+            label, value = FieldLabel.AUTHOR, named.strip()
         if label is FieldLabel.AUTHOR and len(value.split()) <= _MOST_NAMES:
             facts.setdefault("author", name_in(value) or value)
             return False

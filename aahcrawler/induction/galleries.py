@@ -202,7 +202,7 @@ class _Reading:
         if not is_called and not (len(shown) >= LEAST_PICTURES or (not shown and self._is_contact_sheet(entries))):
             return None
         taken = Extents((place, self.outline.ends[place]) for cell in entries for place in cell.roots)
-        outside = self._own_text(taken)
+        outside = self._own_text(taken, Extents((cell.first, cell.end) for cell in entries))
         running = sum(piece.weight for piece in outside if _is_running(piece))
         most = TEXT_OF_PICTURE * len(shown) + TEXT_OF_GALLERY if shown else MOST_TEXT
         if running > most or _is_interleaved(entries, outside):
@@ -349,8 +349,11 @@ class _Reading:
 
     # Texts
 
-    def _own_text(self, taken: Extents) -> list[Piece]:
-        """Return the texts of the page's content outside of some extents, of links, posts, comments and forms."""
+    def _own_text(self, taken: Extents, texts: Extents | None = None) -> list[Piece]:
+        """Return the texts of the page's content outside of some elements, of posts, comments and forms.
+
+        ``texts`` are extents of the numbers of texts that are left out, too.
+        """
         outline = self.outline
         zones = Zones(self.page.tree)
         covered = Extents(self._extents(self._contributions(self.pictures)))
@@ -360,8 +363,9 @@ class _Reading:
         )
         return [
             piece
-            for piece in outline.pieces
-            if not any(each.cover(piece.owner) for each in (taken, covered, sections, forms))
+            for number, piece in enumerate(outline.pieces)
+            if (texts is None or not texts.cover(number))
+            and not any(each.cover(piece.owner) for each in (taken, covered, sections, forms))
             and zones.of(outline.elements[piece.owner]) in _OPEN
         ]
 

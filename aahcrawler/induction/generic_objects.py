@@ -23,7 +23,7 @@ from aahcrawler.induction.record_fields import is_marked
 from aahcrawler.induction.record_finding import records
 from aahcrawler.induction.record_sets import Byline, NoObject, Record, RecordSet, Region
 from aahcrawler.induction.record_shapes import listed_shapes, shapes_of
-from aahcrawler.page import Page, claims, generic, schemaorg_texts
+from aahcrawler.page import Page, claims, generic, schemaorg_texts, tiddlers
 from aahcrawler.page.record_shape import RecordShape
 from aahcrawler.page.schemaorg import Item, items
 from aahcrawler.page.text import bare, excerpt, fold
@@ -65,10 +65,13 @@ class Reading:
 
 
 def read(page: Page) -> Reading:
-    """Read an HTML page. One object is claimed once; lists yield none.
+    """Read an HTML page. One object is claimed once; lists yield none. A wiki in one page has what its store holds.
 
     Where induction fails, the objects are those that the page declares; where these cannot be read either, it has none.
     """
+    stored = page.attempt("stored entries", lambda: tiddlers.objects(page), tuple[WebObject, ...])
+    if stored:
+        return Reading((), None, stored)
     declared = partial(page.attempt, "declared objects", lambda: _declared_alone(page), lambda: Reading((), None, ()))
     return page.attempt("objects", lambda: _read(page), declared)
 

@@ -3,6 +3,7 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from lxml.etree import _Element as Element
@@ -10,6 +11,9 @@ from lxml.etree import _Element as Element
 from aahcrawler.induction.captions import Line, attribute_lines, lines_of
 from aahcrawler.induction.outline import Outline, Piece
 from aahcrawler.induction.pictures import Picture
+
+MOST_TEXTS: Final = 100
+"""The runs of text of one cell that are read."""
 
 _CELLS: Final = frozenset({"td", "th"})
 _MOSTLY: Final = 0.5
@@ -40,7 +44,8 @@ class Cell:
 
     def lines(self, outline: Outline) -> list[Line]:
         """Return the texts beside the picture, and those of its attributes."""
-        return [*lines_of(outline, self.pieces(outline), self.base), *attribute_lines(outline, self.picture)]
+        pieces = islice(self.pieces(outline), MOST_TEXTS)
+        return [*lines_of(outline, pieces, self.base), *attribute_lines(outline, self.picture)]
 
 
 def cells(outline: Outline, found: Sequence[Picture]) -> list[Cell]:

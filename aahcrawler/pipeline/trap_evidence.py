@@ -7,7 +7,7 @@ from aahcrawler.helper import Assistance
 from aahcrawler.metadata import Metadata
 from aahcrawler.objects.versions import identity
 from aahcrawler.traps import Seen, Trap, Verdict
-from aahcrawler.webobject import WebObject
+from aahcrawler.webobject import Reference, WebObject
 from online_analysis.document import Document
 
 TELLING, LONG = 40, 200
@@ -58,8 +58,20 @@ def seen(url: str, queue: str, assistance: Assistance, *, relevant: bool = False
         if len(objects[place]) >= (TELLING if each.first("author") is None else LONG)
     )
     names = tuple(dict.fromkeys(each.iri.partition("#")[0] for each in named))
+    media = (value for each in assistance.objects for value in each.properties.get("media", ()))
     return Seen(
-        url, queue, content(document), " ".join(beside), objects, identities, relevant, anchors, local, names, told
+        url,
+        queue,
+        content(document),
+        " ".join(beside),
+        objects,
+        identities,
+        relevant,
+        anchors,
+        local,
+        names,
+        told,
+        tuple(value.url for value in media if isinstance(value, Reference)),
     )
 
 

@@ -58,7 +58,8 @@ class Seen:
     are the texts of its web objects, ``identities`` say who wrote each of these when and what, and ``anchors`` are the
     texts of its links. ``local`` are the places of objects that are named as parts of this very page by software that
     nobody described, so that they may have other names elsewhere; ``names`` are the URLs that it gives for objects.
-    ``told`` are the places of objects that are known where their texts are, whoever signed them.
+    ``told`` are the places of objects that are known where their texts are, whoever signed them. ``files`` are the URLs
+    of the pictures, sounds and films that objects consist of.
     """
 
     url: str
@@ -72,6 +73,7 @@ class Seen:
     local: frozenset[int] = frozenset()
     names: tuple[str, ...] = ()
     told: frozenset[int] = frozenset()
+    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,11 +242,13 @@ class Traps:
         text = _without_address(seen.text, seen.url)
         drawn, anchors = sketch(text), fingerprint(seen.anchors)
         heard = shingle_sample(f"{text} {seen.other_text}") if seen.other_text else drawn.shingle_sample
-        objects, identities, shingles = self._news(_hashes(seen.objects), _identified(seen.identities), heard)
+        objects, identities, files, shingles = self._news(
+            _hashes(seen.objects), _identified(seen.identities), _identified(seen.files, b"file"), heard
+        )
         keys = _keys(seen)
         place = self._neighbours.place(seen.url)
         was_original = place is not None and self._neighbours.is_original(place)
-        has_own_objects = bool(objects.any()) or (was_original and len(objects) > 0)
+        has_own_objects = bool(objects.any() or files.any()) or (was_original and len(objects) > 0)
         probes = self._settings.soft_404 == "probe"
         if probes and not has_own_objects and self._soft_errors.is_like_none(seen.url, drawn):
             return Verdict(Trap.SOFT_404, is_empty=True)
@@ -254,8 +258,8 @@ class Traps:
             self._yields.withdraw(pattern_of(other), number)
         has_own_objects = has_own_objects or bool(moved)
         signed = (is_new for place, is_new in enumerate(identities) if place not in seen.told)
-        has_objects = bool(objects.any() or any(signed) or moved)
-        is_new = _says_new(shingles, relevant=seen.relevant) or bool(objects.any() or moved)
+        has_objects = bool(objects.any() or any(signed) or files.any() or moved)
+        is_new = _says_new(shingles, relevant=seen.relevant) or bool(objects.any() or files.any() or moved)
         verdict = Verdict(is_new=is_new, has_objects=has_objects, is_repeat=bool(keys) and not has_objects)
         like = self._neighbours.nearest(seen.site, drawn, before=place)
         if not has_own_objects:
@@ -425,10 +429,10 @@ def _keys(seen: Seen) -> Sequence[int]:
     return list(dict.fromkeys(int((found if len(found) else _identified((who,)))[0]) for found, who in hashes))
 
 
-def _identified(identities: Sequence[str]) -> Hashes:
-    """Return a hash of each identity, other than those of texts."""
+def _identified(identities: Sequence[str], kind: bytes = b"identity") -> Hashes:
+    """Return a hash of each identity, or name of another ``kind``, other than those of texts."""
     found = [
-        int.from_bytes(blake2b(each.encode("utf-8", "replace"), digest_size=8, person=b"identity").digest())
+        int.from_bytes(blake2b(each.encode("utf-8", "replace"), digest_size=8, person=kind).digest())
         for each in identities
     ]
     return np.array(found, np.uint64)

@@ -111,6 +111,15 @@ def test_a_list_that_goes_on_below_the_same_words_is_no_duplicate_of_its_first_p
     assert traps.judge(again, "x").trap is Trap.NEAR_DUPLICATE
 
 
+def test_pages_that_say_the_same_of_other_pictures_are_no_duplicates() -> None:
+    traps, said = Traps(Section()), text(300, 9)
+    for album in range(3):
+        files = tuple(f"http://a.test/{album}/{number}.jpg" for number in range(4))
+        assert traps.judge(Seen(f"http://a.test/album/{album}", SITE, said, files=files), "x").trap is None
+    again = Seen("http://a.test/print/2", SITE, said, files=("http://a.test/2/1.jpg", "http://a.test/2/3.jpg"))
+    assert traps.judge(again, "x").trap is Trap.NEAR_DUPLICATE
+
+
 def test_pages_with_little_text_are_no_duplicates() -> None:
     traps = Traps(Section())
     assert {fetch(traps, seen(f"/{letter}", "Please log in to see this page")).trap for letter in "abcdefgh"} == {None}
