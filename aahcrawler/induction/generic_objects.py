@@ -154,8 +154,9 @@ def _settled(page: Page, prepared: PreparedPage, whole: WebObject, item: Item | 
     labelled = labelled_title(prepared.outline, prepared.labels, prepared.names.title)
     title = labelled or title_of(page, str(whole.first("title") or ""))
     date = datelines.published(page, prepared, title, item)
+    kept = {name: each for name, each in whole.properties.items() if name != "title"}
     given: Mapping[str, tuple[Value, ...]] = {"title": (title,) if title else (), "date": (date,) if date else ()}
-    return replace(whole, properties={**whole.properties, **{name: each for name, each in given.items() if each}})
+    return replace(whole, properties={**kept, **{name: each for name, each in given.items() if each}})
 
 
 def _with_body(whole: WebObject, body: str) -> WebObject:
