@@ -319,3 +319,18 @@ def test_a_text_that_asks_not_to_be_indexed_may_have_teasers_below_but_is_no_cop
     assert read(article(body, robots)).article is not None
     copy = '<link rel="canonical" href="/ice">'
     assert read(article(body, robots + copy)).reason is NoObject.WITHHELD
+
+
+@pytest.mark.parametrize(("key", "kinds"), [("", ["article"]), ("id=part_{}", ["post", "reply", "reply"])])
+def test_parts_of_a_text_that_name_days_are_no_posts_unless_they_have_addresses(key: str, kinds: list[str]) -> None:
+    parts = "".join(
+        f'<div {key.format(n)}><time datetime="2022-01-1{n}">1{n} January</time><p>{line}</p></div>'
+        for n, line in enumerate(ICE)
+    )
+    found = read(article(f"<h1>Ice</h1><div>{parts}</div>", "<title>Ice</title>"))
+    assert [each.type for each in found.objects] == kinds
+
+
+def test_a_short_text_of_a_front_page_is_an_article() -> None:
+    page = page_of(f"<title>Ice</title><body><main><h1>Ice</h1>{TEXT}</main></body>", url="http://site.test/")
+    assert read(page).article is not None
