@@ -107,6 +107,7 @@ def judge(
     if alone:
         return Judged(sets, None, () if withheld else alone, NoObject.WITHHELD if withheld else None)
     sets = tuple(each for each in sets if each.nature is Nature.POSTS or len(each.records) > 1)
+    sets = tuple(each for each in sets if each.nature is Nature.TEASERS or not _are_unsigned(prepared, each))
     part, text = None, None
     loose = [
         each
@@ -165,6 +166,18 @@ def _is_loose(each: RecordSet) -> bool:
     """Return whether records may be parts of one text: they have little evidence, the less if they are addressed."""
     addressed = any(record.key or record.permalink for record in each.records)
     return each.confidence < (DOUBTFUL if addressed else SURE)
+
+
+def _are_unsigned(prepared: PreparedPage, each: RecordSet) -> bool:
+    """Return whether most of some records have no author, and no date with an address: parts of a text, days of it."""
+    if each.confidence >= DOUBTFUL or is_of(prepared.outline, each, prepared.shapes) or _section(prepared, each):
+        return False
+    told = [
+        record.author is not None
+        or (bool(record.key or record.permalink) and record.date is not None and record.date.told is not None)
+        for record in each.records
+    ]
+    return 2 * sum(told) <= len(told)
 
 
 def _are_signed_apart(each: RecordSet) -> bool:
@@ -308,7 +321,7 @@ def _objection(
         return NoObject.LIST
     if prepared.writing is not None and prepared.writing < part.place:
         return NoObject.FORM
-    if claims.is_front_page(page) and text.sentences < LEAST_RUNNING:
+    if claims.is_front_page(page) and text.sentences < LEAST_TITLED:
         return NoObject.FRONT_PAGE
     return None
 

@@ -11,7 +11,7 @@ from itertools import pairwise
 from lxml.etree import _Element as Element
 
 from aahcrawler.induction import datelines
-from aahcrawler.induction.article import Article, Judged, judge, stands_in, teasers_of
+from aahcrawler.induction.article import LEAST_RUNNING, Article, Judged, judge, stands_in, teasers_of
 from aahcrawler.induction.field_labels import labelled_title
 from aahcrawler.induction.galleries import Gallery, gallery
 from aahcrawler.induction.headings import page_heading
@@ -23,6 +23,7 @@ from aahcrawler.induction.record_fields import is_marked
 from aahcrawler.induction.record_finding import records
 from aahcrawler.induction.record_sets import Byline, NoObject, Record, RecordSet, Region
 from aahcrawler.induction.record_shapes import listed_shapes, shapes_of
+from aahcrawler.induction.script_data import script_text
 from aahcrawler.page import Page, claims, generic, schemaorg_texts, tiddlers
 from aahcrawler.page.record_shape import RecordShape
 from aahcrawler.page.schemaorg import Item, items
@@ -123,6 +124,9 @@ def _read(page: Page) -> Reading:
         whole = found[0] = _settled(
             page, prepared, whole, next((each.item for each in declared if each.object.iri == whole.iri), None)
         )
+    if not found and not judged.posts and judged.reason in (NoObject.NO_TEXT, NoObject.LITTLE_TEXT):
+        text = page.attempt("data of scripts", lambda: script_text(page, LEAST_RUNNING), str)
+        found += [claims.undeclared(page, claims.permalink(page), text, title_of(page, ""), None, None)] if text else []
     continued = is_continued(page)
     teasers = teasers_of(page, given)
     above: dict[Element, str] = {}
@@ -176,8 +180,9 @@ def _settled(page: Page, prepared: PreparedPage, whole: WebObject, item: Item | 
     labelled = labelled_title(prepared.outline, prepared.labels, prepared.names.title)
     title = without_number(page, labelled or title_of(page, str(whole.first("title") or "")))
     date = datelines.published(page, prepared, title, item)
+    kept = {name: each for name, each in whole.properties.items() if name != "title"}
     given: Mapping[str, tuple[Value, ...]] = {"title": (title,) if title else (), "date": (date,) if date else ()}
-    return replace(whole, properties={**whole.properties, **{name: each for name, each in given.items() if each}})
+    return replace(whole, properties={**kept, **{name: each for name, each in given.items() if each}})
 
 
 def _with_body(whole: WebObject, body: str) -> WebObject:

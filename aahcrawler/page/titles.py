@@ -24,6 +24,8 @@ MOST_LINKS = 2_000
 LONGEST = 320
 
 _LEAST = 4
+_LEAST_LABEL = 5
+"""The fewest letters of a host's name that a part of a title shares with it by no chance."""
 _SEPARATOR = re.compile(r"(\s+(?:[-–—|•»«·/›‹→~]|::)\s+|\s*\|\s*)")
 _KICKER = re.compile(
     r"kicker|over-?line|roof-?line|dach-?zeile|spitz-?marke|top-?line|eyebrow|pre-?(?:title|head)|super-?title|sur-?titre",
@@ -76,8 +78,21 @@ def title_of(page: Page, found: str) -> str:
 
     The title is the heading that agrees best with the declared titles, without its kicker and its site's name. A
     heading of the second or third rank does not replace one of the first rank, and no heading replaces one that agrees
-    as well.
+    as well. Empty where nothing but the site's name is found, unless the page is the first one of its site.
     """
+    title = _title_of(page, found)
+    if not _is_site(page, title) or claims.is_front_page(page):
+        return title
+    return _own(page, next((each for each in page.once(_declared) if not _is_site(page, each)), ""))
+
+
+def _is_site(page: Page, title: str) -> bool:
+    """Return whether a title is the name of the site or of its host, and nothing else."""
+    queue = queue_of(page.url)
+    return bare(title) in map(bare, (claims.meta(page).get("og:site_name", ""), queue, queue.partition(".")[0]))
+
+
+def _title_of(page: Page, found: str) -> str:
     agreed = page.once(_agreed)
     own = next((each for each in agreed if bare(found) in (bare(each.heading.shown), bare(each.title))), None)
     best = agreed[0] if agreed else None
@@ -177,15 +192,37 @@ def _own(page: Page, title: str) -> str:
 
 
 def _without_site(page: Page, title: str) -> str:
-    sites, pieces = page.once(claims.site_names), _SEPARATOR.split(title)
-    while len(pieces) > 2 and bare(pieces[-1]) in sites:
-        pieces = pieces[:-2]
-    while len(pieces) > 2 and bare(pieces[0]) in sites:
-        pieces = pieces[2:]
+    """Return a title without the name of its site at either end, and without what stands behind that name."""
+    pieces = _SEPARATOR.split(title)
+    names = page.once(claims.site_names) | page.once(_front_names)
     before, colon, rest = pieces[0].partition(": ")
-    if colon and rest and bare(before) in sites:
+    if colon and rest and bare(before) in names:
         pieces[0] = rest
-    return "".join(pieces).strip()
+    is_site = [bare(each) in names for each in pieces[::2]]
+    is_site[-1] = is_site[-1] or (len(is_site) > 1 and _is_of_host(page, pieces[-1]))
+    first = next((number for number, named in enumerate(is_site) if not named), 0)
+    end = next((number for number in range(first + 1, len(is_site)) if is_site[number]), len(is_site))
+    return "".join(pieces[2 * first : 2 * end - 1]).strip()
+
+
+def _is_of_host(page: Page, part: str) -> bool:
+    """Return whether a part of a title is the name of the page's host, the beginning of it, or that and a word more."""
+    name, label = bare(part), bare(queue_of(page.url).partition(".")[0])
+    short, long = sorted((name, label), key=len)
+    return len(short) >= _LEAST_LABEL and long.startswith(short) and len(name) <= 2 * len(label)
+
+
+def _front_names(page: Page) -> frozenset[str]:
+    """Return what the links of a page to the first page of its site are called, its logo among them."""
+    called: set[str] = set()
+    for link in islice(page.tree.iter("a"), MOST_LINKS):
+        href = link.get("href") or ""
+        target = resolve(page.base_url, href) if "#" not in href else None
+        if target is None or not claims.is_front(target) or queue_of(target) != queue_of(page.url):
+            continue
+        images = (image.get("alt") or "" for image in islice(link.iter("img"), 1))
+        called.update(map(bare, (excerpt(link, LONGEST), link.get("title") or "", *images)))
+    return frozenset(called - {""})
 
 
 def _agreed(page: Page) -> Sequence[_Agreed]:

@@ -343,3 +343,18 @@ def test_the_lines_of_a_page_are_found_once_and_without_a_way_to_the_root_for_ea
     )
     assert read(article(f"<h1>Ice</h1>{TEXT}{entries}{deep}")) is not None
     assert steps < 600_000, steps
+
+
+@pytest.mark.parametrize(("key", "kinds"), [("", ["article"]), ("id=part_{}", ["post", "reply", "reply"])])
+def test_parts_of_a_text_that_name_days_are_no_posts_unless_they_have_addresses(key: str, kinds: list[str]) -> None:
+    parts = "".join(
+        f'<div {key.format(n)}><time datetime="2022-01-1{n}">1{n} January</time><p>{line}</p></div>'
+        for n, line in enumerate(ICE)
+    )
+    found = read(article(f"<h1>Ice</h1><div>{parts}</div>", "<title>Ice</title>"))
+    assert [each.type for each in found.objects] == kinds
+
+
+def test_a_short_text_of_a_front_page_is_an_article() -> None:
+    page = page_of(f"<title>Ice</title><body><main><h1>Ice</h1>{TEXT}</main></body>", url="http://site.test/")
+    assert read(page).article is not None

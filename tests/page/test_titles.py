@@ -73,6 +73,27 @@ def _page(head: str, body: str) -> str:
             id="a heading that leads to the front page",
         ),
         pytest.param(
+            "<title>The ice broke early — The Eve Frost Review</title>",
+            '<a href="/"><img src="logo.png" alt="The Eve Frost Review"></a><p>Text.</p>',
+            "The ice broke early — The Eve Frost Review",
+            "The ice broke early",
+            id="the logo that leads to the front page names the site",
+        ),
+        pytest.param(
+            "<title>The ice broke early » site.test | all the news</title>",
+            "<p>Text.</p>",
+            "The ice broke early » site.test | all the news",
+            "The ice broke early",
+            id="what follows the name of the site belongs to that",
+        ),
+        pytest.param(
+            f"<title>site.test</title>{SITE}",
+            "<h1>Harbour News</h1><p>Text.</p>",
+            "Harbour News",
+            "",
+            id="the name of the site is no title",
+        ),
+        pytest.param(
             "<title>the ice broke early » harbour.example | all the news</title>"
             '<meta property="og:title" content="the ice broke early">',
             "<p>Text.</p>",

@@ -1,0 +1,155 @@
+"""Read the article of a page from the data in its scripts, where the page itself shows none.
+
+Frameworks put what a page is made of beside its markup, as JSON: ``__NEXT_DATA__`` of Next.js, the state of Apollo or
+Redux, ``Fusion.globalContent``. The article is the object in it whose title is the page's; its text is the member of
+that object with the most running text: markup, or a list of blocks.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+
+from lxml.etree import ParserError
+from lxml.html import fragment_fromstring
+
+from aahcrawler.page import Page, claims
+from aahcrawler.page.text import bare, excerpt, fold, plain_text
+from aahcrawler.page.titles import head_title, parts
+
+MOST_CHARACTERS = 5_000_000
+"""The characters of scripts that are read of one page."""
+
+MOST_VALUES = 100_000
+"""The values in the data of one page that are looked at."""
+
+MOST_DEPTH = 40
+"""The depth to which values are looked at."""
+
+_RUNNING = 40
+_SHORTEST_TITLE = 8
+_LONGEST_TITLE = 500
+_TRIED, _FIRST = 10, 10_000
+"""The assignments that are tried in a script, and the characters in which they are looked for."""
+
+_ASSIGNED = re.compile(r"=\s{0,10}(?=\{)")
+_TITLES = ("headline", "title", "name")
+_TEXTS = ("text", "value", "content", "html", "rendered", "body")
+"""Names of members that hold a run of text in a block: of Slate, Contentful, Arc, Ghost, WordPress."""
+
+_MARKUP = re.compile(r"</?[a-zA-Z][^<>]{0,500}>")
+
+Json = object
+
+
+def script_text(page: Page, least: int) -> str:
+    """Return the text of the article in the data of a page's scripts, a line for each block.
+
+    Empty if no object in it has the page's title and a text of at least ``least`` characters of running text. Bounded;
+    what is no JSON is passed over.
+    """
+    titles = _titles(page)
+    budget = iter(range(MOST_VALUES))
+    for data in _data(page) if titles else ():
+        for holder in _objects(data, budget):
+            if titles.isdisjoint(map(bare, _named(holder))):
+                continue
+            best = max((_lines(value, budget, 0) for value in holder.values()), key=_size)
+            if _size(best) >= least:
+                return "\n".join(best)
+    return ""
+
+
+def _titles(page: Page) -> frozenset[str]:
+    """Return what the page calls itself: its titles, their parts and its first-level headings."""
+    declared = (head_title(page), claims.meta(page).get("og:title", ""))
+    headings = (excerpt(each, _LONGEST_TITLE) for each in islice(page.tree.iter("h1"), 3))
+    names = {bare(each) for each in (*declared, *headings)} | {part for each in declared for part in parts(each)}
+    return frozenset(name for name in names if len(name) >= _SHORTEST_TITLE)
+
+
+def _data(page: Page) -> Iterator[Json]:
+    """Yield the values that scripts of a page hold as JSON, or assign to a variable."""
+    decoder = json.JSONDecoder()
+    left = MOST_CHARACTERS
+    for script in page.tree.iter("script"):
+        text, kind = script.text or "", (script.get("type") or "").lower()
+        if len(text) > left or kind == "application/ld+json":
+            continue
+        left -= len(text)
+        assigned = (found.end() for found in _ASSIGNED.finditer(text, 0, _FIRST))
+        for begin in (len(text) - len(text.lstrip()),) if "json" in kind else islice(assigned, _TRIED):
+            try:
+                yield decoder.raw_decode(text, begin)[0]
+            except (ValueError, RecursionError):
+                continue
+            break
+
+
+def _objects(data: Json, budget: Iterator[int]) -> Iterator[Mapping[str, Json]]:
+    """Yield the objects in a value, in document order."""
+    waiting: list[tuple[Json, int]] = [(data, 0)]
+    while waiting and next(budget, None) is not None:
+        value, depth = waiting.pop()
+        if isinstance(value, dict):
+            yield value
+        inner = [each for each in _members(value) if isinstance(each, dict | list)] if depth < MOST_DEPTH else []
+        waiting.extend((each, depth + 1) for each in reversed(inner))
+
+
+def _members(value: Json) -> Sequence[Json]:
+    return tuple(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else ()
+
+
+def _named(holder: Mapping[str, Json]) -> Iterator[str]:
+    """Yield the titles of an object: texts, or those in an object (``{"rendered": ...}``, ``{"basic": ...}``)."""
+    for value in (holder.get(name) or holder.get(f"{name}s") for name in _TITLES):
+        for each in value.values() if isinstance(value, dict) else (value,):
+            if isinstance(each, str) and len(each) <= _LONGEST_TITLE:
+                yield from _plain(each)[:1]
+
+
+def _lines(value: Json, budget: Iterator[int], depth: int) -> list[str]:
+    """Return the lines of a text: those of markup, or one for each block of a list; without objects with a title."""
+    if isinstance(value, str):
+        return _plain(value)
+    if depth >= MOST_DEPTH or next(budget, None) is None or (isinstance(value, dict) and any(_named(value))):
+        return []
+    members = _members(value)
+    if isinstance(value, dict) and (
+        _has_run(value) or any(_has_run(run) for each in members for run in _members(each))
+    ):
+        return _plain("".join(_runs(value, budget, depth)))
+    blocks = members if isinstance(value, list) else [each for each in members if isinstance(each, dict | list)]
+    return [line for each in blocks for line in _lines(each, budget, depth + 1)]
+
+
+def _has_run(value: Json) -> bool:
+    """Return whether a value is an object with a run of text."""
+    return isinstance(value, dict) and any(isinstance(value.get(name), str) for name in _TEXTS)
+
+
+def _runs(value: Json, budget: Iterator[int], depth: int) -> Iterator[str]:
+    """Yield the runs of text in a block, in order."""
+    if depth >= MOST_DEPTH or next(budget, None) is None:
+        return
+    for name, each in value.items() if isinstance(value, dict) else enumerate(_members(value)):
+        if isinstance(each, str):
+            yield each if name in _TEXTS else ""
+        else:
+            yield from _runs(each, budget, depth + 1)
+
+
+def _plain(text: str) -> list[str]:
+    """Return the lines that a text shows, which may be markup."""
+    if _MARKUP.search(text) is None:
+        return [line for each in text.split("\n") if (line := fold(each))]
+    try:
+        return plain_text(fragment_fromstring(text, create_parent="div")).split("\n")
+    except (ParserError, ValueError):
+        return []
+
+
+def _size(lines: Iterable[str]) -> int:
+    """Return the number of characters in running lines."""
+    return sum(len(line) for line in lines if len(line) >= _RUNNING)
