@@ -264,6 +264,7 @@ class Traps:
         like = self._neighbours.nearest(seen.site, drawn, before=place)
         if not has_own_objects:
             repeated = frozenset(number for number, is_new in enumerate(identities) if not is_new)
+            own = seen.local if verdict.is_repeat and not was_original else frozenset()
             bits = ALIKE_OF_SAME if 0 < len(repeated) == len(identities) else ALIKE
             is_near = like is not None and like.is_near
             is_copy = like is not None and is_near and not was_original and distance(anchors, like.anchors) <= bits
@@ -271,12 +272,10 @@ class Traps:
             if original:
                 trap = Trap.NEAR_DUPLICATE if self._settings.duplicates == "skip" else None
                 verdict = replace(
-                    verdict, trap=trap, like=original, is_new=False, repeated=repeated, is_empty=not has_objects
+                    verdict, trap=trap, like=original, is_new=False, repeated=repeated | own, is_empty=not has_objects
                 )
-            elif is_near:
-                verdict = replace(verdict, repeated=repeated)
-            elif verdict.is_repeat and not was_original:
-                verdict = replace(verdict, repeated=seen.local)
+            elif is_near or own:
+                verdict = replace(verdict, repeated=(repeated if is_near else frozenset()) | own)
         self._neighbours.add(seen.url, seen.site, drawn, anchors, verdict.like)
         if place is not None:  # What it tells of others was learned when it was first seen.
             return verdict
