@@ -14,7 +14,7 @@ WORDS = ("crane", "jetty", "ferry", "gauge", "sluice", "barge", "lock", "weir", 
 PICTURES = 40
 
 
-def album(name: str) -> str:
+def album(name: str) -> Reply:
     cells = "".join(
         f'<figure><a href="/{name}/big/{n}.png"><img src="/{name}/small/{n}.png" alt=""></a>'
         f"<figcaption>The {WORDS[n % 10]} behind the {WORDS[n // 10]} of {name}.</figcaption></figure>"
