@@ -5,7 +5,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import IO, BinaryIO
+from typing import IO
 
 from isal import isal_zlib
 
@@ -14,10 +14,9 @@ from aahcrawler.archive.scanning import LONGEST_HEADER, read_header
 from aahcrawler.captures.record_scan import Damage
 
 _PIECE = 1 << 20
-_MOST = 1 << 26
 _FASTEST = 0
 _GZIP = 16 + zlib.MAX_WBITS
-_HEADER_END = b"\r\n"
+_RECORD_END = b"\r\n\r\n"
 
 
 def has_members(path: Path) -> bool:
@@ -25,21 +24,19 @@ def has_members(path: Path) -> bool:
 
     Of a file that cannot be read so far it is left to others to say what is wrong. Raises ``OSError``.
     """
-    text, whole = b"", None
     with path.open("rb") as file:
-        member = Member(file, 0)
+        member, head = Member(file, 0), bytearray()
         try:
-            while whole is None or len(text) <= whole:
-                piece = member.read()
-                if not piece or len(text) > _MOST:
-                    return True
-                text += piece
-                if whole is None and (end := text.find(b"\r\n\r\n")) >= 0:
-                    length = read_header(text[: end + 4])[0].get("Content-Length")
-                    whole = end + 8 + (int(length) if length.isdigit() else _MOST)
-        except MemberError:
+            while (end := head.find(_RECORD_END)) < 0 and len(head) <= LONGEST_HEADER and (piece := member.read()):
+                head += piece
+            end += len(_RECORD_END)
+            length = int(read_header(bytes(head[:end]))[0].get("Content-Length"))
+            left = end + length + len(_RECORD_END) - len(head)
+            while left >= 0 and (piece := member.read()):
+                left -= len(piece)
+        except (MemberError, ValueError):
             return True
-    return False
+    return left >= 0
 
 
 def with_members(path: Path, damaged: Callable[[Damage], object]) -> IO[bytes]:
@@ -49,31 +46,37 @@ def with_members(path: Path, damaged: Callable[[Damage], object]) -> IO[bytes]:
     """
     copy = NamedTemporaryFile(suffix=".warc.gz")  # noqa: SIM115 - whoever asked for it closes it
     try:
+        _copy_records(path, copy, damaged)
+        copy.flush()
+    except BaseException:
+        copy.close()
+        raise
+    return copy
+
+
+def _copy_records(path: Path, copy: IO[bytes], damaged: Callable[[Damage], object]) -> None:
+    try:
         with gzip.open(path) as text:
             while _copy_record(text, copy):
                 pass
     except (EOFError, OSError, ValueError, zlib.error) as error:
         damaged(Damage(path, 0, f"its one gzip member ends early: {error}"))
-    except BaseException:
-        copy.close()
-        raise
-    copy.flush()
-    return copy
 
 
-def _copy_record(text: BinaryIO | gzip.GzipFile, copy: IO[bytes]) -> bool:
+def _copy_record(text: gzip.GzipFile, copy: IO[bytes]) -> bool:
     """Copy the next record; return False at the end. A record that is cut off is left out."""
-    head = b""
-    while not (line := text.readline(LONGEST_HEADER)).startswith(_HEADER_END) or not head:
+    head = bytearray()
+    while not head.endswith(_RECORD_END):
+        line = text.readline(LONGEST_HEADER)
         if not line:
             return False
-        head += line if head or line.strip() else b""
+        if head or line.strip():
+            head += line
         if len(head) > LONGEST_HEADER:
             raise ValueError("there is no header of a record")
-    head += line
     begin = copy.tell()
     try:
-        for piece in _packed(head, text):
+        for piece in _packed(bytes(head), text):
             copy.write(piece)
     except BaseException:
         copy.truncate(begin)
@@ -82,7 +85,7 @@ def _copy_record(text: BinaryIO | gzip.GzipFile, copy: IO[bytes]) -> bool:
     return True
 
 
-def _packed(head: bytes, text: BinaryIO | gzip.GzipFile) -> Iterator[bytes]:
+def _packed(head: bytes, text: gzip.GzipFile) -> Iterator[bytes]:
     compressor = isal_zlib.compressobj(_FASTEST, isal_zlib.DEFLATED, _GZIP)
     yield compressor.compress(head)
     left = int(read_header(head)[0].get("Content-Length"))
@@ -92,4 +95,4 @@ def _packed(head: bytes, text: BinaryIO | gzip.GzipFile) -> Iterator[bytes]:
             raise EOFError("a record is not whole")
         yield compressor.compress(piece)
         left -= len(piece)
-    yield compressor.compress(b"\r\n\r\n") + compressor.flush()
+    yield compressor.compress(_RECORD_END) + compressor.flush()
