@@ -13,6 +13,8 @@ ENDED: Final = frozenset({"finished", "stopped"})
 """States of ``crawl.json`` in which a crawl has ended in good order."""
 FAILURE: Final = "failed_url"
 """The counts of URLs that failed, by reason."""
+DENIED: Final = frozenset({"robots", "address"})
+"""Reasons for which a URL is blocked that a person sees among failed ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +68,27 @@ class CrawlCounts:
 def said(summary: Mapping[str, object]) -> Mapping[str, float]:
     """Return the counts of a ``crawl.json`` by their names with the frontier: ``pages``, ``refused:login``.
 
-    Versions before 0.3 did not say whether objects are counted: they are once the crawl has ended.
+    Version 0.2 did not count requests and failures by these names, and objects for each page that shows them; later
+    ones that do not say whether objects are counted have done so when the crawl ended.
     """
     found: dict[str, float] = {}
     for name, value in summary.items():
         words = {name: value} if not isinstance(value, dict) else {f"{name}:{word}": n for word, n in value.items()}
         found |= {word: float(n) for word, n in words.items() if isinstance(n, int | float)}
-    if "objects_counted" not in found and summary.get("state") in ENDED:
+    if "objects_counted" not in found and "requests" in found and summary.get("state") in ENDED:
         found["objects_counted"] = found.get("answers", 0.0)
+    if FAILURE not in summary:
+        found |= _failures(found)
+    found.setdefault("requests", found.get("answers", 0.0))
     return found
+
+
+def _failures(tallies: Mapping[str, float]) -> Mapping[str, float]:
+    """Return failures as other groups count them: errors, answers that are errors, what must not be fetched."""
+    errors = {f"{FAILURE}:{reason}": float(n) for reason, n in _of(tallies, "error").items()}
+    answers = {f"{FAILURE}:status {code}": float(n) for code, n in _of(tallies, "status").items() if code >= "400"}
+    denied = {f"{FAILURE}:{reason}": float(n) for reason, n in _of(tallies, "blocked").items() if reason in DENIED}
+    return errors | answers | denied
 
 
 def _of(tallies: Mapping[str, float], group: str) -> Mapping[str, int]:

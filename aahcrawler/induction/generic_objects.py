@@ -1,7 +1,7 @@
 """Make web objects of a page of no known application: declared ones, its article, and its repeated records."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC
 from functools import partial
@@ -87,11 +87,7 @@ def _read(page: Page) -> Reading:
     given = page.once(items)
     sets = page.attempt("records", lambda: page.once(records), tuple[RecordSet, ...])
     shown = page.attempt("photographs", lambda: _gallery(page, prepared, sets, given), lambda: None)
-    if shown is not None and (shown.has_objects or is_continued(page)):
-        judged = Judged(shown.sets, None, shown.comments, NoObject.LIST)
-    else:
-        sets = shown.sets if shown is not None else sets
-        judged = page.attempt("article", lambda: judge(page, prepared, sets, given), lambda: Judged(sets, None, ()))
+    judged = _judged(page, prepared, shown.sets if shown is not None else sets, given, shown)
     article = judged.article
     declared = page.attempt(
         "declared objects",
@@ -125,8 +121,7 @@ def _read(page: Page) -> Reading:
             page, prepared, whole, next((each.item for each in declared if each.object.iri == whole.iri), None)
         )
     if not found and not judged.posts and judged.reason in (NoObject.NO_TEXT, NoObject.LITTLE_TEXT):
-        text = page.attempt("data of scripts", lambda: script_text(page, LEAST_RUNNING), str)
-        found += [claims.undeclared(page, claims.permalink(page), text, title_of(page, ""), None, None)] if text else []
+        found += _of_scripts(page)
     continued = is_continued(page)
     teasers = teasers_of(page, given)
     above: dict[Element, str] = {}
@@ -173,6 +168,22 @@ def _has_gaps(declared: Sequence[claims.Claim], pairs: Mapping[int, int]) -> boo
     if any(each.item is not None and each.item.element is None for each in comments):
         return False
     return not comments or bool(pairs)
+
+
+def _judged(
+    page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given: Sequence[Item], shown: Gallery | None
+) -> Judged:
+    """Judge whether a page has an article; one that shows photographs, or goes on with an album, has none."""
+    if shown is not None and (shown.has_objects or is_continued(page)):
+        return Judged(shown.sets, None, shown.comments, NoObject.LIST)
+    return page.attempt("article", lambda: judge(page, prepared, sets, given), lambda: Judged(sets, None, ()))
+
+
+def _of_scripts(page: Page) -> Iterator[WebObject]:
+    """Yield an article that is in the data of scripts alone."""
+    text = page.attempt("data of scripts", lambda: script_text(page, LEAST_RUNNING), str)
+    if text:
+        yield claims.undeclared(page, claims.permalink(page), text, title_of(page, ""), None, None)
 
 
 def _settled(page: Page, prepared: PreparedPage, whole: WebObject, item: Item | None) -> WebObject:

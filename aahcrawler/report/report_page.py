@@ -322,13 +322,13 @@ def _knowledge(used: KnowledgeUsed | None) -> str:
 
 
 def _figures(summary: Summary) -> str:
-    told = CrawlCounts.of(said(summary.model_dump(exclude_none=True)))
+    told = CrawlCounts.of(said(summary.model_dump(exclude_unset=True)))
     figures = {
         "pages": f"{told.pages:,}",
         **({} if (ratio := summary.harvest_ratio) is None else {"share of relevant pages": f"{ratio:.2f}"}),
         "web objects": told.objects_in_words,
         "images, styles, other files": f"{summary.requisites:,}",
-        "requests": f"{told.requests or summary.answers:,}",
+        "requests": f"{told.requests:,}",
         "MB received": f"{summary.bytes / 1e6:,.1f}",
         "failures": f"{sum(told.failures.values()):,}",
         "links refused": f"{sum(told.refusals.values()):,}",

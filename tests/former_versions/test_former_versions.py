@@ -94,7 +94,9 @@ def test_the_service_shows_them(finished: Path) -> None:
         status = service.get("/v1/crawls/old").json
         told = summary(finished)
         assert status["state"] == "finished"
-        assert (status["fetched"], status["objects"]) == (told["pages"], told["objects"])
+        assert (status["fetched"], status["requests"]) == (told["pages"], told["answers"])
+        assert (status["objects"], status["objects_on_pages"]) == (None, told["objects"])
+        assert status["failures"] == sum(number for code, number in told["status"].items() if code >= "400")
         listed = indexed(service, "/v1/crawls/old/pages")
         assert ARTICLE in {page["url"] for page in listed["pages"]}
         assert indexed(service, "/v1/crawls/old/objects")["objects"]

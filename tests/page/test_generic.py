@@ -230,11 +230,13 @@ def test_pages_that_are_no_article_yield_nothing(name: str) -> None:
     assert objects(page_of(f"<title>T</title>{LISTS[name]}")) == ()
 
 
-def test_a_front_page_is_an_article_only_if_it_has_a_text_of_some_length() -> None:
+def test_a_front_page_is_an_article_only_if_it_has_a_text_of_its_own() -> None:
     silent = ARTICLE.replace('<link rel="canonical" href="/news/ice">', "").replace("article:published_time", "x")
     short = silent.replace(f"<p>{PARAGRAPH * 2}</p>", "").replace(f"<p>{PARAGRAPH}</p>", "")
+    bare = short.replace(f"{PARAGRAPH * 2} See", "See")
     assert objects(page_of(silent, url="http://site.test/")) != ()
-    assert objects(page_of(short, url="http://site.test/")) == ()
+    assert objects(page_of(short, url="http://site.test/")) != ()
+    assert objects(page_of(bare, url="http://site.test/")) == ()
     assert objects(page_of(short, url="http://site.test/ice")) != ()
 
 
@@ -271,7 +273,7 @@ def test_json_ld_article_and_main_content_are_one_object() -> None:
 
 
 def test_a_body_in_the_metadata_is_used() -> None:
-    (found,) = objects(page_with({"@type": "BlogPosting", "articleBody": "<p>One</p><p>two &lt;3</p>"}))
+    (found,) = objects(page_with({"@type": "BlogPosting", "articleBody": "<p>One</p><p>two &lt;3</p>"}, body=""))
     assert found.first("body") == "One\ntwo <3"
 
 
@@ -299,7 +301,8 @@ def test_a_discussion_and_its_comments() -> None:
                 },
                 {"@type": "Comment", "text": ""},
             ],
-        }
+        },
+        body="",
     )
     post, first, second, reply = objects(page)
     assert (post.type, post.first("body")) == ("post", "I would like to walk to the lighthouse.")

@@ -63,15 +63,12 @@ from aahcrawler.page.foreign_links import foreign_links
 from aahcrawler.pipeline.analysis import PageAnalysis, needs_requisites, of_redirect
 from aahcrawler.pipeline.links import NO_LINKS, SCOPE, DiscoveredLinks, discover_links
 from aahcrawler.scope import Refusal, Spelling
-from aahcrawler.tallies import FAILURE
+from aahcrawler.tallies import DENIED, FAILURE
 from aahcrawler.traps import Trap, is_probe
 from aahcrawler.urls import queue_of
 from aahcrawler.wire.errors import ProxyUnavailableError, RefusedAddressError, WireError
 
 logger = logging.getLogger(__name__)
-
-_DENIED = frozenset({"robots", "address"})
-"""Reasons for which a URL is blocked that a person sees among failed ones."""
 
 
 class RequisiteBudgetError(Exception):
@@ -286,7 +283,7 @@ class ResponseHandler:
     async def _end(self, lease: Lease, state: State, reason: str) -> None:
         logger.info("%s %s: %s", lease.url, state, reason)
         group = "blocked" if state is State.BLOCKED else "error"
-        is_failure = state is State.FAILED or reason in _DENIED
+        is_failure = state is State.FAILED or reason in DENIED
         kept = await self._keep_failed(lease, reason) if is_failure else {}
         await self._steps.listings.failed(lease, reason)
         counts = {f"{group}:{reason}": 1.0, **kept, **self._steps.seed_trail.failed(lease, state, reason)}
