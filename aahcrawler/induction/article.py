@@ -141,10 +141,8 @@ def judge(
             if withheld and not _is_proven(page, prepared, part, text):
                 objection = NoObject.WITHHELD
         if objection is None:
-            left = tuple(
-                each for each in posts if not _is_beside(prepared, part, each) and not _is_split_off(each, text)
-            )
-            return Judged(sets, Article(part, text), left)
+            below = (each for each in posts if not _is_beside(prepared, part, each) and not _is_split_off(each, text))
+            return Judged(sets, Article(part, text), tuple(below))
         reason = objection
     posts = () if withheld else tuple(each for each in posts if not _is_preview(prepared, each))
     return Judged(sets, None, posts, None if posts else NoObject.WITHHELD if withheld else reason)

@@ -109,8 +109,7 @@ class ArticleText:
         """Return the text, given its declared form; ``shown`` if that is a part of the page's markup.
 
         If the declaration has nearly all of the text, the result is the part in both. If the text misses much of a
-        declaration that is in no markup, or has nothing of it, the result is the declaration. An excerpt is ignored,
-        and so is a summary in other words: a short declaration of which a longer text has nothing.
+        declaration that is in no markup, or has nothing of it, the result is the declaration. An excerpt is ignored.
         """
         declared_key = _key(declared)
         declares = SearchedText(declared_key)
@@ -118,8 +117,7 @@ class ArticleText:
         long = [key for key in keys if len(key) >= RUNNING]
         shared = sum(len(key) for key in long if declares.has(key))
         if not shown and not shared and declared_key[:RUNNING] not in "".join(keys):
-            is_summary = len(declared_key) < min(LEAST_AGREED, sum(map(len, long)))
-            return self.plain if is_summary else declared
+            return declared
         if shared < AGREED * sum(map(len, long)):
             covers = shared >= MISSED * sum(map(len, long)) and shared >= AGREED * len(declared_key)
             if not covers:

@@ -310,11 +310,6 @@ def test_an_article_that_declares_no_text_has_the_text_that_the_page_shows() -> 
     assert found.first("body") == ICE[0]
 
 
-def test_a_summary_in_other_words_does_not_replace_a_longer_text() -> None:
-    found = ArticleText(ICE, 0, 0, ())
-    assert found.agreed_with("People walked over the frozen sea until a boat came.", shown=False) == found.plain
-
-
 def test_a_text_that_asks_not_to_be_indexed_may_have_teasers_below_but_is_no_copy() -> None:
     teasers = "".join(f'<li><h3><a href="/{n}">Day {n}</a></h3>{n} January 2022</li>' for n in range(1, 6))
     body = f"<h1>Ice</h1>{TEXT}{TEXT}<ul>{teasers}</ul>"
