@@ -91,20 +91,18 @@ class Judged:
     reason: NoObject | None = None
 
 
-def judge(
-    page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given: Sequence[Item], *, said: bool = False
-) -> Judged:
+def judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given: Sequence[Item]) -> Judged:
     """Return the article of a page, if it is one, and the records that are posts or comments.
 
     ``given`` are the items that the page declares. A page that declares that it is an article is believed, if there is
-    any text; so is one of which others know that it does (``said``). One that asks not to be indexed is an article if
+    any text. One that asks not to be indexed is an article if
     its text is long and has a heading, if its links may be followed, and if it names no other URL of its content; posts
     alone on such a page are mostly copies, as those of print views are.
     """
-    says = said or claims.says_article(page, given)
+    says = claims.says_article(page, given)
     withheld = not says and _is_withheld(page, prepared)
     alone = tuple(each for each in sets if each.alone)
-    if alone:
+    if alone or (withheld and sets):
         return Judged(sets, None, () if withheld else alone, NoObject.WITHHELD if withheld else None)
     sets = tuple(each for each in sets if each.nature is Nature.POSTS or len(each.records) > 1)
     sets = tuple(each for each in sets if each.nature is Nature.TEASERS or not _are_unsigned(prepared, each))

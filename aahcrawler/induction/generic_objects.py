@@ -96,9 +96,6 @@ def _read(page: Page) -> Reading:
     )
     first = declared[0].object if declared else None
     whole = first if first is not None and first.type in ("article", "post") else None
-    if whole is not None and article is None and not judged.posts and whole.first("body") is None:
-        judged = page.attempt("article", lambda: judge(page, prepared, sets, given, said=True), lambda: judged)
-        article = judged.article
     bodies: dict[str, Region] = {}
     found: list[WebObject] = [each.object for each in declared]
     if whole is None and article is not None:
