@@ -260,9 +260,13 @@ class _Reading:
     # The photograph of a page
 
     def photograph(self, least: int) -> Gallery | None:
-        """Return the photograph that a page is about, if at least so many signs speak for it."""
-        picture = self._main_picture()
-        if picture is None:
+        """Return the photograph that a page is about, if at least so many signs speak for it.
+
+        A later page of a list is about none, nor is one on which people wrote above its picture.
+        """
+        picture = None if is_continued(self.page) else self._main_picture()
+        written = [record.element for each in self._contributions(self.pictures) for record in each.records]
+        if picture is None or any(self.outline.places[each] < picture.place for each in written):
             return None
         comments = self._comments(picture.place)
         taken = Extents(self._extents(comments))

@@ -10,14 +10,11 @@ from aahcrawler.traps import Seen, Trap, Verdict
 from aahcrawler.webobject import Reference, WebObject
 from online_analysis.document import Document
 
-TELLING, LONG = 40, 200
-"""Characters of a text that tell an object without an author from others, and one whoever signed it."""
-
 
 def marked(metadata: Metadata, verdict: Verdict | None, own: Sequence[WebObject] = ()) -> Metadata:
     """Return what is kept of a page with what was found of traps.
 
-    A soft 404 has no score, and a page that repeats others none of the objects that these had, other than its ``own``,
+    A soft 404 has no score, and a near duplicate none of the objects that pages before it had, other than its ``own``,
     which a former crawl read from it.
     """
     if verdict is None:
@@ -51,12 +48,6 @@ def seen(url: str, queue: str, assistance: Assistance, *, relevant: bool = False
     anchors = " ".join(link.anchor for link in document.outlinks)
     identities = tuple(map(identity, assistance.objects))
     named = () if assistance.match is not None else assistance.objects
-    local = frozenset(place for place, each in enumerate(named) if each.iri.partition("#")[0] == url)
-    told = frozenset(
-        place
-        for place, each in enumerate(named)
-        if len(objects[place]) >= (TELLING if each.first("author") is None else LONG)
-    )
     names = tuple(dict.fromkeys(each.iri.partition("#")[0] for each in named))
     media = (value for each in assistance.objects for value in each.properties.get("media", ()))
     return Seen(
@@ -68,9 +59,7 @@ def seen(url: str, queue: str, assistance: Assistance, *, relevant: bool = False
         identities,
         relevant,
         anchors,
-        local,
         names,
-        told,
         tuple(value.url for value in media if isinstance(value, Reference)),
     )
 

@@ -56,9 +56,7 @@ class Seen:
 
     ``text`` is that of its content parts, ``other_text`` its other own text, such as the entries of a list. ``objects``
     are the texts of its web objects, ``identities`` say who wrote each of these when and what, and ``anchors`` are the
-    texts of its links. ``local`` are the places of objects that are named as parts of this very page by software that
-    nobody described, so that they may have other names elsewhere; ``names`` are the URLs that it gives for objects.
-    ``told`` are the places of objects that are known where their texts are, whoever signed them. ``files`` are the URLs
+    texts of its links. ``names`` are the URLs that it gives for objects, ``files`` are the URLs
     of the pictures, sounds and films that objects consist of.
     """
 
@@ -70,9 +68,7 @@ class Seen:
     identities: tuple[str, ...] = ()
     relevant: bool = False
     anchors: str = ""
-    local: frozenset[int] = frozenset()
     names: tuple[str, ...] = ()
-    told: frozenset[int] = frozenset()
     files: tuple[str, ...] = ()
 
 
@@ -82,8 +78,7 @@ class Verdict:
 
     ``is_new`` says that its content is new to the crawl, ``has_objects`` that web objects of it are, if only by author
     or date, or that they were known from pages of their own alone. ``is_repeat`` says that it has web objects, and none
-    of them is new. ``repeated`` are the places of those objects that were on pages before it: of a near duplicate, or
-    of a page without others those that are ``local``.
+    of them is new. ``repeated`` are the places of those objects of a near duplicate that were on pages before it.
     ``probe`` is a URL that cannot exist, to be asked for because the host is under suspicion; mostly empty.
     ``is_empty`` says that there is nothing to judge, or nothing but what another page shows.
     """
@@ -243,7 +238,10 @@ class Traps:
         drawn, anchors = sketch(text), fingerprint(seen.anchors)
         heard = shingle_sample(f"{text} {seen.other_text}") if seen.other_text else drawn.shingle_sample
         objects, identities, files, shingles = self._news(
-            _hashes(seen.objects), _identified(seen.identities), _identified(seen.files, b"file"), heard
+            _hashes(seen.objects, seen.site),
+            _identified(seen.identities, seen.site),
+            _identified(seen.files, seen.site, b"file"),
+            heard,
         )
         keys = _keys(seen)
         place = self._neighbours.place(seen.url)
@@ -257,14 +255,12 @@ class Traps:
         for other, number in moved.items():
             self._yields.withdraw(pattern_of(other), number)
         has_own_objects = has_own_objects or bool(moved)
-        signed = (is_new for place, is_new in enumerate(identities) if place not in seen.told)
-        has_objects = bool(objects.any() or any(signed) or files.any() or moved)
+        has_objects = bool(objects.any() or identities.any() or files.any() or moved)
         is_new = _says_new(shingles, relevant=seen.relevant) or bool(objects.any() or files.any() or moved)
         verdict = Verdict(is_new=is_new, has_objects=has_objects, is_repeat=bool(keys) and not has_objects)
         like = self._neighbours.nearest(seen.site, drawn, before=place)
         if not has_own_objects:
             repeated = frozenset(number for number, is_new in enumerate(identities) if not is_new)
-            own = seen.local if verdict.is_repeat and not was_original else frozenset()
             bits = ALIKE_OF_SAME if 0 < len(repeated) == len(identities) else ALIKE
             is_near = like is not None and like.is_near
             is_copy = like is not None and is_near and not was_original and distance(anchors, like.anchors) <= bits
@@ -272,10 +268,10 @@ class Traps:
             if original:
                 trap = Trap.NEAR_DUPLICATE if self._settings.duplicates == "skip" else None
                 verdict = replace(
-                    verdict, trap=trap, like=original, is_new=False, repeated=repeated | own, is_empty=not has_objects
+                    verdict, trap=trap, like=original, is_new=False, repeated=repeated, is_empty=not has_objects
                 )
-            elif is_near or own:
-                verdict = replace(verdict, repeated=(repeated if is_near else frozenset()) | own)
+            elif is_near:
+                verdict = replace(verdict, repeated=repeated)
         self._neighbours.add(seen.url, seen.site, drawn, anchors, verdict.like)
         if place is not None:  # What it tells of others was learned when it was first seen.
             return verdict
@@ -324,11 +320,14 @@ class Traps:
         self._neighbours.confirm(url)
 
     def _brought(self, pattern: Pattern, verdict: Verdict, unseen: Sequence[str]) -> Brought:
-        """Return what a page brought. Links to pages like itself, or like others without content, are nothing new."""
+        """Return what a page brought. Links to pages like itself, or like others without content, are nothing new.
+
+        Where something redirects to is: it is no page of its own.
+        """
         others = [other for link in unseen if (other := pattern_of(link)) != pattern]
         if verdict.has_objects or any(map(self._yields.has_content, others)):
             return Brought.CONTENT
-        if not all(map(self._yields.is_tried, others)):
+        if (unseen and verdict is NO_PAGE) or not all(map(self._yields.is_tried, others)):
             return Brought.LINKS
         if verdict.is_repeat:
             return Brought.REPEATED
@@ -406,13 +405,17 @@ def _host(url: str) -> str:
     return url.split("/", 3)[2]
 
 
-def _hashes(texts: Sequence[str]) -> Hashes:
-    """Return a hash of each text that has some length, its digits and its white space left out; each once."""
+def _hashes(texts: Sequence[str], site: str) -> Hashes:
+    """Return a hash of each text that has some length, its digits and its white space left out; each once.
+
+    The same text on another site has another hash: what one site shows is no reason to leave another one.
+    """
     found = {
         int.from_bytes(
             blake2b(
                 "".join(text[:_LONGEST_OBJECT].split()).encode("utf-8", "replace").translate(None, _DIGITS),
                 digest_size=8,
+                salt=_salt(site),
             ).digest()
         )
         for text in texts
@@ -424,14 +427,20 @@ def _hashes(texts: Sequence[str]) -> Hashes:
 def _keys(seen: Seen) -> Sequence[int]:
     """Return a hash of each object of a page, by its text where that tells it from others; each once."""
     pairs = zip(seen.objects, seen.identities, strict=False)
-    hashes = [(_hashes((text,)), who) for text, who in pairs]
-    return list(dict.fromkeys(int((found if len(found) else _identified((who,)))[0]) for found, who in hashes))
+    hashes = [(_hashes((text,), seen.site), who) for text, who in pairs]
+    return list(
+        dict.fromkeys(int((found if len(found) else _identified((who,), seen.site))[0]) for found, who in hashes)
+    )
 
 
-def _identified(identities: Sequence[str], kind: bytes = b"identity") -> Hashes:
-    """Return a hash of each identity, or name of another ``kind``, other than those of texts."""
+def _salt(site: str) -> bytes:
+    return blake2b(site.encode("utf-8", "replace"), digest_size=blake2b.SALT_SIZE).digest()
+
+
+def _identified(identities: Sequence[str], site: str, kind: bytes = b"identity") -> Hashes:
+    """Return a hash of each identity, or name of another ``kind``, of a site, other than those of texts."""
     found = [
-        int.from_bytes(blake2b(each.encode("utf-8", "replace"), digest_size=8, person=kind).digest())
+        int.from_bytes(blake2b(each.encode("utf-8", "replace"), digest_size=8, salt=_salt(site), person=kind).digest())
         for each in identities
     ]
     return np.array(found, np.uint64)

@@ -123,7 +123,7 @@ def test_a_crawl_is_begun_from_a_pasted_list_and_seen_to_run_and_end(page: Page,
         ("input", "Title", "The harbour"),
         ("input", "Contact", "archive@example.org"),
         ("input", "Pages at most", "40"),
-        ("textarea", "Keywords", "harbour\nflood"),
+        ("textarea", "What it is about", "harbour\nflood"),
     ):
         keys.tab_to(tag, name)
         keys.write(text)

@@ -151,11 +151,11 @@ def test_pages_that_acts_lead_to(chromium: Browser, shown: Cockpit) -> None:
         page = visit.goto("/new")
         page.get_by_label("Seeds").fill("no address\n\u202e<b>")
         page.get_by_label("Contact").fill("a@example.org")
-        page.get_by_label("Keywords").fill("the")
+        page.get_by_label("What it is about").fill("the")
         page.get_by_role("button", name="Write the definition").click()
         walk.look(page, "new with a mistake")
         page.get_by_label("Seeds").fill("http://127.0.0.1:1/\nno address")
-        page.get_by_label("Keywords").fill("flood")
+        page.get_by_label("What it is about").fill("flood")
         page.get_by_role("button", name="Write the definition").click()
         walk.look(page, "draft")
         page.get_by_label("A text").fill(

@@ -30,7 +30,7 @@ VOID = {"meta", "br", "hr"}
 ABOUT = ["id", "crawl", "title", "software", "state", "reason"]
 TIMES = ["begun_at", "started_at", "updated_at"]
 CHANGES = ["new", "changed", "unchanged", "gone"]
-SINGLE = ["relevant", "objects", "requisites", "robots", "sitemaps", "feeds", "listed", "probes"]
+SINGLE = ["relevant", "objects", "objects_counted", "requisites", "robots", "sitemaps", "feeds", "listed", "probes"]
 CALLS = [
     "documents",
     "documents_cut",

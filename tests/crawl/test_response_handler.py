@@ -534,7 +534,7 @@ def test_a_site_rests_longer_with_every_attempt(bench: Bench) -> None:
     assert [outcome.delay for outcome in bench.recorder.retried] == [2.0, 2.0, 4.0]
     assert [outcome.stats for outcome in bench.recorder.retried][1:] == [
         {"retries": 1, "seed:tried:REFUSED http://a.test/": 1},
-        {"error:connect": 1, "seed:REFUSED:http://a.test/": 1},
+        {"error:connect": 1, "failed_url:connect": 1, "seed:REFUSED:http://a.test/": 1},
     ]
 
 

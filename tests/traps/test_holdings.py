@@ -1,7 +1,5 @@
 """Pages that show what other pages show: whichever of them come first, the single ones are left after a sample."""
 
-from dataclasses import replace
-
 import pytest
 
 from aahcrawler.traps import Seen, Trap, Traps, Verdict
@@ -111,13 +109,3 @@ def test_what_is_known_of_pages_is_kept_and_given_to_the_next_crawl() -> None:
                 if one.admit(seen.url) is None:
                     fetch(one, seen)
         assert one.admit(f"{HOST}/list/message/990/") is Trap.REPEATED
-
-
-def test_objects_that_a_page_repeats_under_names_of_its_own_are_told() -> None:
-    traps = Traps(Section())
-    fetch(traps, thread(1))
-    named = page("/all?id=1", [said(1, 0), said(1, 1)])
-    local = frozenset({0, 1})
-    around = text(200, 5)
-    assert fetch(traps, replace(named, text=around)).repeated == frozenset()
-    assert fetch(traps, replace(named, url=f"{HOST}/all?id=2", text=around[:900], local=local)).repeated == local

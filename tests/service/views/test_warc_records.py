@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
 from pathlib import Path
@@ -76,7 +76,8 @@ def test_records_are_found_while_they_are_written_and_afterwards(tmp_path: Path)
     for each, body in zip(twins, (b"one", b"two"), strict=True):
         exchange = exchange_of(tmp_path, each)
         assert exchange is not None
-        assert exchange.response.read().endswith(b"\r\n\r\n" + body)
+        with closing(exchange):
+            assert exchange.response.read().endswith(b"\r\n\r\n" + body)
 
 
 def test_what_a_browser_made_of_a_page_is_shown_with_it(tmp_path: Path) -> None:
@@ -88,8 +89,9 @@ def test_what_a_browser_made_of_a_page_is_shown_with_it(tmp_path: Path) -> None:
     assert dict(records[3].fields)["WARC-Target-URI"] == f"urn:dom:{URL}"
     exchange = exchange_of(tmp_path, one)
     assert exchange is not None
-    assert exchange.rendered is not None
-    assert (exchange.rendered.dom, exchange.rendered.document_url) == (b"<p>made", URL + "#2")
+    with closing(exchange):
+        assert exchange.rendered is not None
+        assert (exchange.rendered.dom, exchange.rendered.document_url) == (b"<p>made", URL + "#2")
 
 
 def test_records_are_found_in_files_that_are_closed_while_the_crawl_goes_on(tmp_path: Path) -> None:
