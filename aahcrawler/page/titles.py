@@ -21,6 +21,7 @@ TELLING = 12
 
 MOST_HEADINGS = 300
 MOST_LINKS = 2_000
+MOST_TEXTS = 5_000
 LONGEST = 320
 
 _LEAST = 4
@@ -131,11 +132,27 @@ def subject_of(page: Page, title: str) -> str:
 
 
 def without_number(page: Page, title: str) -> str:
-    """Return a title without the number that its page's URL has, and a word before that: ``Bug 7: The harbour``."""
+    """Return a title without the number that its page's URL has, and a word before that: ``Bug 7: The harbour``.
+
+    It is empty where what is left stands nowhere on the page: in ``Message 7 - Works`` that is the name of the site.
+    """
     found = _NUMBERED.match(title)
     number = found["number"].lstrip("0") if found else ""
-    is_own = number and number in _RUNS.findall(page.url)
-    return title[found.end() :] if found is not None and is_own and len(title) > found.end() else title
+    if found is None or not number or number not in _RUNS.findall(page.url) or len(title) == found.end():
+        return title
+    rest = title[found.end() :]
+    key = bare(_SEPARATOR.split(rest)[0])
+    return rest if any(key in text for text in page.once(_shown)) else ""
+
+
+def _shown(page: Page) -> frozenset[str]:
+    """Return the short texts of a page other than its title, those of its fields included."""
+    body = page.tree.find("body")
+    if body is None:
+        return frozenset()
+    texts = (str(text) for text in islice(body.itertext(), MOST_TEXTS) if len(text) <= LONGEST)
+    values = (field.get("value") or "" for field in islice(body.iter("input"), MOST_LINKS))
+    return frozenset(map(bare, (*texts, *values)))
 
 
 def _linked(page: Page) -> frozenset[str]:

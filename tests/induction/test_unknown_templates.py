@@ -206,5 +206,8 @@ def test_the_number_of_a_ticket_is_no_part_of_its_title() -> None:
         f"<p>{text}</p></div>"
         for n, (name, text) in enumerate(zip(NAMES, TEXTS, strict=True), 1)
     )
-    opened, *_ = told(f"<title>0000007: Winter ferry</title><body>{notes}", "/view.php?id=7")
+    row = "<table><tr><th>Summary</th><td>0000007: Winter ferry</td></tr></table>"
+    opened, *_ = told(f"<title>0000007: Winter ferry</title><body>{row}{notes}", "/view.php?id=7")
     assert opened.first("title") == "Winter ferry"
+    opened, *_ = told(f"<title>Note 7 - Boats and ferries</title><body>{notes}", "/view.php?id=7")
+    assert opened.first("title") is None, "the name of the site"
