@@ -113,7 +113,7 @@ SCRIPTED: Final = (
     ),
     Scripted(
         "sigal",
-        ("trac/bin/python", "sites/sigal_populate.py"),
+        ("trac/bin/python", "sites/sigal_populate.py", "photoswipe"),
         (sys.executable, "serve_static.py", "sig/out", "{port}"),
         {"trac": "trackers"},
     ),
