@@ -47,7 +47,7 @@ DERIVED = [
     *("seconds", "failed_actions", "reread", "items", "items_dropped", "items_failed"),
     *("browser_requests", "browser_answered_from_archive", "from_archive", "harvest_ratio"),
 ]
-GROUPS = ["application", "level", "object", "status", "type", "refused", "blocked", "error"]
+GROUPS = ["application", "level", "object", "status", "type", "refused", "blocked", "error", "failed_url"]
 ADAPTED = ["failure", "failed", "mended", "spared", "learned", "trap", "listing", "no_object", "avoided", "unverified"]
 BUDGETS = ["stream", "coding", "malformed", "domain_pages", "domain_bytes"]
 LOOKS = ["http", "data", "browser", "browser_missing", "browser_isolation", "browser_version", "browser_refused"]
