@@ -13,10 +13,10 @@ from tests.studio.made_up.scored_crawl import Score, scored
 _PAGES = 400
 
 
-def crawled(place: Path, name: str, software: Software, site: Site) -> Score:
+def crawled(place: Path, name: str, software: Software, site: Site, **fields: object) -> Score:
     """Crawl a made-up site into ``place/name``, anew where it was crawled before; say how well it was read.
 
-    What it is read by is the knowledge base that ships, with the entries of one's own beside the crawls.
+    ``fields`` are further ones of the definition. What it is read by is the knowledge base that ships, with the entries of one's own beside the crawls.
     """
     icd = define(
         place.parent / f"{name}-definition",
@@ -28,6 +28,7 @@ def crawled(place: Path, name: str, software: Software, site: Site) -> Score:
         scope={"sites": "seeds"},
         network=led(site, software),
         output=str(place / name),
+        **fields,
     )
     own = place / OWN_NAME
     folders = ["shipped", str(own)] if (own / "applications").is_dir() else ["shipped"]
