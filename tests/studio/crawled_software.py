@@ -16,7 +16,8 @@ _PAGES = 400
 def crawled(place: Path, name: str, software: Software, site: Site, **fields: object) -> Score:
     """Crawl a made-up site into ``place/name``, anew where it was crawled before; say how well it was read.
 
-    ``fields`` are further ones of the definition. What it is read by is the knowledge base that ships, with the entries of one's own beside the crawls.
+    ``fields`` are further ones of the definition.
+    What it is read by is the knowledge base that ships, with the entries of one's own beside the crawls.
     """
     icd = define(
         place.parent / f"{name}-definition",
