@@ -77,10 +77,11 @@ class Verdict:
     """The verdict on a page: ``trap`` is SOFT_404, NEAR_DUPLICATE of the page ``like``, or None for an original page.
 
     ``is_new`` says that its content is new to the crawl, ``has_objects`` that web objects of it are, if only by author
-    or date, or that they were known from pages of their own alone. ``is_repeat`` says that it has web objects, and none
-    of them is new. ``repeated`` are the places of those objects of a near duplicate that were on pages before it.
-    ``probe`` is a URL that cannot exist, to be asked for because the host is under suspicion; mostly empty.
-    ``is_empty`` says that there is nothing to judge, or nothing but what another page shows.
+    or date, or that they were known from pages of their own alone. ``is_repeat`` says that it has web objects, none
+    of them is new, and no former crawl met them there first. ``repeated`` are the places of those objects of a near
+    duplicate that were on pages before it. ``probe`` is a URL that cannot exist, to be asked for because the host is
+    under suspicion; mostly empty. ``is_empty`` says that there is nothing to judge, or nothing but what another page
+    shows.
     """
 
     trap: Trap | None = None
@@ -257,7 +258,9 @@ class Traps:
         has_own_objects = has_own_objects or bool(moved)
         has_objects = bool(objects.any() or identities.any() or files.any() or moved)
         is_new = _says_new(shingles, relevant=seen.relevant) or bool(objects.any() or files.any() or moved)
-        verdict = Verdict(is_new=is_new, has_objects=has_objects, is_repeat=bool(keys) and not has_objects)
+        verdict = Verdict(
+            is_new=is_new, has_objects=has_objects, is_repeat=bool(keys) and not (has_objects or was_original)
+        )
         like = self._neighbours.nearest(seen.site, drawn, before=place)
         if not has_own_objects:
             repeated = frozenset(number for number, is_new in enumerate(identities) if not is_new)
