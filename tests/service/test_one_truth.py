@@ -17,6 +17,7 @@ from aahcrawler.service.catalog.crawl_catalog import Catalog
 from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.cockpit.rendering import Pages
 from aahcrawler.service.views.crawl_state import CrawlStates
+from aahcrawler.service.web.rates import UNLIMITED
 from aahcrawler.tallies import NOT_COUNTED, CrawlCounts, said
 from tests.crawl.crawling import Running, aah, running, summary, until, write_icd
 from tests.crawl.gate import Gate
@@ -75,7 +76,7 @@ def crawl(tmp_path: Path) -> Iterator[Crawl]:
         assert isinstance(held, Reply)
         site.pages[f"/thread?t={number}"] = gate.holding(held)
     paths = [f"thread?t={number}{page}" for number in THREADS for page in ("", "&page=2")]
-    with serving(site), serving_scores(ServiceSettings(Catalog([tmp_path]))) as service:
+    with serving(site), serving_scores(ServiceSettings(Catalog([tmp_path]), rates=UNLIMITED)) as service:
         write_icd(tmp_path, *(site.url + path for path in ("broken", "gone", "no/1", *paths)))
         yield Crawl(tmp_path, site, gate, service)
         gate.open()
