@@ -281,6 +281,7 @@ def _description(page: InventedPage, capture: Capture, former: str | None) -> Ca
         changes=Changes(edited=edited) if edited else None,
         trap=page.trap,
         reader=READER,
+        title=page.title,
     )
 
 

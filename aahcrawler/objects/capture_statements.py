@@ -76,6 +76,7 @@ def _page(capture: str, own: Mapping[str, list[str]], method: str) -> PageRow:
         trap=_first(own, v.TRAP),
         reader=_first(own, v.READER),
         method=method,
+        title=_first(own, v.TITLE),
     )
 
 

@@ -77,9 +77,9 @@ class PageRow:
     ``fetched_at`` is ISO 8601 in UTC, ``capture`` the id of the WARC response or revisit record. ``crawl`` is the
     number of the crawl that fetched it, 1 where unknown. ``unchanged`` is the id of the former capture that holds the
     same payload, and so its objects; that of a page that answered 304 is a page as well. What was found on it is by its
-    latest reading, ``method`` tells how it came to be read so. ``trap`` says that it repeats another page of the site
-    (``near_duplicate``), or tells of an error with the status of a success (``soft_404``). The rest is as in
-    ``CaptureDescription``, None where that is empty.
+    latest reading, ``method`` tells how it came to be read so. ``title`` is what the page calls itself. ``trap`` says
+    that it repeats another page of the site (``near_duplicate``), or tells of an error with the status of a success
+    (``soft_404``). The rest is as in ``CaptureDescription``, None where that is empty.
     """
 
     url: str
@@ -100,6 +100,7 @@ class PageRow:
     trap: str | None = None
     reader: str | None = None
     method: str = Method.FIRST
+    title: str | None = None
 
     @property
     def is_page(self) -> bool:
@@ -324,6 +325,7 @@ class _Graph:
             frames=tuple(own.get(v.HAS_FRAME, ())),
             frame_of=self.first(self.name, v.FRAME_OF) or "",
             rendered=self.first(self.name, v.READ_FROM) or "",
+            title=row.title or "",
         )
 
     def _reading(self) -> Reading | None:
@@ -357,6 +359,7 @@ class _Graph:
             trap=self.first(self.name, v.TRAP),
             reader=self.first(self.name, v.READER),
             method=Method.FIRST if (later := self._reading()) is None else later.method,
+            title=self.first(self.name, v.TITLE),
         )
 
 

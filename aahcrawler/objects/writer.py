@@ -33,9 +33,10 @@ class CaptureDescription:
     ``session`` as in ``Exchange``.
 
     ``reader`` identifies the reader (``aahcrawler.fingerprint``), empty where unknown. ``reading`` is None for a first
-    reading. ``is_requisite`` says that it is no page, but a file that an object of a page consists of.
-    ``frames`` are the URLs of documents that it shows within it, ``frame_of`` is that of the page that shows it so and
-    led to it, empty where none did. ``rendered`` is the id of the record with the document that a browser made of the
+    reading. ``title`` is what the page calls itself, empty where it does not. ``is_requisite`` says
+    that it is no page, but a file that an object of a page consists of. ``frames`` are the URLs of documents that it
+    shows within it, ``frame_of`` is that of the page that shows it so and led to it, empty where none did.
+    ``rendered`` is the id of the record with the document that a browser made of the
     page, from which all of this was read; empty where it was read as it came.
     """
 
@@ -64,6 +65,7 @@ class CaptureDescription:
     frames: tuple[str, ...] = ()
     frame_of: str = ""
     rendered: str = ""
+    title: str = ""
 
     @property
     def graph(self) -> str:
@@ -151,6 +153,7 @@ def _of_capture(capture: CaptureDescription) -> tuple[tuple[str, str | None], ..
         (v.URL, typed(capture.url, v.XSD_ANY_URI)),
         (v.STATUS, integer(capture.status)),
         (v.GENERATED_AT, moment(capture.fetched_at.astimezone(UTC))),
+        (v.TITLE, text(capture.title) if capture.title else None),
         (v.FORMAT, text(capture.media_type) if capture.media_type else None),
         (v.APPLICATION, text(capture.application) if capture.application else None),
         (v.LEVEL, text(capture.level) if capture.level else None),

@@ -8,10 +8,11 @@ TABLES: Final = (
   site TEXT NOT NULL, crawl INTEGER NOT NULL, status INTEGER NOT NULL, media_type TEXT, application TEXT, level TEXT,
   role TEXT, score REAL, relevant INTEGER, priority REAL, depth INTEGER, via TEXT, unchanged TEXT, former TEXT,
   trap TEXT, is_page INTEGER NOT NULL, is_requisite INTEGER NOT NULL, objects INTEGER NOT NULL, method TEXT NOT NULL,
-  read_at TEXT NOT NULL, segment INTEGER NOT NULL, place INTEGER NOT NULL
+  read_at TEXT NOT NULL, segment INTEGER NOT NULL, place INTEGER NOT NULL, title TEXT,
+  folded TEXT
 )""",
     """CREATE INDEX capture_at ON capture (
-  at, id, url, status, application, level, role, relevant, site, trap, crawl, is_requisite
+  at, id, url, status, application, level, role, relevant, site, trap, crawl, is_requisite, folded
 )""",
     "CREATE INDEX capture_url ON capture (url, at)",
     "CREATE INDEX capture_unchanged ON capture (unchanged) WHERE unchanged IS NOT NULL",

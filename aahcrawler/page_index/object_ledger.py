@@ -10,7 +10,8 @@ from aahcrawler.page_index.page_tallies import Tally
 
 EXCERPT: Final = 400
 """Characters of a body that are kept and can be looked for."""
-_LONGEST: Final = 1_000
+LONGEST: Final = 1_000
+"""Characters of a title, a name or a date that are kept."""
 _FIELDS: Final = ("title", "author", "date")
 _INSERT: Final = """
 INSERT OR IGNORE INTO object (iri, type, url, title, author, date, excerpt, part_of, inferred, capture, at)
@@ -167,10 +168,10 @@ def _values(each: ObjectRow) -> tuple[str | None, ...]:
     return (
         each.type,
         each.url,
-        None if each.title is None else each.title[:_LONGEST],
-        None if each.author is None else each.author[:_LONGEST],
-        None if each.date is None else each.date[:_LONGEST],
+        None if each.title is None else each.title[:LONGEST],
+        None if each.author is None else each.author[:LONGEST],
+        None if each.date is None else each.date[:LONGEST],
         None if each.body is None else each.body[:EXCERPT],
         each.part_of,
-        None if each.inferred is None else each.inferred[:_LONGEST],
+        None if each.inferred is None else each.inferred[:LONGEST],
     )

@@ -13,7 +13,7 @@ from aahcrawler.derived_index import DerivedIndex, Source, opened_segment, segme
 from aahcrawler.layout import INDEXES, NQUADS, OBJECTS, PAGES, SCORE_LOG, SCORES
 from aahcrawler.objects.capture_statements import CaptureStatements, read_statements
 from aahcrawler.page_index.index_tables import TABLES
-from aahcrawler.page_index.object_ledger import ObjectLedger
+from aahcrawler.page_index.object_ledger import LONGEST, ObjectLedger
 from aahcrawler.page_index.page_tallies import Course, Tally
 from aahcrawler.segments import Members
 from aahcrawler.urls import queue_of
@@ -22,14 +22,14 @@ _OBJECTS: Final = f"{OBJECTS}/"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _JUDGED: Final = re.compile(rb'\{"entry":"page","at":(\d+),"url":("(?:[^"\\]|\\.)*")')
-_CAPTURE: Final = "INSERT INTO capture VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+_CAPTURE: Final = "INSERT INTO capture VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 
 
 class PageIndex(DerivedIndex[bytes]):
     """The index of the captures, objects and entries of the score log in a crawl's folder."""
 
     schema: ClassVar = TABLES
-    version: ClassVar = 3
+    version: ClassVar = 4
 
     def __init__(self, crawl: Path) -> None:
         super().__init__(crawl / INDEXES / PAGES)
@@ -161,9 +161,10 @@ def _values(number: int | None, stated: CaptureStatements, at: int, segment: int
     """Return what is kept of a capture, in the order of the columns."""
     row = stated.row
     relevant = None if row.relevant is None else int(row.relevant)
+    title = None if row.title is None else row.title[:LONGEST]
     return (
         *(number, row.capture, at, row.fetched_at, row.url, queue_of(row.url), row.crawl, row.status, row.media_type),
         *(row.application, row.level_name, row.level, row.score, relevant, row.priority, row.depth, row.via),
         *(row.unchanged, stated.former, row.trap, int(row.is_page), int(stated.is_requisite), len(stated.objects)),
-        *(str(row.method), stated.read_at, segment, place),
+        *(str(row.method), stated.read_at, segment, place, title, title and title.casefold()),
     )

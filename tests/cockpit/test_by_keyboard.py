@@ -192,11 +192,11 @@ def test_a_thread_is_read_as_it_was_with_its_replies_outlined(chromium: Browser,
         page = visit.goto(f"/crawls/{CRAWL}")
         keys = Keyboard(page)
         keys.go("a", "Pages")
-        keys.tab_to("input", "In the URL")
+        keys.tab_to("input", "In the title or URL")
         keys.write(THREAD.partition("?")[2])
         with page.expect_navigation():
             keys.press("Enter")
-        keys.go("a", "20")
+        keys.go("a", page.locator("td.url a").first.inner_text())
         keys.go("a", "Objects")
         frame = page.frame("replay")
         assert frame is not None

@@ -129,7 +129,7 @@ def test_pages_that_links_and_searches_lead_to(chromium: Browser, shown: Cockpit
             walk.look(visit.goto(address("crawls", CRAWL, "url", url=url)), f"url {url}")
         for text in (f"{HOSTILE}/", THREAD):
             visit.goto(address("crawls", CRAWL, "pages", text=text))
-            visit.page.locator("td.when a").last.click()
+            visit.page.locator("td.url a").last.click()
             walk.look(visit.page, f"capture {text}")
             visit.page.get_by_role("link", name="Differences").first.click()
             walk.look(visit.page, f"compare {text}")

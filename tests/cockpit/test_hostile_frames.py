@@ -18,9 +18,9 @@ CLICKED = ("#out", "#blank", "#js", "#send", "#ticket")
 
 def _open_capture(page: Page, url: str) -> None:
     """Go from the list of pages to a capture of a URL."""
-    page.get_by_label("In the URL").fill(url)
+    page.get_by_label("In the title or URL").fill(url)
     page.get_by_role("button", name="Show").click()
-    page.locator("td.when a").first.click()
+    page.locator("td.url a").first.click()
     page.frame_locator("[name=replay]").locator("body").wait_for()
 
 

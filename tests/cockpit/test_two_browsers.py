@@ -68,7 +68,7 @@ def test_a_trap_is_excluded_and_let_in_again_without_scripts(chromium: Browser, 
 def test_a_capture_is_shown_without_scripts(chromium: Browser, shown: Cockpit) -> None:
     with visiting(chromium, shown, java_script_enabled=False) as visit:
         page = visit.goto(f"{HERE}/pages?text=viewtopic")
-        page.locator("td.when a").first.click()
+        page.locator("td.url a").first.click()
         page.get_by_role("button", name="Show the page").click()
         expect(page.frame_locator("[name=replay]").locator("#aah-object-1")).to_be_visible()
 

@@ -22,6 +22,7 @@ CAPTURE = CaptureDescription(
     priority=1.5,
     depth=2,
     via="http://forum.test/",
+    title='Which “bike”? – A "forum"',
 )
 POST = WebObject(
     iri=f"{PAGE}#p1",

@@ -48,7 +48,7 @@ def test_a_text_longer_than_parsers_take_is_cut_and_said_so(character: str) -> N
     assert whole.startswith(kept)
     assert len(kept.replace("\\", "xx").replace('"', "xx").replace("\n", "xx").encode()) >= LONGEST_LITERAL - 4
     assert [each for each in triples(quads) if each[1] == v.SHORTENED] == [(POST.iri, v.SHORTENED, v.BODY)]
-    assert values(quads, v.TITLE) == ["short"]
+    assert values(quads, v.TITLE) == [CAPTURE.title, "short"]
 
 
 def test_what_fits_stays_whole() -> None:

@@ -76,6 +76,7 @@ def test_rows_of_a_page(tmp_path: Path) -> None:
             depth=2,
             via="http://forum.test/",
             capture=GRAPH,
+            title='Which “bike”? – A "forum"',
         )
     ]
 

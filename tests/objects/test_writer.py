@@ -30,6 +30,7 @@ EXPECTED = """
 <{G}> <https://schema.org/url> "http://forum.test/thread?id=1"^^<{X}anyURI> <{G}> .
 <{G}> <urn:aahcrawler:term:status> "200"^^<{X}integer> <{G}> .
 <{G}> <http://www.w3.org/ns/prov#generatedAtTime> "2026-01-02T03:04:05.600000Z"^^<{X}dateTime> <{G}> .
+<{G}> <http://purl.org/dc/terms/title> "Which “bike”? – A \\"forum\\"" <{G}> .
 <{G}> <http://purl.org/dc/terms/format> "text/html" <{G}> .
 <{G}> <urn:aahcrawler:term:application> "phpBB" <{G}> .
 <{G}> <urn:aahcrawler:term:level> "thread" <{G}> .

@@ -51,6 +51,7 @@ def description(
         trap=metadata.trap,
         session=capture.session,
         reader=metadata.understood_by,
+        title=metadata.title,
         is_requisite=lease.kind == "requisite",
         frames=tuple(link.url for link in metadata.links if link.type is LinkType.FRAME),
         rendered=metadata.browser.dom if metadata.browser is not None else "",

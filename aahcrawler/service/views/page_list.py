@@ -24,13 +24,15 @@ Condition = tuple[str, tuple[str | int, ...]]
 class PageShown(BaseModel):
     """A capture of a page, as ``PageRow`` has it. ``record`` is the id of its WARC record, ``level`` a level's name.
 
-    ``objects`` counts the objects that were found on it, ``site`` is the queue of its URL.
+    ``title`` is what the page calls itself, None where it does not. ``objects`` counts the objects that
+    were found on it, ``site`` is the queue of its URL.
     """
 
     model_config = ConfigDict(frozen=True)
 
     record: str
     url: str
+    title: str | None
     site: str
     crawl: int
     fetched_at: str
@@ -69,8 +71,8 @@ class PageList(BaseModel):
 class PageFilter:
     """Which pages are wanted; what is None or empty is no condition.
 
-    ``text`` is a part of the URL, whatever its case. ``application`` is empty for pages of none. ``status`` is the
-    first digit of the status. ``trap`` is a kind of trap, or ``any``.
+    ``text`` is a part of the URL or of the title, whatever its case. ``application`` is empty for pages of none.
+    ``status`` is the first digit of the status. ``trap`` is a kind of trap, or ``any``.
     """
 
     text: str = ""
@@ -86,7 +88,8 @@ class PageFilter:
     def conditions(self) -> Iterator[Condition]:
         """Yield conditions in SQL, each with its values."""
         if self.text:
-            yield r"url LIKE ? ESCAPE '\'", (f"%{_literal(self.text)}%",)
+            part = f"%{_literal(self.text)}%"
+            yield r"(url LIKE ? ESCAPE '\' OR folded LIKE ? ESCAPE '\')", (part, part.casefold())
         if self.application is not None:
             yield ("application = ?", (self.application,)) if self.application else ("application IS NULL", ())
         if self.status is not None:
