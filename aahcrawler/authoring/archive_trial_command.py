@@ -37,7 +37,7 @@ def try_on_archive(
     ] = 1_000,
     as_json: Annotated[bool, typer.Option("--json", help="Write lines of JSON: progress, pages, a summary.")] = False,
 ) -> None:
-    """Try a knowledge base on archived pages: objects and links that would be gained, lost or read otherwise.
+    """Try a knowledge base on archived pages: objects and links that would be gained, lost or read differently.
 
     Ends with 0 where nothing would change, with 1 where something would.
     """

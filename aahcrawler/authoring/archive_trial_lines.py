@@ -41,10 +41,10 @@ def summary_lines(summary: Summary) -> Iterator[str]:
         yield "nothing would change"
     else:
         yield f"pages: {summary.differing:,} would change, {_same(summary):,} would not"
-        yield f"objects: {summary.lost:,} lost, {summary.gained:,} gained, {summary.changed:,} read otherwise"
+        yield f"objects: {summary.lost:,} lost, {summary.gained:,} gained, {summary.changed:,} read differently"
         if summary.fields:
             named = (f"{number:,} {name}" for name, number in summary.fields.items())
-            yield f"fields read otherwise: {', '.join(named)}"
+            yield f"fields read differently: {', '.join(named)}"
         yield f"links: {summary.links_left:,} not followed any more, {summary.links_followed:,} followed newly"
         yield from (
             f"{move.pages:,} pages: {_or_none(move.before)} -> {_or_none(move.after)}" for move in summary.moves

@@ -119,7 +119,7 @@ def capture_page(
     ] = "",
     kb: Folders = "",
     url: OfFile = "",
-    negative: Annotated[bool, typer.Option("--negative", help="The page is of no level, and is to stay so.")] = False,
+    negative: Annotated[bool, typer.Option("--negative", help="No level of the entry may hold for it.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Write over a saved page of that name.")] = False,
     contact: Contact = "",
     allow_private: Private = False,

@@ -193,8 +193,8 @@ def _check(page: Page, found: Expectation, wish: Wish, application: str | None) 
     if wish.negative:
         if found.level is not None:
             raise CaptureError(
-                f"this page is read as {found.application}, level {found.level}; a negative page is of no level. Leave "
-                f"--negative away, or make the when of {found.level} narrower first"
+                f"this page is read as {found.application}, level {found.level}; no level may hold for a negative "
+                f"page. Leave --negative away, or make the when of {found.level} narrower first"
             )
         if found.application not in (None, application):
             raise CaptureError(

@@ -38,7 +38,7 @@ class FieldChanged(Told):
 
 
 class ObjectChanged(Told):
-    """An object that would be gained, lost or read otherwise; ``title`` is the beginning of its title or text."""
+    """An object that would be gained, lost or read differently; ``title`` is the beginning of its title or text."""
 
     change: Literal["gained", "lost", "changed"]
     iri: str

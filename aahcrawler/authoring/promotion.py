@@ -93,7 +93,7 @@ class Plan:
         else:
             yield "  not proved: no page that it was learned from is in the crawl's archive any more"
         if proof.saved:
-            yield f"  tried on {_pages(proof.saved, 'saved page')}: none is read otherwise than before"
+            yield f"  tried on {_pages(proof.saved, 'saved page')}: none is read differently than before"
         else:
             yield "  no saved page of the application is there to show that other templates are read as before"
         yield from (f"  it cannot become part of it {reason}" for reason in proof.refused)

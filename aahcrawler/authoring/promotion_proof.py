@@ -29,7 +29,7 @@ def taken_for(page: Page, knowledge_base: KnowledgeBase) -> tuple[str, str, str]
 def misreadings(
     page: Page, knowledge_base: KnowledgeBase, learned: Learned, variant: str | None = None, *, fully: bool = False
 ) -> Iterator[str]:
-    """Say, a line each, how a page of the evidence is read otherwise than the learned item reads it.
+    """Say, a line each, how a page of the evidence is read differently than the learned item reads it.
 
     With ``variant``, that must read it. Of learned links one must be followed, with ``fully`` all of them.
     """
@@ -61,12 +61,14 @@ def concerned(learned: Learned, saved: Iterable[SavedPage]) -> tuple[SavedPage, 
 
 
 def lost_pages(after: KnowledgeBase, before: KnowledgeBase, saved: Iterable[SavedPage]) -> Iterator[str]:
-    """Say, a line each, which saved pages would be read otherwise than expected that are not so ``before``."""
+    """Say, a line each, which saved pages would be read differently than expected that are not so ``before``."""
     trial, earlier = Trial(after), Trial(before)
     for page in saved:
         told = trial.misreadings(page)
         if told and not earlier.misreadings(page):
-            yield (f"the saved page {page.name}, of another template, would be read otherwise than expected: {told[0]}")
+            yield (
+                f"the saved page {page.name}, of another template, would be read differently than expected: {told[0]}"
+            )
 
 
 def _misread(page: Page, application: Application, learned: LearnedAction, found: Assistance) -> Iterator[str]:

@@ -122,7 +122,7 @@ def notes(selection: Selection) -> Iterator[str]:
         for application, level in levels_without_page(selection.knowledge_base, selection.pages)
         if not selection.names or application in tried
     ] + [
-        f"{application} has no page that must be of no level, such as a login form; add one: aah kb capture --negative"
+        f"{application} has no page without a level, such as a login form; add one: aah kb capture --negative"
         for application in without_negative_page(selection.knowledge_base, selection.pages)
         if not selection.names or application in tried
     ]

@@ -1,4 +1,4 @@
-"""Says in words why links were not followed and URLs not fetched."""
+"""Says in words what pages are for, why links were not followed and URLs not fetched."""
 
 from collections.abc import Mapping
 
@@ -6,6 +6,8 @@ from aahcrawler.scope import Refusal, SourceRefusal
 from aahcrawler.streams.stream_manifest import StreamNote
 from aahcrawler.traps import Trap
 
+ROLES: Mapping[str, str] = {"intermediate": "leads to content", "terminal": "has content"}
+"""What a level of pages is for, by the name of its role in the knowledge base."""
 _WORDS: Mapping[str, str] = {
     Refusal.SCHEME: "no web page, such as a mail address",
     Refusal.TOO_LONG: "the URL is too long",
@@ -20,7 +22,7 @@ _WORDS: Mapping[str, str] = {
     SourceRefusal.TOO_MANY_SITEMAPS: "sitemaps beyond those that are read",
     SourceRefusal.LISTED_LINKS: "pages of links that a complete listing makes needless",
     Refusal.FORM: "given by forms with method post, which sources.forms leaves unsent",
-    SourceRefusal.NOFOLLOW: "marked nofollow",
+    SourceRefusal.NOFOLLOW: "marked as not to be followed",
     SourceRefusal.SOURCE: "in feeds or documents that are not to be followed",
     Trap.REPEATING: "parts of the path repeat",
     Trap.SEGMENTS: "the path has too many parts",

@@ -401,11 +401,8 @@ def _applications(rows: Iterable[PageRow]) -> Mapping[str, int]:
     return dict(counts.most_common())
 
 
-_ROLES = {"intermediate": "leads to content", "terminal": "has content"}
-
-
 def _level(row: PageRow) -> str:
-    role = _ROLES.get(row.level or "", "")
+    role = reason_words.ROLES.get(row.level or "", "")
     return f"{row.level_name}{f' ({role})' if role else ''}" if row.level_name else role or "page of no known level"
 
 

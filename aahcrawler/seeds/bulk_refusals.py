@@ -23,7 +23,7 @@ _WORDS: Final[Mapping[str, str]] = {
     Refusal.NOT_ALLOWED: "not in scope.allow",
     Refusal.TOO_DEEP: "too many links from a seed",
     Refusal.LANGUAGE: "on a page in another language",
-    SourceRefusal.NOFOLLOW: "marked nofollow",
+    SourceRefusal.NOFOLLOW: "marked as not to be followed",
     SourceRefusal.SOURCE: "of a source that is off",
     ROBOTS: "forbidden by robots.txt",
     "register": "a registration",

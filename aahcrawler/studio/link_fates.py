@@ -105,7 +105,7 @@ class LinkFates:
     def _reason(self) -> str:
         """Why links are followed that no action chose."""
         if self._level is None:
-            return "the page is of no level, and is read as pages are of which nothing is known"
+            return "the entry names no level for the page, which is read as pages are of which nothing is known"
         return "it stands in a text" if self.assistance.objects else "it begins a part of the site"
 
     def _unknown(self, element: HtmlElement, url: str) -> LinkFate:

@@ -118,7 +118,7 @@ def _why(explanation: Explanation, application: Application) -> Iterator[str]:
     yield f"The page is taken for {explanation.application}: it shows {signs}."
     fitting = [level.name for level in explanation.levels if level.fits]
     if not explanation.level:
-        yield "It is of no level: the conditions of none hold."
+        yield "The entry names no level for it: the conditions of none hold."
         return
     variant = f", in its variant {explanation.variant}" if explanation.variant else ""
     yield f"It is of level {explanation.level}{variant}."

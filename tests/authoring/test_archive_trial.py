@@ -197,8 +197,8 @@ def test_the_command(tmp_path: Path, base: KnowledgeBase) -> None:
     assert told.stdout.splitlines()[:4] == [
         "3 archived pages, compared with what the crawl recorded",
         "pages: 1 would change, 2 would not",
-        "objects: 0 lost, 0 gained, 3 read otherwise",
-        "fields read otherwise: 3 author",
+        "objects: 0 lost, 0 gained, 3 read differently",
+        "fields read differently: 3 author",
     ]
     lines = CliRunner().invoke(app, [*command, "--json", "--host", "knots.example"]).stdout.splitlines()
     assert [json.loads(line)["kind"] for line in lines] == ["progress", "page", "progress", "summary"]

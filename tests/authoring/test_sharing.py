@@ -128,7 +128,7 @@ def test_one_that_is_there_is_replaced_only_when_asked_for_and_shown(tmp_path: P
     [
         (lambda xml: xml.replace(".who a", ".whom a"), "its saved page tinyforum/topic: object"),
         (lambda xml: xml.replace('generator="TinyForum"', "css=\"a[href*='phpbb.com']\""), "is on phpbb/"),
-        (lambda xml: xml.replace('<when css="div.entry div.text"', '<when css="div"'), "would be read otherwise"),
+        (lambda xml: xml.replace('<when css="div.entry div.text"', '<when css="div"'), "would be read differently"),
         (lambda xml: xml.replace("<level", "<leval", 1), "tinyforum.xml:"),
         (lambda xml: xml.replace("<application", "<!DOCTYPE x [<!ENTITY a 'b'>]><application"), "DOCTYPE"),
         (lambda xml: xml.replace("</detect>", "</detect>" + "<about>" * 5_000 + "</about>" * 5_000), "tinyforum.xml:"),

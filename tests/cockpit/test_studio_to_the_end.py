@@ -259,8 +259,8 @@ def test_a_trial_on_the_archive_shows_what_would_be_gained_lost_and_read_otherwi
     page.get_by_role("button", name="Try it", exact=True).click()
     expect(page.get_by_role("link", name="Back to the work")).to_be_visible(timeout=PATIENCE)
     figures = dict(zip(page.locator("dt").all_inner_texts(), page.locator("dd").all_inner_texts(), strict=True))
-    counts = {name: int(figures[f"Objects {name}"]) for name in ("gained", "lost", "read otherwise")}
-    assert counts == {"gained": 2, "lost": 2, "read otherwise": 4}
+    counts = {name: int(figures[f"Objects {name}"]) for name in ("gained", "lost", "read differently")}
+    assert counts == {"gained": 2, "lost": 2, "read differently": 4}
     for row in page.locator("details.panel:not([open]) > summary").all():
         row.click()
     changed = page.locator("li").filter(has_text=re.compile("^changed"))

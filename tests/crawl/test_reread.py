@@ -42,7 +42,7 @@ def killed(*arguments):
 rereading.reread = killed
 main()
 """
-"""Ends by SIGKILL after a number of captures that read otherwise than before."""
+"""Ends by SIGKILL after a number of captures that read differently than before."""
 
 
 @dataclass(frozen=True)

@@ -45,8 +45,8 @@ def ask_about_groups(
     for number, group in enumerate(groups):
         if number == MOST_LEFT:
             return
-        alike = f"{len(group.urls)} URLs like {group.urls[0]} are" if len(group.urls) > 1 else f"{group.urls[0]} is"
-        said = f"{alike} of no level and not avoided"
+        alike = f"{len(group.urls)} URLs like {group.urls[0]}" if len(group.urls) > 1 else group.urls[0]
+        said = f"the draft does not say yet what {alike} {'are' if len(group.urls) > 1 else 'is'} for"
         guesses.note(root, said, _OF_LEFT - _FOR_EACH / len(group.urls), list(_uses(root, group, levels)))
 
 

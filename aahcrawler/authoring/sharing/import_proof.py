@@ -34,8 +34,8 @@ class Task:
 def failures(task: Task, seconds: float = SECONDS) -> tuple[str, ...]:
     """Return what fails with an entry, a line each; nothing if it may be saved.
 
-    It fails where the knowledge base would not load, where a saved page of the entry is read otherwise than expected,
-    where one of another entry is read otherwise than before, and where it has a sign that others' pages show.
+    It fails where the knowledge base would not load, where a saved page of the entry is read differently than expected,
+    where one of another entry is read differently than before, and where it has a sign that others' pages show.
     """
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
@@ -89,12 +89,12 @@ def _failing(stage: Staged, before: KnowledgeBase) -> Iterator[str]:
 
 
 def _changed(page: SavedPage, after: Trial, before: Trial) -> Iterator[str]:
-    """Say how a page of another entry is read otherwise than before."""
+    """Say how a page of another entry is read differently than before."""
     differences = after.outcome(page).differences
     former = before.outcome(page).differences if differences else ()
     for difference in differences:
         if difference not in former:
-            yield f"{page.name}, a saved page of another entry, would be read otherwise: {difference}"
+            yield f"{page.name}, a saved page of another entry, would be read differently: {difference}"
 
 
 def _shared(page: SavedPage, application: Application) -> Iterator[str]:

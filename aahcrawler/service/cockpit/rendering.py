@@ -10,6 +10,7 @@ from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse
 
 from aahcrawler import __version__
+from aahcrawler.report.reason_words import ROLES
 from aahcrawler.service.views.worded_reasons import worded
 
 _PACKAGE: Final = "aahcrawler.service.cockpit"
@@ -171,7 +172,7 @@ class Pages:
             size=size,
             span=span,
         )
-        self._templates.globals.update(shared, same=same, version=__version__)
+        self._templates.globals.update(shared, same=same, roles=ROLES, version=__version__)
 
     def text(self, name: str, values: Mapping[str, object]) -> str:
         """Return a template filled with values."""

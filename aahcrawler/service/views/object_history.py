@@ -83,7 +83,7 @@ def object_history(asked: Asked, iri: str) -> ObjectHistory:
         (iri,),
     ).fetchone()
     if row is None:
-        raise ProblemError(NO_OBJECT, "no page of the crawl has an object of this IRI; look for its words")
+        raise ProblemError(NO_OBJECT, "no page of the crawl has an object of this identifier; look for its words")
     (many,) = asked.base.execute("SELECT count(*) FROM sighting WHERE object = ?", (row["id"],)).fetchone()
     notes: list[str] = []
     found = _found(asked, row["id"], iri, notes)

@@ -108,7 +108,9 @@ def site_page(reach: Reach, crawl: Crawl, name: str) -> SitePage:
     with reach.frontier(crawl) as frontier:
         standing = frontier.standings([name]).get(name)
         if standing is None:
-            raise ProblemError(NO_SITE, f"{crawl.id} was never offered a URL of this site; sites are pay-level domains")
+            raise ProblemError(
+                NO_SITE, f"{crawl.id} was never offered a URL of this site, which is what somebody registered"
+            )
         waits = _waits(frontier, crawl)
         urls = tuple(first_urls(frontier, name, _FIRST))
         tallies = frontier.stats()

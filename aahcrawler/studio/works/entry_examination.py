@@ -82,7 +82,7 @@ class Examined:
 
     @property
     def failed(self) -> tuple[PageOutcome, ...]:
-        """The pages that are read otherwise than expected."""
+        """The pages that are read differently than expected."""
         return tuple(page for page in self.pages if page.differences)
 
     def at(self, place: str) -> tuple[PlacedFinding, ...]:

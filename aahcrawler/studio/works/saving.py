@@ -72,7 +72,7 @@ def _warnings(found: Examined, guesses: int) -> Iterator[str]:
         yield f"line {each.line}: {each.message}" if each.line else each.message
     for page in found.failed:
         more = f", and {len(page.differences) - 1} more" if len(page.differences) > 1 else ""
-        yield f"the page {page.page} is read otherwise than expected: {page.differences[0]}{more}"
+        yield f"the page {page.page} is read differently than expected: {page.differences[0]}{more}"
 
 
 def _said(state: WorkState) -> str:

@@ -104,7 +104,7 @@ def test_an_entry_is_saved_with_its_pages_once_nothing_is_against_it(works: Work
     assert "confirmed: the date of a post is .when" in change.what
     # The work goes on, and so does another one once this is discarded.
     assert not work.change([css(f"{EXTRACT}/item", "div.no")], "Ada", "posts are .no", state.revision).is_saved
-    with pytest.raises(NotSavedError, match="the page topic is read otherwise than expected"):
+    with pytest.raises(NotSavedError, match="the page topic is read differently than expected"):
         work.save("Ada")
     work.discard()
     again = works.open("tinyforum", "Cleo")
