@@ -11,7 +11,7 @@ from functools import partial
 from itertools import chain
 from multiprocessing.util import Finalize
 from pathlib import Path
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from pydantic import TypeAdapter
 
@@ -19,8 +19,9 @@ from aahcrawler.jobs.journal import Journal, Unit
 from aahcrawler.jobs.worker_processes import own_processes
 
 Note = TypeVar("Note")
-Made = Sequence[tuple[Note, bytes]]
-Work = Callable[[str, Sequence[str]], Made[Note]]
+NoteT = TypeVar("NoteT", covariant=True)
+Made = Sequence[tuple[NoteT, bytes]]
+Work = Callable[[str, Sequence[str]], Made[NoteT]]
 """Does a unit of a job, some items of one part, and returns for each a note on it, and what is to be kept of it.
 
 That may depend on these items and on the step, but not on units before.
@@ -33,14 +34,14 @@ class JobError(Exception):
     """Raised where a job cannot go on; the message tells cause and remedy."""
 
 
-class Step(Protocol[Note]):
+class Step(Protocol[NoteT]):
     """What a job does, as a value that can be pickled: each process opens it once."""
 
     @property
     def version(self) -> str:
         """All that its results depend on beside the captures, as a short text."""
 
-    def open(self) -> AbstractContextManager[Work[Note]]:
+    def open(self) -> AbstractContextManager[Work[NoteT]]:
         """Open what the work needs."""
 
 
@@ -104,7 +105,7 @@ class Job(Generic[Note]):
                     yield unit, work(unit.part, unit.given)
             return
         waiting: deque[tuple[Unit, Future[Made[Note]]]] = deque()
-        with own_processes(self.processes, partial(_open, self.step)) as pool:
+        with own_processes(self.processes, partial(_begin, self.step)) as pool:
             try:
                 for unit in units:
                     waiting.append((unit, pool.submit(_work, unit.part, unit.given)))
@@ -118,17 +119,25 @@ class Job(Generic[Note]):
                 pool.shutdown(cancel_futures=True)
 
 
-_opened: Work[object] | None = None
-"""The work of a process that shares a job with others."""
+@dataclass(slots=True)
+class _Process:
+    """What a process that shares a job with others does, once it has opened it."""
+
+    step: Step[Any] | None = None
+    work: Work[Any] | None = None
 
 
-def _open(step: Step[object]) -> None:
-    global _opened  # noqa: PLW0603 - an initializer of a process cannot return anything
-    stack = ExitStack()
-    _opened = stack.enter_context(step.open())
-    Finalize(None, stack.close, exitpriority=0)
+_own = _Process()
 
 
-def _work(part: str, given: Sequence[str]) -> Made[object]:
-    assert _opened is not None  # noqa: S101 - the process has begun with it
-    return _opened(part, given)
+def _begin(step: Step[Any]) -> None:
+    _own.step = step
+
+
+def _work(part: str, given: Sequence[str]) -> Made[Any]:
+    if _own.work is None:
+        assert _own.step is not None  # noqa: S101 - the process has begun with it
+        stack = ExitStack()
+        _own.work = stack.enter_context(_own.step.open())
+        Finalize(None, stack.close, exitpriority=0)
+    return _own.work(part, given)
