@@ -19,9 +19,9 @@ from aahcrawler.jobs.journal import Journal, Unit
 from aahcrawler.jobs.worker_processes import own_processes
 
 Note = TypeVar("Note")
-NoteT = TypeVar("NoteT", covariant=True)
-Made = Sequence[tuple[NoteT, bytes]]
-Work = Callable[[str, Sequence[str]], Made[NoteT]]
+Note_co = TypeVar("Note_co", covariant=True)
+Made = Sequence[tuple[Note_co, bytes]]
+Work = Callable[[str, Sequence[str]], Made[Note_co]]
 """Does a unit of a job, some items of one part, and returns for each a note on it, and what is to be kept of it.
 
 That may depend on these items and on the step, but not on units before.
@@ -34,14 +34,14 @@ class JobError(Exception):
     """Raised where a job cannot go on; the message tells cause and remedy."""
 
 
-class Step(Protocol[NoteT]):
+class Step(Protocol[Note_co]):
     """What a job does, as a value that can be pickled: each process opens it once."""
 
     @property
     def version(self) -> str:
         """All that its results depend on beside the captures, as a short text."""
 
-    def open(self) -> AbstractContextManager[Work[NoteT]]:
+    def open(self) -> AbstractContextManager[Work[Note_co]]:
         """Open what the work needs."""
 
 

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from aahcrawler.archive import Capture as Written
 from aahcrawler.archive import CrawlInfo, Identity
-from aahcrawler.captures import ArchivedCaptures, Capture
+from aahcrawler.archive import WrittenCapture as Written
+from aahcrawler.captures import ArchivedCaptures, WrittenCapture
 from aahcrawler.exchange import Exchange, Truncation
 
 STARTED = datetime(2026, 1, 2, 3, 4, 5, 678, UTC)
@@ -19,7 +19,7 @@ INFO = CrawlInfo("forums", "AAHCrawler/0.1", operator="The Archive", contact="cr
 REQUEST = b"GET /thread?id=1 HTTP/1.1\r\nHost: forum.test\r\naccept: */*\r\n\r\n"
 
 
-def read_back(folder: Path, *, revisits: bool = True) -> Iterator[tuple[Capture, Exchange]]:
+def read_back(folder: Path, *, revisits: bool = True) -> Iterator[tuple[WrittenCapture, Exchange]]:
     """Yield the captures of a folder with what passed over the connection; the caller closes each exchange."""
     with ArchivedCaptures(folder) as source:
         for capture in source.captures():
@@ -28,7 +28,7 @@ def read_back(folder: Path, *, revisits: bool = True) -> Iterator[tuple[Capture,
                 yield capture, exchange
 
 
-def places(captures: Iterable[Capture]) -> list[tuple[str, str, int]]:
+def places(captures: Iterable[WrittenCapture]) -> list[tuple[str, str, int]]:
     """Return what tells captures apart, as it is written and as it is read."""
     return [(each.record_id, each.place.file, each.place.offset) for each in captures]
 

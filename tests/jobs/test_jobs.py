@@ -151,5 +151,5 @@ def test_a_journal_in_use_or_in_a_folder_to_read_only_is_done_without(
         other = job(tmp_path / "other")
         beside = Job(other.step, other.notes, tmp_path / "job.sqlite", other.keep, at_once=4)
         assert outcome(tmp_path / "other", beside) == whole
-        assert json.dumps([note for _, note in notes]) == json.dumps([note for _, note in whole[0]])  # type: ignore[attr-defined]
+        assert json.dumps([note for _, note in notes]) == json.dumps([note for _, note in whole[0]])
     assert "what is done is lost if it is interrupted" in caplog.text
