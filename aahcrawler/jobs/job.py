@@ -73,7 +73,7 @@ class Job(Generic[Note]):
         """
         with Journal(self.journal) as journal:
             try:
-                journal.begin(f"{self.step.version} {asked}", items)
+                journal.take(f"{self.step.version} {asked}", items)
                 self._do(journal)
             except sqlite3.Error as error:
                 raise JobError(f"a job's notes cannot be written ({error}); make room, and run it again") from error

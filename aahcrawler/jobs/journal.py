@@ -1,21 +1,15 @@
 """What a job has to do, and its notes on what is done, in a file that outlasts the process."""
 
 import logging
-import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from pathlib import Path
-from typing import Final, NamedTuple, Self
+from typing import ClassVar, Final, NamedTuple, Self
 
 from filelock import FileLock, Timeout
 
-from aahcrawler.derived_index import connection, remove_base, transaction
+from aahcrawler.derived_index import IndexFile, transaction
 
-_SCHEMA: Final = (
-    "CREATE TABLE job (version TEXT NOT NULL)",
-    "CREATE TABLE item (number INTEGER PRIMARY KEY, part TEXT NOT NULL, given TEXT NOT NULL, note TEXT)",
-    "CREATE INDEX item_by_part ON item (part, number)",
-)
 _NEXT: Final = """
 SELECT part, number, given, note IS NOT NULL FROM item WHERE (part, number) > (?, ?) ORDER BY part, number LIMIT ?
 """
@@ -30,57 +24,56 @@ class Unit(NamedTuple):
     given: Sequence[str]
 
 
-class Journal:
+class Journal(IndexFile):
     """The items of a job, in their order, and a note for each that is done.
 
-    It lies at a path, whose folder exists, until it is removed. Without a path, where nothing can be written there,
-    and while another process has it, it is a temporary file: then nothing of it outlasts this object.
+    It lies at a path until it is removed. Without a path, where nothing can be written there, and while another process
+    has it, nothing of it outlasts this object.
     """
 
+    schema: ClassVar = (
+        "CREATE TABLE job (version TEXT NOT NULL)",
+        "CREATE TABLE item (number INTEGER PRIMARY KEY, part TEXT NOT NULL, given TEXT NOT NULL, note TEXT)",
+        "CREATE INDEX item_by_part ON item (part, number)",
+    )
+    version: ClassVar = 1
+    is_private: ClassVar = True
+
     def __init__(self, path: Path | None) -> None:
-        self._lock = None if path is None else FileLock(f"{path}.lock", timeout=0)
-        self._path = path
-        try:
-            if self._lock is not None:
-                self._lock.acquire()
-        except (OSError, Timeout) as error:
-            _logger.warning("%s: cannot be written (%s); what is done is lost if it is interrupted", path, error)
-            self._lock, self._path = None, None
-        self._base = connection(self._path or "")
+        super().__init__(path)
+        self._alone = FileLock(f"{path}.lock.job", timeout=0)
 
-    def __enter__(self) -> Self:
-        return self
+    def open(self) -> Self:
+        """Open it. Raises ``sqlite3.Error`` and ``OSError``."""
+        if self.path is not None:
+            try:
+                self.path.parent.mkdir(exist_ok=True)
+                self._alone.acquire()
+            except (OSError, Timeout) as error:
+                _logger.warning("%s: cannot be used (%s); what is done is lost if it is interrupted", self.path, error)
+                self.path = None
+        return super().open()
 
-    def __exit__(self, *_: object) -> None:
-        self._base.close()
-        if self._lock is not None:
-            self._lock.release()
+    def close(self) -> None:
+        """Close it, so that others may have it."""
+        super().close()
+        self._alone.release()
 
-    def begin(self, version: str, items: Iterable[tuple[str, str]]) -> bool:
-        """Take in items, each with the part of the job that it is of; return False where there is such a job already.
+    def take(self, version: str, items: Iterable[tuple[str, str]]) -> None:
+        """Take in items, each with the part of the job that it is of, unless it has a job of the same ``version``.
 
-        That is one of the same ``version`` that was interrupted: its own items are gone on with.
+        That was interrupted, and its own items are gone on with.
         """
-        try:
-            if self._base.execute("SELECT 1 FROM job WHERE version = ?", (version,)).fetchone() is not None:
-                return False
-        except sqlite3.DatabaseError:  # It is new, or damaged.
-            pass
-        self.remove()
-        self._base = connection(self._path or "")
-        self._base.execute("PRAGMA journal_mode = WAL")
-        self._base.execute("PRAGMA synchronous = NORMAL")
-        with transaction(self._base):
-            for statement in _SCHEMA:
-                self._base.execute(statement)
-            self._base.executemany("INSERT INTO item (part, given) VALUES (?, ?)", items)
-            self._base.execute("INSERT INTO job VALUES (?)", (version,))
-        return True
+        with transaction(self.base):
+            if self.base.execute("SELECT 1 FROM job WHERE version = ?", (version,)).fetchone() is None:
+                self.make_tables(self.base)
+                self.base.executemany("INSERT INTO item (part, given) VALUES (?, ?)", items)
+                self.base.execute("INSERT INTO job VALUES (?)", (version,))
 
     def units(self, most: int) -> Iterator[tuple[Unit, bool]]:
         """Yield all items in units of at most so many, part by part, each with whether it is done."""
         last: tuple[str, int] = "", -1
-        while rows := self._base.execute(_NEXT, (*last, most)).fetchall():
+        while rows := self.base.execute(_NEXT, (*last, most)).fetchall():
             part = rows[0][0]
             own = list(takewhile(lambda row, part=part: row[0] == part, rows))  # type: ignore[misc]
             last = part, own[-1][1]
@@ -88,16 +81,10 @@ class Journal:
 
     def note(self, unit: Unit, notes: Iterable[bytes]) -> None:
         """Note that a unit is done, all of it or nothing."""
-        with transaction(self._base):
+        with transaction(self.base):
             noted = zip(notes, unit.numbers, strict=True)
-            self._base.executemany("UPDATE item SET note = ? WHERE number = ?", noted)
+            self.base.executemany("UPDATE item SET note = ? WHERE number = ?", noted)
 
     def notes(self) -> Iterator[tuple[str, bytes]]:
         """Yield what was given for each item, and its note, in the order in which they were taken in."""
-        yield from self._base.execute("SELECT given, note FROM item ORDER BY number")
-
-    def remove(self) -> None:
-        """Forget all of it."""
-        self._base.close()
-        if self._path is not None:
-            remove_base(self._path)
+        yield from self.base.execute("SELECT given, note FROM item ORDER BY number")

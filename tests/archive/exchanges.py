@@ -9,9 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from aahcrawler.archive import CrawlInfo, Identity
-from aahcrawler.archive import WrittenCapture as Written
-from aahcrawler.captures import ArchivedCaptures, WrittenCapture
+from aahcrawler.archive import CrawlInfo, Identity, WrittenCapture
+from aahcrawler.captures import ArchivedCaptures, Capture
 from aahcrawler.exchange import Exchange, Truncation
 
 STARTED = datetime(2026, 1, 2, 3, 4, 5, 678, UTC)
@@ -19,7 +18,7 @@ INFO = CrawlInfo("forums", "AAHCrawler/0.1", operator="The Archive", contact="cr
 REQUEST = b"GET /thread?id=1 HTTP/1.1\r\nHost: forum.test\r\naccept: */*\r\n\r\n"
 
 
-def read_back(folder: Path, *, revisits: bool = True) -> Iterator[tuple[WrittenCapture, Exchange]]:
+def read_back(folder: Path, *, revisits: bool = True) -> Iterator[tuple[Capture, Exchange]]:
     """Yield the captures of a folder with what passed over the connection; the caller closes each exchange."""
     with ArchivedCaptures(folder) as source:
         for capture in source.captures():
@@ -28,12 +27,12 @@ def read_back(folder: Path, *, revisits: bool = True) -> Iterator[tuple[WrittenC
                 yield capture, exchange
 
 
-def places(captures: Iterable[WrittenCapture]) -> list[tuple[str, str, int]]:
+def places(captures: Iterable[Capture]) -> list[tuple[str, str, int]]:
     """Return what tells captures apart, as it is written and as it is read."""
     return [(each.record_id, each.place.file, each.place.offset) for each in captures]
 
 
-def written_at(captures: Iterable[Written]) -> list[tuple[str, str, int]]:
+def written_at(captures: Iterable[WrittenCapture]) -> list[tuple[str, str, int]]:
     """Return the same of what was written."""
     return [(each.record_id, each.file, each.offset) for each in captures]
 

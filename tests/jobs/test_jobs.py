@@ -85,7 +85,8 @@ def test_notes_come_in_the_order_of_items_and_what_is_kept_in_that_of_parts(tmp_
 @pytest.mark.starts
 def test_two_processes_have_the_result_of_one(whole: tuple[object, list[str]], tmp_path: Path) -> None:
     assert outcome(tmp_path, job(tmp_path, processes=2)) == whole
-    assert [path.name for path in tmp_path.iterdir() if path.suffix != ".lock"] == ["kept"]
+    assert {path.name.partition(".lock")[0] for path in tmp_path.iterdir()} == {"job.sqlite", "kept"}
+    assert not (tmp_path / "job.sqlite").exists()
 
 
 KILLED = """
