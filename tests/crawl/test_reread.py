@@ -14,6 +14,7 @@ import pytest
 from filelock import FileLock
 
 from aahcrawler.layout import READINGS
+from aahcrawler.page_index import PageIndex
 from tests.adaptation.redesigned import new, thread
 from tests.crawl.board import FIELDS, a_month_later, board, know
 from tests.crawl.crawling import EndedRun, rows, running, summary, write_icd
@@ -196,6 +197,35 @@ def test_an_edit_of_the_reader_is_no_edit_of_the_page(tmp_path: Path) -> None:
     assert crawled.edits() == ["p7"]
     assert {name for name, row in found.items() if row["deleted"]} == {"p8", "p10", "p11"}
     assert found["p7"]["body"].endswith("Edited.")
+
+
+SEEING, BLIND = 'css="div.post"', 'css="div.post:not(#p6)"'
+"""Of two knowledge bases one misses a post that stays where it is."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("readers", [(SEEING, BLIND, SEEING), (BLIND, SEEING, BLIND), (SEEING, SEEING, BLIND)])
+def test_what_a_reader_in_between_saw_or_missed_was_not_deleted(tmp_path: Path, readers: tuple[str, ...]) -> None:
+    def teach(items: str) -> None:
+        file = know(tmp_path / "known") / "applications" / "board.xml"
+        file.write_text(file.read_text("utf-8").replace(SEEING, items), "utf-8")
+
+    with serving(board()) as site:
+        write_icd(tmp_path, site.url)
+        crawled = Folder(tmp_path, site)
+        teach(readers[0])
+        crawled.aah("crawl", tmp_path / "icd.yaml")
+        teach(readers[1])
+        crawled.aah("reread", crawled.crawl)
+        a_month_later(site)
+        teach(readers[2])
+        crawled.aah("crawl", tmp_path / "icd.yaml")
+        with PageIndex(crawled.crawl) as index:
+            index.catch_up()
+            gone = index.base.execute("SELECT iri FROM object WHERE deleted IS NOT NULL").fetchall()
+    deleted = {name for name, row in crawled.objects().items() if row["deleted"]}
+    assert deleted == {iri.rpartition("#")[2] for (iri,) in gone} == {"p8", "p10", "p11"}
+    assert crawled.edits() == ["p7"]
 
 
 LARGE = b"<!--" + b"x" * 2_100_000 + b"-->"
