@@ -98,8 +98,7 @@ def select(
                     if selected.leaves_aside(source.of_record(row.capture)):
                         left_out += 1
                     else:
-                        score = "" if row.score is None else f"{row.score:.4f}"
-                        typer.echo(f"{row.fetched_at}\t{score}\t{row.url}")
+                        typer.echo(f"{row.fetched_at}\t{'' if row.score is None else f'{row.score:.4f}'}\t{row.url}")
                 _tell_left_out(left_out)
                 return
             selection = select_pages(

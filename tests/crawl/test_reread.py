@@ -161,7 +161,7 @@ def test_a_kill_in_between_is_made_good_by_the_next_one(folder: Folder, after: i
     assert set(between) == set(before)
     whole = copy.objects()
     assert all(row in (before[name], whole[name]) for name, row in between.items()), "no half of a reading"
-    folder.reread()
+    folder.reread("--processes", "2")
     assert folder.objects() == whole
     assert folder.reread()[1] == 0
     assert folder.aah("archive", "check", folder.crawl).code == 0
