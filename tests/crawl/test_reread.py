@@ -28,7 +28,7 @@ CARELESS = '<field name="body"><select css="b"/></field>'
 KILLING = """
 import os, signal
 from functools import partial
-from aahcrawler.jobs import Job, journal
+from aahcrawler.jobs import Job, job_journal
 from aahcrawler.objects.writer import ObjectWriter
 from aahcrawler.cli import main
 from offline import rereading
@@ -46,7 +46,7 @@ def killing(act):
 
 if __name__ == "__main__":
     rereading.Job = partial(Job, at_once=2)
-    journal.Journal.note = killing(journal.Journal.note)
+    job_journal.Journal.note = killing(job_journal.Journal.note)
     ObjectWriter.append_reading = killing(ObjectWriter.append_reading)
     main()
 """

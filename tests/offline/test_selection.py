@@ -188,7 +188,7 @@ def test_the_index_beside_it_finds_every_response(crawl: Path, tmp_path: Path) -
 @pytest.mark.slow
 @pytest.mark.starts
 def test_the_same_selection_is_the_same_file_however_many_processes_make_it(crawl: Path, tmp_path: Path) -> None:
-    written = []
+    written: list[bytes] = []
     for processes in (1, 1, 2):
         folder = tmp_path / str(len(written))
         folder.mkdir()

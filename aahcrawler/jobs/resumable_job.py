@@ -15,7 +15,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 from pydantic import TypeAdapter
 
-from aahcrawler.jobs.journal import Journal, Unit
+from aahcrawler.jobs.job_journal import Journal, Unit
 from aahcrawler.jobs.worker_processes import own_processes
 
 Note = TypeVar("Note")
