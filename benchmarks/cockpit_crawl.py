@@ -32,7 +32,7 @@ from aahcrawler import __version__, metadata
 from aahcrawler.archive.history import History, HistoryRecord
 from aahcrawler.archive.index import IndexWriter
 from aahcrawler.archive.records import CrawlInfo, Identified
-from aahcrawler.archive.writer import Capture, Identity, WarcWriter
+from aahcrawler.archive.writer import Identity, WarcWriter, WrittenCapture
 from aahcrawler.crawl.reporting.summary import summary
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.crawls import frontier_name, frontier_settings, number
@@ -256,7 +256,7 @@ def _take(writers: _Writers, page: InventedPage, stats: Stats) -> str:
     return f"{_written(page.fetched_at)} INFO crawl.response.handler {page.url} {page.status} {became}\n"
 
 
-def _description(page: InventedPage, capture: Capture, former: str | None) -> CaptureDescription:
+def _description(page: InventedPage, capture: WrittenCapture, former: str | None) -> CaptureDescription:
     """Return the description of a capture; ``former`` is the id of the page's capture before, if there is one."""
     application, level, role = page.described
     is_changed = former is not None and not capture.revisit

@@ -149,6 +149,7 @@ SUBSYSTEMS: Final[Mapping[str, str]] = {
     "aahcrawler.replay": OUTSIDE,
     "aahcrawler.page_index": OUTSIDE,
     "aahcrawler.captures": OUTSIDE,
+    "aahcrawler.jobs": OUTSIDE,
     "aahcrawler.service": OUTSIDE,
     "aahcrawler.service_client": OUTSIDE,
     "aahcrawler.takedown": OUTSIDE,

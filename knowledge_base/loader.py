@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Self
 
 from lxml import etree
 
@@ -27,6 +28,9 @@ class LoadError(Exception):
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(sorted(problems))
         super().__init__("\n".join(map(str, self.problems)))
+
+    def __reduce__(self) -> tuple[type[Self], tuple[tuple[Problem, ...]]]:
+        return type(self), (self.problems,)
 
 
 def load(*folders: Path) -> KnowledgeBase:

@@ -5,7 +5,6 @@ The command imports its modules when it runs: help has to answer at once.
 # ruff: noqa: PLC0415
 
 from collections import Counter
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -27,38 +26,38 @@ def reread(
     every: Annotated[
         bool, typer.Option("--all", help="Also those that were last read with this very knowledge base.")
     ] = False,
+    processes: Annotated[
+        int, typer.Option("--processes", metavar="N", min=1, help="The number of processes; the outcome is the same.")
+    ] = 1,
 ) -> None:
     """Read archived pages again, with the present knowledge base and what the crawl has learned; nothing is fetched."""
-    from contextlib import closing
+    from functools import partial
 
     from aahcrawler import urls
     from aahcrawler.archive.folders import ArchiveError, ArchiveFolder
-    from aahcrawler.captures import ArchivedCaptures
     from aahcrawler.helper.raised_failures import RaisedTally
+    from aahcrawler.jobs import JobError
     from aahcrawler.layout import NQUADS, OBJECTS
     from aahcrawler.objects.reader import ReadError
-    from aahcrawler.objects.writer import ObjectWriter
     from aahcrawler.segments import SegmentError, recover
     from knowledge_base.file_selection import folders_for
     from knowledge_base.loader import LoadError
-    from offline.rereading import Outcome, Reader, RereadError, Wanted
+    from offline.counting import counting
+    from offline.rereading import Outcome, RereadError, Wanted
     from offline.rereading import reread as read_again
 
-    with told(ArchiveError, LoadError, ReadError, RereadError, SegmentError):
+    with told(ArchiveError, JobError, LoadError, ReadError, RereadError, SegmentError):
         folder = ArchiveFolder.at(crawl)
         if folder.crawl is None:
             raise RereadError(f"{crawl}: is not of this crawler; name the output folder of a crawl")
         wanted = Wanted(frozenset(urls.canonicalize(each) or each for each in url or ()), prefix, number, every)
         counts: Counter[Outcome] = Counter()
         tally = RaisedTally()
-        with (
-            folder.alone(),
-            closing(Reader.of(crawl, folders_for(crawl))) as reader,
-        ):
+        with folder.alone(), counting("captures read") as count:
             recover(crawl / OBJECTS, NQUADS)
-            writing = ObjectWriter(crawl / OBJECTS, reader.crawl, lambda: datetime.now(UTC))
-            with writing as writer, ArchivedCaptures(folder.crawl) as source:
-                for each in read_again(crawl, reader, source, writer, wanted):
+            seen = partial(count, "captures read")
+            with read_again(crawl, folders_for(crawl), wanted, processes=processes, seen=seen) as rereads:
+                for each in rereads:
                     counts[each.outcome] += 1
                     tally.add(each.url, each.raised)
                     if each.outcome is Outcome.UNREADABLE:

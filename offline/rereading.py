@@ -5,8 +5,12 @@ holds is found anew.
 """
 
 import logging
-from collections.abc import Collection, Iterator, Sequence
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from enum import StrEnum
 from http import HTTPStatus
 from pathlib import Path
@@ -14,34 +18,41 @@ from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
+from aahcrawler.adaptation.store.learned import Learned
 from aahcrawler.adaptation.store.overlay import Overlay
 from aahcrawler.adaptation.wiring import adaptation
-from aahcrawler.captures import CaptureSource
+from aahcrawler.captures import ArchivedCaptures, CaptureSource
 from aahcrawler.definitions import DefinitionError, read_definition
 from aahcrawler.documents import DocumentReader, is_document
 from aahcrawler.fingerprint import files_digest, fingerprint
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.helper.assistance import FailedAction
 from aahcrawler.helper.raised_failures import raised
+from aahcrawler.helper.site_memory.lessons import Lesson
 from aahcrawler.helper.site_memory.sites import site_of
-from aahcrawler.layout import DEFINITION, LEARNED, TOPIC
+from aahcrawler.jobs import Job, Made, Work
+from aahcrawler.layout import ARCHIVE, DEFINITION, INDEXES, LEARNED, OBJECTS, REREADING, TOPIC, WARC
 from aahcrawler.metadata import Link, Metadata
-from aahcrawler.objects.reader import PageRow, Stated, captures, page_rows
+from aahcrawler.objects.reader import PageRow, Stated, page_rows
 from aahcrawler.objects.readings import Method, Reading
 from aahcrawler.objects.writer import CaptureDescription, ObjectWriter, statements
 from aahcrawler.page import Page
 from aahcrawler.pipeline.analysis import changes
+from aahcrawler.segments import extent
 from aahcrawler.webobject import Container, WebObject
 from knowledge_base.loader import load
 from knowledge_base.selectors import BadExpressionError
+from online_analysis.icd import Icd
 from online_analysis.topic_state import TopicState
 
 logger = logging.getLogger(__name__)
 
 _MEANING: Final = TypeAdapter(dict[str, str])
 _GONE: Final = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.GONE})
-_MOST_LESSONS: Final = 500
+_MOST_TEACHING: Final = 500
 """Pages of a site from which is learned what pages tell of their site, such as the order of day and month."""
+_MOST_LESSONS: Final = 50_000
+"""Lessons that are kept of them: they are learned again with each unit of the site."""
 
 
 class Outcome(StrEnum):
@@ -72,6 +83,9 @@ class Wanted:
     crawl: int | None = None
     every: bool = False
 
+    def __str__(self) -> str:
+        return f"{sorted(self.urls)} {self.prefix!r} {self.crawl} {self.every}"
+
     def admits(self, row: PageRow, reader: str) -> bool:
         """Say whether a capture is to be read again by a reader."""
         return (
@@ -95,6 +109,17 @@ class Reread:
     raised: tuple[FailedAction, ...] = ()
 
 
+_NOTES: Final = TypeAdapter(Reread)
+
+
+@dataclass(slots=True)
+class Known:
+    """What pages of a site have taught."""
+
+    lessons: list[Lesson] = field(default_factory=list)
+    learned: list[Learned] = field(default_factory=list)
+
+
 @dataclass(frozen=True, slots=True)
 class Reader:
     """What makes sense of the pages of a crawl today; ``crawl`` is the id of its definition, ``version`` its own."""
@@ -102,6 +127,7 @@ class Reader:
     helper: ApplicationAwareHelper
     crawl: str
     version: str
+    learned: tuple[Learned, ...] = ()
     reads_documents: bool = False
     documents: DocumentReader = field(default_factory=DocumentReader)
 
@@ -111,23 +137,25 @@ class Reader:
 
         Raises ``RereadError`` and ``LoadError``.
         """
-        knowledge_base = load(*folders)
-        try:
-            icd = read_definition(crawl / DEFINITION)
-            meaning = _MEANING.validate_json((crawl / DEFINITION).read_bytes())
-            topic = TopicState.parse((crawl / TOPIC).read_bytes()) if (crawl / TOPIC).exists() else TopicState()
-        except (DefinitionError, OSError, ValueError, ValidationError) as error:
-            raise RereadError(f"{crawl}: what it was defined as cannot be read ({error})") from error
-        adapter = adaptation(knowledge_base)
-        for learned in Overlay(crawl / LEARNED).learned(knowledge_base)[0]:
+        knowledge_base, (icd, version) = load(*folders), version_of(crawl, folders)
+        values = {"keywords": icd.topic.keywords, "entities": icd.topic.entities}
+        helper = ApplicationAwareHelper(knowledge_base, values=values).comparing_drafts()
+        learned = Overlay(crawl / LEARNED).learned(knowledge_base)[0]
+        return cls(helper, icd.id, version, tuple(learned), icd.sources.documents).restart()
+
+    def restart(self, known: Known | None = None, told: Callable[[Learned], None] | None = None) -> "Reader":
+        """Forget all of sites but what the crawl has learned, and what is ``known``; return the reader.
+
+        ``told`` is called with each action, sign and link that it learns.
+        """
+        known, adapter = known or Known(), adaptation(self.helper.knowledge_base, told, told)
+        for learned in (*self.learned, *known.learned):
             try:
                 adapter.adopt(learned)
             except BadExpressionError:
                 continue  # The crawl said so when it met it.
-        values = {"keywords": icd.topic.keywords, "entities": icd.topic.entities}
-        helper = ApplicationAwareHelper(knowledge_base, values=values, adapter=adapter).comparing_drafts()
-        version = fingerprint(icd, topic.meaning, files_digest(tuple(folders), crawl / LEARNED), meaning)
-        return cls(helper, icd.id, version, icd.sources.documents)
+        self.helper.restart(adapter).learn(known.lessons)
+        return self
 
     def close(self) -> None:
         """End the process that reads documents."""
@@ -140,20 +168,48 @@ class Reader:
         return self.helper.assist(page, former)
 
 
+def version_of(crawl: Path, folders: Sequence[Path]) -> tuple[Icd, str]:
+    """Return the definition of a crawl, and the version of the reader for it with a knowledge base as it is now.
+
+    Raises ``RereadError``.
+    """
+    try:
+        icd = read_definition(crawl / DEFINITION)
+        meaning = _MEANING.validate_json((crawl / DEFINITION).read_bytes())
+        topic = TopicState.parse((crawl / TOPIC).read_bytes()) if (crawl / TOPIC).exists() else TopicState()
+    except (DefinitionError, OSError, ValueError, ValidationError) as error:
+        raise RereadError(f"{crawl}: what it was defined as cannot be read ({error})") from error
+    return icd, fingerprint(icd, topic.meaning, files_digest(tuple(folders), crawl / LEARNED), meaning)
+
+
+@contextmanager
 def reread(
-    crawl: Path, reader: Reader, source: CaptureSource, writer: ObjectWriter, wanted: Wanted = EVERYTHING
-) -> Iterator[Reread]:
+    crawl: Path,
+    folders: tuple[Path, ...],
+    wanted: Wanted = EVERYTHING,
+    *,
+    processes: int = 1,
+    seen: Callable[[int], object] = abs,
+) -> Iterator[Iterator[Reread]]:
     """Read captures of a crawl again, and write the readings that say something else than those before.
 
-    What pages tell of their sites is learned before any is read. Objects of a page that a former capture had are
-    compared with those of that capture, read by the same reader: an edit of the reader is no edit of the page. Raises
-    ``ReadError`` and ``SegmentError``.
+    ``folders`` are those of the knowledge base. What pages tell of their sites is learned before any of a site is read.
+    Objects of a page that a former capture had are compared with those of that capture, read by the same reader: an
+    edit of the reader is no edit of the page. Gives what became of the captures, in the order of time. Raises
+    ``JobError``, ``LoadError``, ``ReadError``, ``RereadError`` and ``SegmentError``.
     """
-    rereading = _Rereading(reader, source, writer)
-    rereading.learn(crawl, {site_of(row.url) for row in page_rows(crawl) if wanted.admits(row, reader.version)})
-    for stated in captures(crawl):
-        if wanted.admits(stated.row, reader.version):
-            yield rereading.read(stated)
+    icd, version = version_of(crawl, folders)
+    with ObjectWriter(crawl / OBJECTS, icd.id, lambda: datetime.now(UTC)) as writer:
+
+        def write(readings: Sequence[bytes]) -> None:
+            for text in filter(None, readings):
+                writer.append_reading(text)
+            writer.sync()
+
+        job = Job(Rereading(crawl, folders, version), _NOTES, crawl / INDEXES / REREADING, write, processes, seen)
+        items = ((site_of(row.url), row.capture) for row in page_rows(crawl) if wanted.admits(row, version))
+        with job.run(items, f"{wanted} {extent(crawl / ARCHIVE, WARC)}") as done:
+            yield (each for _, each in done)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,50 +223,106 @@ class _Found:
 
 
 @dataclass(frozen=True, slots=True)
+class Rereading:
+    """The step that reads captures of a crawl again, site by site."""
+
+    crawl: Path
+    folders: tuple[Path, ...]
+    version: str
+
+    @contextmanager
+    def open(self) -> Iterator[Work[Reread]]:
+        """Open the archive and the knowledge base. Raises as ``reread`` does."""
+        with (
+            closing(Reader.of(self.crawl, self.folders)) as reader,
+            ArchivedCaptures(self.crawl) as source,
+            closing(sqlite3.connect("")) as lessons,
+        ):
+            if reader.version != self.version:
+                raise RereadError(f"{self.crawl}: the knowledge base was changed meanwhile; run aah reread again")
+            yield _Sites(reader, source, _teaching(self.crawl, lessons)).reread
+
+
+def _teaching(crawl: Path, base: sqlite3.Connection) -> sqlite3.Connection:
+    """Put the first pages of each site in a table."""
+    base.execute(
+        "CREATE TABLE page (site TEXT, number INTEGER, capture TEXT, PRIMARY KEY (site, number)) WITHOUT ROWID"
+    )
+    found: Counter[str] = Counter()
+    for row in page_rows(crawl):
+        site = site_of(row.url)
+        if row.is_page and found[site] < _MOST_TEACHING:
+            found[site] += 1
+            base.execute("INSERT INTO page VALUES (?, ?, ?)", (site, found[site], row.capture))
+    return base
+
+
+@dataclass(slots=True)
+class _Sites:
+    """Rereads units of sites; what was learned of the last site is kept for its next unit."""
+
+    reader: Reader
+    source: ArchivedCaptures
+    pages: sqlite3.Connection
+    _site: str = ""
+    _known: Known = field(default_factory=Known)
+
+    def reread(self, site: str, captures: Sequence[str]) -> Made[Reread]:
+        if site != self._site:
+            self._known, self._site = self._learned(site), site
+        rereading = _Rereading(self.reader.restart(self._known), self.source)
+        return [rereading.read(capture) for capture in captures]
+
+    def _learned(self, site: str) -> Known:
+        """Return what the first pages of a site tell of it."""
+        known = Known()
+        reader = self.reader.restart(told=known.learned.append)
+        taught = _Rereading(reader, self.source)
+        for (capture,) in self.pages.execute("SELECT capture FROM page WHERE site = ? ORDER BY number", (site,)):
+            if taught.found(capture, None) is not None:
+                known.lessons += reader.helper.lessons[: _MOST_LESSONS - len(known.lessons)]
+        return known
+
+
+@dataclass(frozen=True, slots=True)
 class _Rereading:
     reader: Reader
-    source: CaptureSource
-    writer: ObjectWriter
+    source: ArchivedCaptures
 
-    def learn(self, crawl: Path, sites: Collection[str]) -> None:
-        """Learn what pages tell of some sites."""
-        left = dict.fromkeys(sites, _MOST_LESSONS)
-        for row in page_rows(crawl):
-            site = site_of(row.url)
-            if row.is_page and left.get(site):
-                left[site] -= 1
-                self._found(row.capture, None)
-
-    def read(self, stated: Stated) -> Reread:
-        """Read a capture again, and write what it holds where that is something else than was stated.
+    def read(self, record: str) -> tuple[Reread, bytes]:
+        """Read a capture again; return what it holds as statements where that is something else than was stated.
 
         The page's former capture is read before: what the same reader found there is what it remembers of the page.
         """
+        assert self.source.readings is not None  # noqa: S101 - it is of a crawl
+        text = self.source.readings.text_of(record)
+        if not text:
+            return Reread(record, Outcome.UNREADABLE), b""
+        stated = Stated.of(text)
         capture = stated.capture
-        before = self._found(capture.revision_of, None) if capture.revision_of else None
-        found = self._found(capture.iri, before.said if before else None) if stated.row.is_page else _Found()
+        before = self.found(capture.revision_of, None) if capture.revision_of else None
+        found = self.found(capture.iri, before.said if before else None) if stated.row.is_page else _Found()
         if found is None:
-            return Reread(stated.row.url, Outcome.UNREADABLE)
-        outcome = self._written(stated, before, found)
-        return Reread(stated.row.url, outcome, found.raised)
+            return Reread(stated.row.url, Outcome.UNREADABLE), b""
+        later = self._later(stated, before, found)
+        return Reread(stated.row.url, Outcome.CHANGED if later else Outcome.SAME, found.raised), later
 
-    def _written(self, stated: Stated, before: _Found | None, found: _Found) -> Outcome:
+    def _later(self, stated: Stated, before: _Found | None, found: _Found) -> bytes:
+        """Return the statements of the later reading, empty where they are those of the one before."""
         compared = None if before is None else changes(before.said, found.said, complete=found.complete)
         described = replace(self._described(stated, found), changes=compared)
         objects, containers = _held(stated, found, self.source)
-        if Stated.of(statements(described, objects, containers)).statements == stated.statements:
-            return Outcome.SAME
-        self.writer.write(described, objects, containers)
-        return Outcome.CHANGED
+        later = statements(described, objects, containers)
+        return b"" if Stated.of(later).statements == stated.statements else later
 
     def _described(self, stated: Stated, found: _Found) -> CaptureDescription:
-        later, said = Reading(Method.REREAD, self.writer.now(), stated.capture.graph), found.said
+        later, said = Reading(Method.REREAD, datetime.now(UTC), stated.capture.graph), found.said
         known = replace(stated.capture, reader=self.reader.version, reading=later)
         if not stated.row.is_page:
             return known
         return replace(known, application=said.application, level=said.level, role=said.role)
 
-    def _found(self, capture: str, former: Metadata | None) -> _Found | None:
+    def found(self, capture: str, former: Metadata | None) -> _Found | None:
         """Read a capture; None where its page cannot be had."""
         kept = self.source.of_record(capture)
         page = None if kept is None else kept.page

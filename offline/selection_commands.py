@@ -4,8 +4,6 @@ Each command imports its modules when it runs: help has to answer at once.
 """
 # ruff: noqa: PLC0415
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -19,17 +17,9 @@ selection_app = typer.Typer()
 Crawl = Annotated[Path, typer.Argument(metavar="CRAWL", help="The folder of a crawl.")]
 
 
-@contextmanager
-def _counting(*what: str) -> Iterator[Callable[[str], None]]:
-    """Show the progress of a long run on a terminal; the function counts one of ``what``."""
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn
-
-    console = Console(stderr=True)
-    columns = (SpinnerColumn(), TextColumn("{task.description}: {task.completed:,.0f}"))
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        tasks = {name: progress.add_task(name, total=None) for name in what}
-        yield lambda name: progress.advance(tasks[name])
+Processes = Annotated[
+    int, typer.Option("--processes", metavar="N", min=1, help="The number of processes; the outcome is the same.")
+]
 
 
 @selection_app.command()
@@ -61,11 +51,16 @@ def select(
         typer.Option("--with-sessions", help="Also what sites showed to the crawl alone: under a login or password."),
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="List the pages and write nothing.")] = False,
+    processes: Processes = 1,
 ) -> None:
     """Write the pages of a crawl that meet all criteria, with the records they need, as a WARC file of its own."""
+    from functools import partial
+
     from aahcrawler.captures import ArchivedCaptures
+    from aahcrawler.jobs import JobError
     from aahcrawler.objects.reader import ReadError, page_rows
     from aahcrawler.segments import SegmentError
+    from offline.counting import counting
     from offline.selection.criteria import Criteria, CriteriaError, Threshold, moment, read_urls
     from offline.selection.selected_captures import SelectedCaptures
     from offline.selection.warc_selection import SelectionError, chosen, refuse
@@ -74,8 +69,8 @@ def select(
     from offline.store.local import StoreError
     from offline.store.queries import QueryError
 
-    mistakes = (CriteriaError, SelectionError, LoadError, StoreError, QueryError)
-    with told(ReadError, SegmentError, *mistakes), _counting("captures found", "pages chosen") as count:
+    mistakes = (CriteriaError, JobError, SelectionError, LoadError, StoreError, QueryError)
+    with told(ReadError, SegmentError, *mistakes), counting("captures found", "pages chosen") as count:
         criteria = Criteria(
             scores=tuple(map(Threshold.parse, score or ())),
             begin=moment(begin, "--from") if begin else None,
@@ -94,14 +89,17 @@ def select(
             refuse(to)
         next(page_rows(crawl), None)
         with (
-            ArchivedCaptures(crawl, seen=lambda: count("captures found")) as source,
+            ArchivedCaptures(crawl, seen=lambda: count("captures found", 1)) as source,
             SelectedCaptures(source, with_sessions=with_sessions) as selected,
         ):
             if dry_run or to is None:
-                left_out: list[str] = []
-                for row in chosen(crawl, criteria, selected, left_out=left_out.append):
-                    typer.echo(f"{row.fetched_at}\t{'' if row.score is None else f'{row.score:.4f}'}\t{row.url}")
-                _tell_left_out(len(left_out))
+                left_out = 0
+                for row in chosen(crawl, criteria, source):
+                    if selected.leaves_aside(source.of_record(row.capture)):
+                        left_out += 1
+                    else:
+                        typer.echo(f"{row.fetched_at}\t{'' if row.score is None else f'{row.score:.4f}'}\t{row.url}")
+                _tell_left_out(left_out)
                 return
             selection = select_pages(
                 crawl,
@@ -109,7 +107,8 @@ def select(
                 selected,
                 to,
                 with_requisites=not no_requisites,
-                seen=lambda _: count("pages chosen"),
+                processes=processes,
+                seen=partial(count, "pages chosen"),
             )
     typer.echo(
         f"{to}: {selection.pages:,} pages, {selection.responses - selection.pages:,} more responses with them, "
@@ -149,33 +148,42 @@ def evaluate(
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE.svg", help="Draw relevant pages by pages fetched.")
     ] = None,
+    processes: Processes = 1,
 ) -> None:
     """Measure the relevance of a crawl's pages by its definition, alone or beside another crawl."""
     import json
+    from functools import partial
 
+    from aahcrawler.fingerprint import files_digest
     from aahcrawler.helper import ApplicationAwareHelper
     from aahcrawler.helper.raised_failures import RaisedTally
+    from aahcrawler.jobs import JobError
     from aahcrawler.objects.reader import ReadError
     from aahcrawler.segments import SegmentError
     from knowledge_base.file_selection import folders_for
     from knowledge_base.loader import LoadError, load
+    from offline.counting import counting
     from offline.evaluation import report
-    from offline.evaluation.measurement import documents, measure, seed_documents
-    from offline.evaluation.relevance_metrics import EvaluationError, RelevanceMetrics, kept_reference, reference_of
+    from offline.evaluation.measurement import Measuring, measure, seed_documents
+    from offline.evaluation.relevance_metrics import EvaluationError, TopicTerms, kept_reference, reference_of
 
-    with told(EvaluationError, ReadError, SegmentError, LoadError), _counting("pages measured") as count:
-        known = load(*folders_for(crawl))
+    mistakes = (EvaluationError, JobError, ReadError, SegmentError, LoadError)
+    with told(*mistakes), counting("pages measured") as count:
+        folders = folders_for(crawl)
         reference = reference_of(icd, crawl) if icd is not None else kept_reference(crawl)
         threshold = reference.relevant if relevant is None else relevant
-        metrics = RelevanceMetrics(reference, seed_documents(crawl, reference, ApplicationAwareHelper(known), number))
+        helper = ApplicationAwareHelper(load(*folders))
+        terms = TopicTerms.of(reference, seed_documents(crawl, reference, helper, number))
         tally = RaisedTally()
         crawls = [
             measure(
                 str(each) if which is None else f"{each}, crawl {which}",
-                documents(each, ApplicationAwareHelper(known), which, tally),
-                metrics,
+                Measuring(each, folders, terms, files_digest(folders)),
                 threshold,
-                lambda: count("pages measured"),
+                tally,
+                number=which,
+                processes=processes,
+                seen=partial(count, "pages measured"),
             )
             for each, which in ((crawl, number), (against, against_number))
             if each is not None

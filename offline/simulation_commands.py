@@ -4,38 +4,14 @@ The command imports its modules when it runs: help has to answer at once.
 """
 # ruff: noqa: PLC0415
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from aahcrawler.exits import told
-from offline.simulation.progress import Watcher
 
 simulation_app = typer.Typer()
-
-
-@contextmanager
-def _progress(samples: int) -> Iterator[Watcher]:
-    """Show the progress of a simulation on a terminal."""
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    console = Console(stderr=True)
-    columns = (SpinnerColumn(), TextColumn("{task.description}: {task.completed:,.0f}"), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        read, crawled, fetched = (
-            progress.add_task(name, total=None)
-            for name in ("pages gathered", f"samples crawled, of {samples}", "pages fetched")
-        )
-
-        def crawling(pages: int) -> None:
-            progress.advance(crawled)
-            progress.advance(fetched, pages)
-
-        yield Watcher(lambda pages: progress.advance(read, pages), crawling)
 
 
 @simulation_app.command()
@@ -83,9 +59,13 @@ def simulate(
     ] = 1,
 ) -> None:
     """Crawl a folder of archived pages instead of the web, with each strategy and from each sample of seeds."""
+    from functools import partial
+
     from knowledge_base.file_selection import folders_for
     from knowledge_base.loader import LoadError
+    from offline.counting import counting
     from offline.simulation.built_in_judges import judge_file
+    from offline.simulation.progress import Watcher
     from offline.simulation.report import Targets, report
     from offline.simulation.sample import WorldError, read_samples
     from offline.simulation.sample_definition import read_template
@@ -114,6 +94,12 @@ def simulate(
             raise WorldError("--causes compares with the oracle, which needs a judge: name one with --judge FILE")
         if not pages and judge is None and any(sample.pages is None for sample in samples):
             raise WorldError(f"{world}: nothing says how many pages to fetch; write --pages N, or --judge FILE")
-        with _progress(len(samples)) as watcher:
-            finished = run(simulation, samples, watcher)
+        crawled = f"samples crawled, of {len(samples)}"
+        with counting("pages gathered", crawled, "pages fetched") as count:
+
+            def crawling(pages: int) -> None:
+                count(crawled, 1)
+                count("pages fetched", pages)
+
+            finished = run(simulation, samples, Watcher(partial(count, "pages gathered"), crawling))
         report(finished, simulation, Targets(orders, json_file, plot), typer.echo)

@@ -4,6 +4,10 @@ import zlib
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from isal import isal_zlib
+
+from aahcrawler.segments.members import InflateError
+
 _PIECE = 1 << 16
 _MAGIC = b"\x1f\x8b\x08"
 _HEADER = 10
@@ -26,7 +30,7 @@ class Member:
         self.offset = offset
         self._file = file
         self._position = offset
-        self._inflate = zlib.decompressobj(wbits=31)
+        self._inflate = isal_zlib.decompressobj(wbits=31)
 
     @property
     def end(self) -> int:
@@ -49,7 +53,7 @@ class Member:
             compressed = self._inflate.unconsumed_tail or self._more()
             try:
                 piece = self._inflate.decompress(compressed, size)
-            except zlib.error as error:
+            except InflateError as error:
                 raise MemberError(str(error)) from error
             if piece:
                 return piece

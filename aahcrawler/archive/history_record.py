@@ -12,7 +12,7 @@ from aahcrawler.archive.asked_requests import AskedRequest
 from aahcrawler.archive.payload import HEAD, beginning_of, is_chunked, status_of
 from aahcrawler.archive.record_access import Appended
 from aahcrawler.archive.records import Original, unlabelled_digest
-from aahcrawler.archive.writer import Capture
+from aahcrawler.archive.writer import WrittenCapture
 from aahcrawler.exchange import Exchange
 from aahcrawler.metadata import Metadata, MetadataError
 
@@ -35,7 +35,7 @@ class HistoryRecord:
     of a terminal level; ``depth`` is the number of links from a seed.
     """
 
-    capture: Capture
+    capture: WrittenCapture
     status: int
     digest: bytes
     etag: str = ""
@@ -53,7 +53,7 @@ class HistoryRecord:
     @classmethod
     def of(
         cls,
-        capture: Capture,
+        capture: WrittenCapture,
         exchange: Exchange,
         crawl: int,
         *,
@@ -79,7 +79,7 @@ class HistoryRecord:
         target, date = header.get("WARC-Target-URI").strip("<>"), _moment(header.get("WARC-Date"))
         if not target or date is None or not header.record_id:
             return None
-        capture = Capture(
+        capture = WrittenCapture(
             header.record_id,
             found.asked.url(target),
             date,
@@ -100,7 +100,9 @@ class HistoryRecord:
         return kept
 
     @classmethod
-    def _made(cls, capture: Capture, head: bytes, known: tuple[bytes, bool, int], metadata: Metadata | None) -> Self:
+    def _made(
+        cls, capture: WrittenCapture, head: bytes, known: tuple[bytes, bool, int], metadata: Metadata | None
+    ) -> Self:
         digest, complete, crawl = known
         etag, modified = _ETAG.search(head), _MODIFIED.search(head)
         priority = _number(metadata.priority) if metadata else None

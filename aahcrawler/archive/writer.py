@@ -43,7 +43,7 @@ _PIECE = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
-class Capture:
+class WrittenCapture:
     """A response or a revisit in the archive. ``record_id`` is its ``urn:uuid:...``, without angle brackets.
 
     ``file`` is the name the WARC file has once it is closed; ``offset`` is the begin of the record's gzip member, and
@@ -118,12 +118,12 @@ class WarcWriter(SegmentedOutput):
         original: Original | None = None,
         metadata: bytes | None = None,
         resources: Sequence[Resource] = (),
-    ) -> Capture:
+    ) -> WrittenCapture:
         """Append the response, its request, the metadata about it and what a browser made of it; all of them or none.
 
         Response and request are kept byte for byte. ``metadata`` is the JSON of ``aahcrawler.metadata``. With an
         ``original``, a ``revisit`` record stands in the place of a response whose payload is the original's: of one
-        with status 304, or of a whole one with the same payload digest. ``Capture.revisit`` says whether it does.
+        with status 304, or of a whole one with the same payload digest; the result says whether it does (``revisit``).
         Nothing else of a response is left out, so giving an original never does harm.
 
         The response is read from its start and left there, open. Raises ``DiskFullError`` when there is no room: the
@@ -146,7 +146,7 @@ class WarcWriter(SegmentedOutput):
             self._tell_index(answer, AskedRequest.read(exchange.request), span, [fields for fields, _ in kept])
         finally:
             exchange.response.seek(0)
-        return Capture(
+        return WrittenCapture(
             answer.record_id,
             exchange.url,
             exchange.started_at,

@@ -201,8 +201,9 @@ class ArchivedContents:
                 date = EPOCH + timedelta(microseconds=self.row.answer.at)
             elif original is not None:
                 document = self._made_before(original.answer.id)
-            as_read = replace(exchange, url=self.row.answer.url, method=holder.answer.method, started_at=date)
-            return replayed(replace(as_read, rendered=document), PAGE_BYTES)
+            method = holder.answer.method
+            as_read = replace(exchange, url=self.row.answer.url, method=method, started_at=date, rendered=document)
+            return replayed(as_read, PAGE_BYTES)
 
     def metadata(self) -> Metadata | None:
         """Return what was understood of the answer when it came."""

@@ -4,7 +4,8 @@ The files, its sources, are what is kept. An index is a SQLite file that remembe
 taken in, so that it catches up by reading what was added. It may be removed at any time.
 """
 
-from aahcrawler.derived_index.catching_up import DerivedIndex, Standing, connection, remove_base
+from aahcrawler.derived_index.catching_up import DerivedIndex, Standing
+from aahcrawler.derived_index.index_file import IndexFile, connection, remove_base, transaction
 from aahcrawler.derived_index.index_sources import (
     Known,
     Source,
@@ -17,6 +18,7 @@ from aahcrawler.derived_index.index_sources import (
 
 __all__ = [
     "DerivedIndex",
+    "IndexFile",
     "Known",
     "Source",
     "Standing",
@@ -27,4 +29,5 @@ __all__ = [
     "remove_base",
     "segment_members",
     "segment_sources",
+    "transaction",
 ]

@@ -81,6 +81,12 @@ class ApplicationAwareHelper:
         self._compares_drafts = True
         return self
 
+    def restart(self, adapter: Adapter | None = None) -> Self:
+        """Forget all that was learned of sites, use another adapter, and return the helper."""
+        self._sites.restart()
+        self._adapter, self._completion = adapter, Completion()
+        return self
+
     @property
     def lessons(self) -> tuple[Lesson, ...]:
         """What the last page that was assisted taught of its site."""

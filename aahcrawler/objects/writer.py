@@ -97,6 +97,10 @@ class ObjectWriter(SegmentedOutput):
         segments = self._segments if capture.reading is None else self._later
         segments.append((statements(capture, objects, containers),))
 
+    def append_reading(self, text: bytes) -> None:
+        """Append the ``statements`` of a later reading. Raises as ``write`` does."""
+        self._later.append((text,))
+
     def sync(self) -> None:
         """Force written statements to disk; in any thread."""
         super().sync()

@@ -22,6 +22,10 @@ _OBJECTS: Final = f"{OBJECTS}/"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _JUDGED: Final = re.compile(rb'\{"entry":"page","at":(\d+),"url":("(?:[^"\\]|\\.)*")')
+_OTHER: Final = """
+SELECT id, at, record FROM capture WHERE url = ? AND crawl = ? AND record != ? AND is_page AND NOT is_requisite
+ORDER BY at DESC, record DESC LIMIT 1
+"""
 _CAPTURE: Final = "INSERT INTO capture VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 
 
@@ -111,7 +115,7 @@ class PageIndex(DerivedIndex[bytes]):
 
     def _count(self, stated: CaptureStatements, at: int, sign: int) -> None:
         """Count a capture, or count it no more with the ``sign`` -1."""
-        row, objects = stated.row, len(stated.objects)
+        row = stated.row
         if stated.is_requisite:
             self._tally.add(row.crawl, "requisites", "", sign)
             return
@@ -122,8 +126,21 @@ class PageIndex(DerivedIndex[bytes]):
         add(row.crawl, "application", row.application or "", sign)
         if row.trap:
             add(row.crawl, "trap", row.trap, sign)
-        if not row.is_page:
-            return
+        if row.is_page:
+            self._count_page(stated, at, sign)
+
+    def _count_page(self, stated: CaptureStatements, at: int, sign: int) -> None:
+        """Count a page, which counts once in a crawl: by its last capture, where the crawl was killed in between."""
+        row = stated.row
+        other = self.base.execute(_OTHER, (row.url, row.crawl, row.capture)).fetchone()
+        if other is None:
+            self._add_page(stated, at, sign)
+        elif (at, row.capture) > other[1:]:
+            self._add_page(stated, at, sign)
+            self._add_page(self._stated(other[0]), other[1], -sign)
+
+    def _add_page(self, stated: CaptureStatements, at: int, sign: int) -> None:
+        row, objects, add = stated.row, len(stated.objects), self._tally.add
         level = f"{row.application or ''}\t{row.level_name or ''}\t{row.level or ''}"
         add(row.crawl, "pages", "", sign)
         add(row.crawl, "relevant", "", sign * bool(row.relevant))

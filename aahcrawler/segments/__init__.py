@@ -12,7 +12,7 @@ member, which ``recover`` cuts.
 
 from aahcrawler.segments.members import Members, identity
 from aahcrawler.segments.output import SegmentedOutput
-from aahcrawler.segments.reader import is_open, lines, open_segment, segments
+from aahcrawler.segments.reader import extent, is_open, lines, open_segment, segments
 from aahcrawler.segments.recovery import Recovered, recover
 from aahcrawler.segments.series import OPEN, DamageError, DiskFullError, SegmentError, Series, no_link, private
 from aahcrawler.segments.whole_lines import append_line
@@ -31,6 +31,7 @@ __all__ = [
     "Series",
     "Span",
     "append_line",
+    "extent",
     "identity",
     "is_open",
     "lines",

@@ -3,14 +3,17 @@
 import hashlib
 import io
 import os
-import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Final, cast
+
+from isal import isal_zlib
 
 from aahcrawler.segments.series import OPEN, DamageError
 
 _CHUNK = 1 << 16
+InflateError: Final = cast("type[Exception]", isal_zlib.error)
+"""Raised by ISA-L for compressed data that are damaged; its stubs call it an instance."""
 
 
 class Members:
@@ -40,20 +43,20 @@ class Members:
         return b""
 
     def _next(self) -> bytes:
-        begin, inflate, pieces = self.end, zlib.decompressobj(wbits=31), []
+        begin, inflate, pieces = self.end, isal_zlib.decompressobj(wbits=31), []
         try:
             while not inflate.eof:
                 pieces.append(inflate.decompress(self._piece()))
                 self.end += len(self._pending) - len(inflate.unused_data)
                 self._pending = inflate.unused_data
-        except (OSError, zlib.error) as error:
+        except (OSError, InflateError) as error:
             raise DamageError(f"at byte {begin}: {error}") from error
         return b"".join(pieces)
 
     def _piece(self) -> bytes:
         self._pending = self._pending or self._file.read(_CHUNK)
         if not self._pending:
-            raise zlib.error("it ends in the middle of a capture")
+            raise OSError("it ends in the middle of a capture")
         return self._pending
 
     def stream(self, most: int) -> BinaryIO:

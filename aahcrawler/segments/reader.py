@@ -1,12 +1,13 @@
 """Finds segments and reads them, those that are still being written too."""
 
 import gzip
+import hashlib
 import io
 import os
 import re
 import zlib
 from collections.abc import Generator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -26,6 +27,16 @@ def segments(folder: Path, extension: str) -> tuple[Path, ...]:
     finished = {path.name: path for path in folder.glob(f"*.{extension}")}
     unfinished = {path.name.removesuffix(OPEN): path for path in folder.glob(f"*.{extension}{OPEN}")}
     return tuple(path for _, path in sorted((unfinished | finished).items(), key=lambda item: _order(item[0])))
+
+
+def extent(folder: Path, extension: str) -> str:
+    """Return a digest that is another one once the segments of a folder have become more, longer or others."""
+    digest = hashlib.sha256()
+    for path in segments(folder, extension):
+        with suppress(FileNotFoundError):  # It has been closed since it was listed.
+            status = path.stat()
+            digest.update(f"{path.name} {status.st_size} {status.st_mtime_ns}\n".encode("utf-8", "surrogateescape"))
+    return digest.hexdigest()
 
 
 def is_open(path: Path) -> bool:

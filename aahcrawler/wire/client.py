@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 
 from aahcrawler.exchange import Exchange
 from aahcrawler.wire.admission import Waiting
-from aahcrawler.wire.capture import Capture
 from aahcrawler.wire.connection import Connection, Patience
 from aahcrawler.wire.dial import Dialler
 from aahcrawler.wire.errors import (
@@ -35,6 +34,7 @@ from aahcrawler.wire.relay import Relay, Withholding
 from aahcrawler.wire.request import Origin, Target, WireRequest, serialise, target_of
 from aahcrawler.wire.route import Proxy, forwarding_proxy
 from aahcrawler.wire.settings import KeepAlive, Limits, Timeouts, WireSettings
+from aahcrawler.wire.spool import Spool
 from aahcrawler.wire.tunnel import LOGIN, LOGIN_PROBLEM, authorization
 
 __all__ = [
@@ -189,15 +189,15 @@ class WireClient:
 
     async def _converse(self, connection: Connection, sent: _Sent) -> Answer:
         limits, timeouts = self._settings.limits, self._settings.timeouts
-        capture = Capture(self._settings.spool, limits.memory_bytes)
-        reception = Reception(sent.request.method, self._bounds(sent.request), capture, sent.relay)
+        spool = Spool(self._settings.spool, limits.memory_bytes)
+        reception = Reception(sent.request.method, self._bounds(sent.request), spool, sent.relay)
         patience = Patience(timeouts.first_byte, timeouts.idle, sent.deadline, sent.request.until)
         started_at = self._now()
         try:
             latency = await connection.exchange(sent.with_login, reception, patience)
             exchange = await self._exchange(sent, reception, connection, started_at)
         except SpoolError:
-            capture.close()
+            spool.close()
             raise
         except WireError as error:
             if reception.salvage():
@@ -206,7 +206,7 @@ class WireClient:
                 error.exchange = exchange
             raise
         except BaseException:
-            capture.close()
+            spool.close()
             raise
         if reception.reusable:
             self._pool.put(sent.target.origin, connection)
@@ -228,10 +228,10 @@ class WireClient:
     async def _exchange(
         self, sent: _Sent, reception: Reception, connection: Connection, started_at: datetime
     ) -> Exchange:
-        capture = reception.capture
+        spool = reception.spool
         loop = asyncio.get_running_loop()
         try:
-            opened = await loop.run_in_executor(self._executor, capture.open) if capture.spilled else capture.open()
+            opened = await loop.run_in_executor(self._executor, spool.open) if spool.spilled else spool.open()
         except OSError as error:
             raise SpoolError(f"the response could not be kept: {error}") from error
         return Exchange(
@@ -239,7 +239,7 @@ class WireClient:
             method=sent.request.method,
             request=sent.raw,
             response=opened,
-            response_size=capture.size,
+            response_size=spool.size,
             payload_digest=reception.payload_digest,
             ip_address=connection.end.ip_address,
             started_at=started_at,

@@ -148,7 +148,7 @@ class Connection(asyncio.Protocol):
             self._settle()
         elif first:
             self._acknowledge()
-        elif reception.capture.overdue and self._spilling is None:
+        elif reception.spool.overdue and self._spilling is None:
             self._spill(reception)
 
     def _acknowledge(self) -> None:
@@ -238,13 +238,13 @@ class Connection(asyncio.Protocol):
     def _spill(self, reception: Reception) -> None:
         assert self._transport is not None  # noqa: S101
         self._transport.pause_reading()
-        self._spilling = self._loop.run_in_executor(self._executor, reception.capture.spill)
+        self._spilling = self._loop.run_in_executor(self._executor, reception.spool.spill)
         self._spilling.add_done_callback(partial(self._resume, reception))
 
     def _resume(self, reception: Reception, spilling: asyncio.Future[None]) -> None:
         error = None if spilling.cancelled() else spilling.exception()
         if self._spilling is not spilling:
-            reception.capture.close()  # The exchange was cancelled meanwhile: nobody else will.
+            reception.spool.close()  # The exchange was cancelled meanwhile: nobody else will.
         elif error is not None:
             self._settle(_spool_error(error))
         else:

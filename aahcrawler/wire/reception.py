@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from aahcrawler.exchange import Truncation
-from aahcrawler.wire.capture import Capture
 from aahcrawler.wire.errors import DisconnectError, HeaderLimitError, ProtocolError
 from aahcrawler.wire.framing import Framing, FramingError, framing_of, is_ambiguous
 from aahcrawler.wire.head import BLANK, HEAD_END, Head, StatusLine, parse_head, parse_status_line
 from aahcrawler.wire.relay import Relay
+from aahcrawler.wire.spool import Spool
 
 SWITCHING_PROTOCOLS = 101
 MANY_PIECES = 16
@@ -35,14 +35,14 @@ class Bounds:
 class Reception:
     """Takes the connection's bytes until the response is ``done``.
 
-    States: head -> body -> done. Blank lines before the status line and interim responses are left out of the capture.
+    States: head -> body -> done. Blank lines before the status line and interim responses are left out of the archive.
     A body that breaks its framing, or goes beyond its bound, is done at that point and ``truncated`` gives the reason;
     the received bytes stay. ``feed`` raises ``ProtocolError`` or ``HeaderLimitError`` for a head that cannot be taken.
-    ``relay`` is given the final head and the payload as they come; the capture is the same with it and without.
+    ``relay`` is given the final head and the payload as they come; the bytes are the same with it and without.
     """
 
-    def __init__(self, method: str, bounds: Bounds, capture: Capture, relay: Relay | None = None) -> None:
-        self.capture = capture
+    def __init__(self, method: str, bounds: Bounds, spool: Spool, relay: Relay | None = None) -> None:
+        self.spool = spool
         self._relay = relay
         self.head: Head | None = None
         self.done = False
@@ -103,9 +103,9 @@ class Reception:
     def salvage(self) -> bool:
         """Capture the beginning of a head that never became whole; return whether there is a status line in it."""
         if self.head is None and _status_line_of(self._pending) is not None:
-            self.capture.write(bytes(self._pending))
+            self.spool.write(bytes(self._pending))
             self._pending.clear()
-        return self.capture.size > 0
+        return self.spool.size > 0
 
     def _feed_head(self, data: bytes) -> bytes:
         self._pending += data
@@ -147,7 +147,7 @@ class Reception:
         self._line_checked = False
         if 100 <= head.line.status < 200 and head.line.status != SWITCHING_PROTOCOLS:
             return
-        self.capture.write(raw)
+        self.spool.write(raw)
         self.head_size = len(raw)
         if head.line.status == SWITCHING_PROTOCOLS:
             raise ProtocolError("the server switched to another protocol without being asked")
@@ -173,7 +173,7 @@ class Reception:
             taken = len(allowed)
             self.cut(Truncation.UNSPECIFIED)
         self._body_bytes += taken
-        self.capture.write(allowed if taken == len(allowed) else allowed[:taken])
+        self.spool.write(allowed if taken == len(allowed) else allowed[:taken])
         self._keep(payload)
         if framing.complete:
             self.done = True

@@ -6,9 +6,9 @@ from pathlib import Path
 from aahcrawler.exchange import Exchange
 from aahcrawler.page import Headers, Page
 from aahcrawler.page.decoding import decode_content
-from aahcrawler.wire.capture import Capture
 from aahcrawler.wire.errors import WireError
 from aahcrawler.wire.reception import Bounds, Reception
+from aahcrawler.wire.spool import Spool
 
 PAGE_BYTES = 10_000_000
 """The most bytes of an archived answer that are read where nothing else is said; the archive may hold more."""
@@ -36,7 +36,7 @@ def _sent(exchange: Exchange, page_bytes: int) -> Page | None:
     # Chunks of a byte each take six on the wire; what is longer than that was not kept whole before either.
     body_bytes = 6 * page_bytes + _PIECE
     bounds = Bounds(_HEAD, _HEAD, body_bytes, payload_bytes=page_bytes)
-    reception = Reception(exchange.method, bounds, Capture(Path(), 2 * body_bytes))
+    reception = Reception(exchange.method, bounds, Spool(Path(), 2 * body_bytes))
     exchange.response.seek(0)
     try:
         while not reception.done and (piece := exchange.response.read(_PIECE)):

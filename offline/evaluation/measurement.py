@@ -1,21 +1,30 @@
 """Measures the pages of a crawl in one pass, in the order of capture."""
 
+import hashlib
 import math
 import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
-from aahcrawler import urls
-from aahcrawler.captures import ArchivedCaptures
-from aahcrawler.helper import ApplicationAwareHelper
+from pydantic import TypeAdapter
+
+from aahcrawler import __version__, urls
+from aahcrawler.captures import ArchivedCaptures, Capture
+from aahcrawler.helper import ApplicationAwareHelper, Assistance
+from aahcrawler.helper.assistance import FailedAction
 from aahcrawler.helper.raised_failures import RaisedTally, raised
-from aahcrawler.layout import ARCHIVE, OBJECTS, WARC
+from aahcrawler.helper.site_memory.sites import site_of
+from aahcrawler.jobs import Job, Made, Work
+from aahcrawler.layout import ARCHIVE, DEFINITION, EVALUATION, INDEXES, NQUADS, OBJECTS, WARC
 from aahcrawler.objects.reader import page_rows
-from aahcrawler.segments import segments
-from offline.evaluation.relevance_metrics import EvaluationError, Reference, RelevanceMetrics
+from aahcrawler.segments import extent, segments
+from knowledge_base.loader import load
+from offline.evaluation.relevance_metrics import EvaluationError, Reference, RelevanceMetrics, TopicTerms
 from online_analysis.document import Document
+from online_analysis.terms import Lexicon
 
 MOST_POINTS = 400
 """The least number of points kept of the course over time, given as many pages; at most twice as many are kept."""
@@ -85,15 +94,72 @@ class Measured:
     course: Course = field(default_factory=Course)
 
 
-def documents(
-    crawl: Path, helper: ApplicationAwareHelper, number: int | None = None, tally: RaisedTally | None = None
-) -> Iterator[Document]:
-    """Yield the document of each page of a crawl that was answered well, in the order of time.
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """How similar a document is to each topic, which words it holds, and the stages of reading it that failed.
+
+    ``url`` is empty for what is no document: an answer that is no HTML page, or was not answered well.
+    """
+
+    url: str = ""
+    similarities: Mapping[str, float] = field(default_factory=dict)
+    held: tuple[bool, ...] = ()
+    raised: tuple[FailedAction, ...] = ()
+
+
+_NOTES: Final = TypeAdapter(Likeness)
+
+
+@dataclass(frozen=True, slots=True)
+class Measuring:
+    """The step that measures the documents of a crawl, read with a knowledge base."""
+
+    crawl: Path
+    folders: tuple[Path, ...]
+    terms: TopicTerms
+    knowledge: str
+
+    @property
+    def version(self) -> str:
+        """The version of the software, the knowledge base and the topics."""
+        said = repr((__version__, self.knowledge, self.terms))
+        return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
+
+    @contextmanager
+    def open(self) -> Iterator[Work[Likeness]]:
+        """Open the archive and the knowledge base. Raises ``LoadError`` and ``SegmentError``."""
+        helper, metrics = ApplicationAwareHelper(load(*self.folders)), RelevanceMetrics(self.terms)
+        with ArchivedCaptures(self.crawl) as source:
+
+            def measured(_: str, captures: Sequence[str]) -> Made[Likeness]:
+                helper.restart()
+                return [(_likeness(source.of_record(each), helper, metrics), b"") for each in captures]
+
+            yield measured
+
+
+def _likeness(capture: Capture | None, helper: ApplicationAwareHelper, metrics: RelevanceMetrics) -> Likeness:
+    found = None if capture is None else _read(capture, helper)
+    if found is None:
+        return Likeness()
+    document = found.document
+    return Likeness(document.url, metrics.similarities(document), metrics.held(document), raised(found))
+
+
+def _read(capture: Capture, helper: ApplicationAwareHelper) -> Assistance | None:
+    """Read a capture of a page that was answered well; None for others."""
+    page = capture.page
+    return helper.assist(page) if page is not None and 200 <= page.status < 300 and page.is_html else None
+
+
+@contextmanager
+def _documents(crawl: Path, number: int | None) -> Iterator[Iterator[Capture]]:
+    """Give the captures of documents of a crawl, in the order of time, some of which may turn out to be none.
 
     Pages are those that the crawl's RDF calls so. A folder of WARC files of another crawler has none: there, each HTML
     answer is a page. With ``number``, the pages are those of that crawl among the ones of the folder. A payload that
-    was captured several times is one document, read where it was captured first. ``tally`` is told of stages of reading
-    that failed. Raises ``EvaluationError``, ``ReadError`` and ``SegmentError``.
+    was captured several times is one document, read where it was captured first. Raises ``EvaluationError``,
+    ``ReadError`` and ``SegmentError``.
     """
     archive = crawl / ARCHIVE if (crawl / ARCHIVE).is_dir() else crawl
     if not segments(archive, WARC):
@@ -104,45 +170,68 @@ def documents(
     with ArchivedCaptures(crawl) as source, closing(sqlite3.connect("")) as known:
         if described:
             _find_pages(crawl, number, source, known)
-        for capture in source.captures():
-            if not capture.shows_target or (described and not _is_known(known, capture.record_id)):
-                continue
-            page = capture.page
-            if page is not None and 200 <= page.status < 300 and page.is_html:
-                found = helper.assist(page)
-                if tally is not None:
-                    tally.add(page.url, raised(found))
-                yield found.document
+        yield (
+            capture
+            for capture in source.captures()
+            if capture.shows_target and (not described or _is_known(known, capture.record_id))
+        )
 
 
 def seed_documents(
     crawl: Path, reference: Reference, helper: ApplicationAwareHelper, number: int | None = None
 ) -> Iterator[Document]:
-    """Yield the documents of the seeds, until all have been found. Raises as ``documents`` does."""
+    """Yield the documents of the seeds, until all have been found. Raises as ``measure`` does."""
     wanted = {urls.canonicalize(seed) or seed for seed in reference.seeds}
-    for document in documents(crawl, helper, number) if wanted else ():
-        if document.url in wanted:
-            wanted.discard(document.url)
-            yield document
-        if not wanted:
-            return
+    if not wanted:
+        return
+    with _documents(crawl, number) as captures:
+        for capture in captures:
+            url = urls.canonicalize(capture.target_uri)
+            found = _read(capture, helper) if url in wanted else None
+            if found is not None:
+                wanted.discard(url)
+                yield found.document
+            if not wanted:
+                return
 
 
 def measure(
-    crawl: str, found: Iterator[Document], metrics: RelevanceMetrics, threshold: float, seen: Callable[[], object]
+    name: str,
+    step: Measuring,
+    threshold: float,
+    tally: RaisedTally,
+    *,
+    number: int | None = None,
+    processes: int = 1,
+    seen: Callable[[int], object] = abs,
 ) -> Measured:
-    """Measure documents in one pass; memory use does not depend on how many there are."""
-    measured = Measured(crawl, 0, dict.fromkeys(metrics.words, 0), {name: Similarity() for name in metrics.topics})
-    for document in found:
-        measured.documents += 1
-        similarities = metrics.similarities(document)
-        for similarity, value in zip(measured.similarities.values(), similarities, strict=True):
-            similarity.add(value, threshold)
-        for word, held in zip(metrics.words, metrics.held(document), strict=True):
-            measured.keywords[word] += held
-        measured.course.add(relevant=similarities[0] >= threshold)
-        seen()
+    """Measure the documents of a crawl, or of crawl ``number`` of its folder; memory use does not depend on how many.
+
+    ``tally`` is told of stages of reading that failed. Raises ``EvaluationError``, ``JobError``, ``LoadError``,
+    ``ReadError`` and ``SegmentError``.
+    """
+    topics = step.terms.topics(Lexicon())
+    measured = Measured(name, 0, dict.fromkeys(step.terms.words, 0), {topic: Similarity() for topic in topics})
+    is_ours = (step.crawl / DEFINITION).exists()
+    job = Job(step, _NOTES, step.crawl / INDEXES / EVALUATION if is_ours else None, processes=processes, seen=seen)
+    files = step.crawl / ARCHIVE if (step.crawl / ARCHIVE).is_dir() else step.crawl
+    with _documents(step.crawl, number) as captures:
+        items = ((site_of(each.target_uri), each.record_id) for each in captures)
+        with job.run(items, f"{number} {extent(files, WARC)} {extent(step.crawl / OBJECTS, NQUADS)}") as found:
+            for _, likeness in found:
+                if likeness.url:
+                    _add(measured, likeness, threshold)
+                    tally.add(likeness.url, likeness.raised)
     return measured
+
+
+def _add(measured: Measured, likeness: Likeness, threshold: float) -> None:
+    measured.documents += 1
+    for topic, value in likeness.similarities.items():
+        measured.similarities[topic].add(value, threshold)
+    for word, held in zip(measured.keywords, likeness.held, strict=True):
+        measured.keywords[word] += held
+    measured.course.add(relevant=next(iter(likeness.similarities.values())) >= threshold)
 
 
 def _find_pages(crawl: Path, number: int | None, source: ArchivedCaptures, known: sqlite3.Connection) -> None:

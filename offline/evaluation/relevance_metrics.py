@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Self
 
 from aahcrawler.definitions import DefinitionError, read_definition
 from aahcrawler.layout import DEFINITION, TOPIC
@@ -76,30 +77,40 @@ def _reference(icd: Icd, crawl: Path) -> Reference:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class TopicTerms:
+    """What documents are compared with: the definition's words and texts, and the most telling words of its seeds."""
+
+    words: tuple[str, ...]
+    texts: tuple[str, ...]
+    telling: tuple[str, ...]
+
+    @classmethod
+    def of(cls, reference: Reference, seeds: Iterable[Document]) -> Self:
+        """Return those of a definition, given the documents of its seeds."""
+        telling = telling_words(seeds, Lexicon(), max(SEED_TERMS))
+        return cls(tuple(dict.fromkeys(reference.words)), reference.texts, telling)
+
+    def topics(self, lexicon: Lexicon) -> dict[str, Topic]:
+        """Return the topics by their names, that of the definition first, where it has one."""
+        own = {BY_DEFINITION: Topic(self.words, self.texts, lexicon)} if self.words or self.texts else {}
+        counts = SEED_TERMS if self.telling else ()
+        return own | {f"Seeds, {count} terms": Topic(self.telling[:count], (), lexicon) for count in counts}
+
+
 class RelevanceMetrics:
     """Measures how similar documents are to each of several topics, and which keywords they hold."""
 
-    def __init__(self, reference: Reference, seeds: Iterable[Document]) -> None:
-        self.words = tuple(dict.fromkeys(reference.words))
+    def __init__(self, terms: TopicTerms) -> None:
+        self.words = terms.words
         self._lexicon = Lexicon()
-        topics = {}
-        if reference.words or reference.texts:
-            topics[BY_DEFINITION] = Topic(reference.words, reference.texts, self._lexicon)
-        telling = telling_words(seeds, self._lexicon, max(SEED_TERMS))
-        for count in SEED_TERMS if telling else ():
-            topics[f"Seeds, {count} terms"] = Topic(telling[:count], (), self._lexicon)
-        self._analysers = {name: TextAnalyser(topic) for name, topic in topics.items()}
+        self._analysers = {name: TextAnalyser(topic) for name, topic in terms.topics(self._lexicon).items()}
         self._phrases: dict[str | None, tuple[str, ...]] = {}
 
-    @property
-    def topics(self) -> tuple[str, ...]:
-        """The names of the topics, that of the definition first, where it has one."""
-        return tuple(self._analysers)
-
-    def similarities(self, document: Document) -> tuple[float, ...]:
+    def similarities(self, document: Document) -> dict[str, float]:
         """Return the similarity of a document to each topic, in [0, 1]; 0 for one without words."""
         alone = replace(document, outlinks=())
-        return tuple(analyser.analyse(alone).document or 0.0 for analyser in self._analysers.values())
+        return {name: analyser.analyse(alone).document or 0.0 for name, analyser in self._analysers.items()}
 
     def held(self, document: Document) -> tuple[bool, ...]:
         """Return, for each keyword, whether a document holds it, inflected forms of its language included."""

@@ -9,22 +9,28 @@ import gzip
 import hashlib
 import os
 from collections.abc import Callable, Container, Iterable, Iterator
-from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from pathlib import Path
+from typing import Final
 from urllib.parse import urljoin
+
+from pydantic import TypeAdapter
 
 from aahcrawler import __version__
 from aahcrawler.archive.index import SORTED, LineSorter, replace_lines, scanned_lines
 from aahcrawler.archive.records import CrawlInfo, header, warcinfo_block, warcinfo_fields
 from aahcrawler.archive.writer import Identity
 from aahcrawler.captures import ArchivedCaptures, Capture
+from aahcrawler.helper.assistance import FailedAction
 from aahcrawler.helper.raised_failures import RaisedTally, of_stages
-from aahcrawler.layout import WARC
+from aahcrawler.jobs import Job, Work
+from aahcrawler.layout import ARCHIVE, INDEXES, NQUADS, OBJECTS, SELECTION, WARC
 from aahcrawler.objects.reader import PageRow, page_rows
 from aahcrawler.page import Page, requisites, shown_within
 from aahcrawler.pipeline.links import media_of
+from aahcrawler.segments import extent
 from offline.selection.criteria import Criteria
 from offline.selection.rdf_queries import Names, answers, published
 from offline.selection.selected_captures import SelectedCaptures
@@ -51,18 +57,16 @@ class Selection:
     raised: RaisedTally = field(default_factory=RaisedTally)
 
 
-def chosen(
-    crawl: Path, criteria: Criteria, selected: SelectedCaptures, *, left_out: Callable[[str], object] = lambda _: None
-) -> Iterator[PageRow]:
+def chosen(crawl: Path, criteria: Criteria, source: ArchivedCaptures) -> Iterator[PageRow]:
     """Yield the pages that fulfil all criteria, in the order of capture.
 
     Redirects are no pages: one that is listed or found by SPARQL stands for the page it leads to. Pages that a later
     crawl found unchanged count as pages. Errors, by status or by what they say, are chosen by lists and SPARQL only.
-    ``left_out`` is told of captures that ``selected`` leaves aside. Raises ``ReadError`` and the errors of ``answers``.
+    Raises ``ReadError`` and the errors of ``answers``.
     """
     listed = [criteria.urls] if criteria.urls is not None else []
     found = [answers(crawl, criteria.sparql)] if criteria.sparql else []
-    named = [_expanded(names, selected.source) for names in (*listed, *found)]
+    named = [_expanded(names, source) for names in (*listed, *found)]
     with ExitStack() as stack:
         dated: Names | None = None
         if criteria.by_publication:
@@ -71,17 +75,60 @@ def chosen(
             is_unmodified = row.status == HTTPStatus.NOT_MODIFIED
             is_error = row.status >= 400 or row.trap is not None
             is_page = (
-                selected.source.original(row.capture) is not None
-                if is_unmodified
-                else row.is_page or (is_error and bool(named))
+                source.original(row.capture) is not None if is_unmodified else row.is_page or (is_error and bool(named))
             )
             in_time = dated is None or row.capture in dated
             is_named = all(row.url in names or row.capture in names for names in named)
             if is_page and in_time and is_named and criteria.admit(row):
-                if selected.leaves_aside(selected.source.of_record(row.capture)):
-                    left_out(row.capture)
-                else:
-                    yield row
+                yield row
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """What a page needs: ``requisites``, the documents ``within`` it, and the stages of looking for them that failed.
+
+    ``url`` is that of the page, empty where it cannot be read. It may have been ``rendered`` by a browser.
+    """
+
+    url: str = ""
+    rendered: bool = False
+    requisites: tuple[str, ...] = ()
+    within: tuple[str, ...] = ()
+    raised: tuple[FailedAction, ...] = ()
+
+
+_NOTES: Final = TypeAdapter(Needed)
+
+
+@dataclass(frozen=True, slots=True)
+class LookingForNeeded:
+    """The step that looks for what pages need."""
+
+    crawl: Path
+    with_requisites: bool
+    version: str = __version__
+
+    @contextmanager
+    def open(self) -> Iterator[Work[Needed]]:
+        """Open the archive. Raises ``SegmentError``."""
+        with ArchivedCaptures(self.crawl) as source:
+            yield lambda _, captures: [(self._needed(source.of_record(each)), b"") for each in captures]
+
+    def _needed(self, capture: Capture | None) -> Needed:
+        page = None if capture is None else capture.page
+        if capture is None or page is None or not (self.with_requisites and page.is_html):
+            return Needed() if page is None else Needed(page.url, page.rendered)
+        media = () if capture.metadata is None else media_of(capture.metadata, page.url)
+        found = needed_of(page)
+        # Files that the objects of the page consist of: not all of them are shown by its elements.
+        return replace(found, requisites=(*media, *found.requisites))
+
+
+def needed_of(page: Page) -> Needed:
+    """Return what a page shows: its requisites, and the documents within it."""
+    needed = page.attempt("requisites", lambda: requisites.of_page(page), tuple[str, ...])
+    within = page.attempt("frames", lambda: shown_within.frames(page), tuple[str, ...])
+    return Needed(page.url, page.rendered, needed, within, of_stages(page.failed))
 
 
 def select(
@@ -92,34 +139,44 @@ def select(
     *,
     with_requisites: bool = True,
     identity: Identity | None = None,
-    seen: Callable[[PageRow], object] = lambda _: None,
+    processes: int = 1,
+    seen: Callable[[int], object] = abs,
 ) -> Selection:
     """Write the chosen pages with their requests, redirects that led to them, robots.txt and requisites.
 
     ``selected`` is of the crawl's archive, with nothing taken yet. The file appears whole or not at all; its CDXJ
     index is written beside it, under its name and ``.cdxj``. Raises ``SelectionError`` where the target exists, cannot
-    be written or would be empty, ``SegmentError`` for a damaged archive, and the errors of ``chosen``.
+    be written or would be empty, ``SegmentError`` for a damaged archive, ``JobError``, and the errors of ``chosen``.
     """
     refuse(target)
-    pages, left_out, tally = 0, list[str](), RaisedTally()
-    for row in chosen(crawl, criteria, selected, left_out=left_out.append):
-        capture = selected.source.of_record(row.capture)
-        pages += 0 if capture is None else _take(capture, selected, tally, with_requisites=with_requisites)
-        seen(row)
-    if not pages:
-        if left_out:
-            said = f"all {len(left_out)} pages that fulfil this were fetched under a session"
-            raise SelectionError(f"{crawl}: {said}; --with-sessions takes them")
-        raise SelectionError(f"{crawl}: no page fulfils this ({criteria}); aah pages lists the pages")
-    info = CrawlInfo(
-        crawl=crawl.resolve().name,
-        software=f"AAHCrawler/{__version__}",
-        description=f"Selection of {pages} pages from the crawl in {crawl}: {criteria}"
-        f"{'' if with_requisites else '; without page requisites'}",
+    pages, left_out, tally = 0, 0, RaisedTally()
+    job = Job(
+        LookingForNeeded(crawl, with_requisites), _NOTES, crawl / INDEXES / SELECTION, processes=processes, seen=seen
     )
-    size = _write(target, _warcinfo(info, target.name, identity or Identity()), selected.copies())
+    state = (extent(crawl / ARCHIVE, WARC), extent(crawl / OBJECTS, NQUADS), str(with_requisites))
+    asked = "\n".join((repr(replace(criteria, urls=None)), *sorted(criteria.urls or ()), *state))
+    items = (("", row.capture) for row in chosen(crawl, criteria, selected.source))
+    with job.run(items, hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()) as found:
+        for record, needed in found:
+            capture = selected.source.of_record(record)
+            if selected.leaves_aside(capture):
+                left_out += 1
+            elif capture is not None:
+                pages += _take(capture, needed, selected, tally, with_requisites=with_requisites)
+        info = CrawlInfo(
+            crawl=crawl.resolve().name,
+            software=f"AAHCrawler/{__version__}",
+            description=f"Selection of {pages} pages from the crawl in {crawl}: {criteria}"
+            f"{'' if with_requisites else '; without page requisites'}",
+        )
+        size = _write(target, _warcinfo(info, target.name, identity or Identity()), selected.copies()) if pages else 0
+    if not pages and left_out:
+        said = f"all {left_out} pages that fulfil this were fetched under a session"
+        raise SelectionError(f"{crawl}: {said}; --with-sessions takes them")
+    if not pages:
+        raise SelectionError(f"{crawl}: no page fulfils this ({criteria}); aah pages lists the pages")
     _index(target)
-    return Selection(pages, len(selected), size, len(left_out), tally)
+    return Selection(pages, len(selected), size, left_out, tally)
 
 
 def refuse(target: Path) -> None:
@@ -146,19 +203,17 @@ def _expanded(names: Iterable[str], source: ArchivedCaptures) -> Container[str]:
     return known
 
 
-def _take(capture: Capture, selected: SelectedCaptures, tally: RaisedTally, *, with_requisites: bool) -> int:
+def _take(
+    capture: Capture, needed: Needed, selected: SelectedCaptures, tally: RaisedTally, *, with_requisites: bool
+) -> int:
     """Take a page and its dependent records; return 0 where it cannot be read and was taken before."""
-    page = capture.page
     taken = list(selected.take((capture,)))
-    if page is None:
+    if not needed.url:
         return int(bool(taken))
-    _take_redirects(page.url, selected)
-    addresses = [page.url]
-    if with_requisites and page.rendered:
-        list(selected.take(selected.source.shown_on(page.url)))
-    if with_requisites and page.is_html:
-        media = () if capture.metadata is None else media_of(capture.metadata, page.url)
-        addresses += _take_requisites(page, media, selected, tally)
+    _take_redirects(needed.url, selected)
+    if with_requisites and needed.rendered:
+        list(selected.take(selected.source.shown_on(needed.url)))
+    addresses = (needed.url, *_take_requisites(needed, selected, tally))
     for origin in dict.fromkeys(urljoin(address, "/robots.txt") for address in addresses):
         _take_addresses((origin,), selected)
     return 1
@@ -173,15 +228,12 @@ def _take_redirects(url: str, selected: SelectedCaptures) -> None:
                 waiting += [capture.target_uri for _ in selected.take((capture,))]
 
 
-def _take_requisites(shown: Page, media: Iterable[str], selected: SelectedCaptures, tally: RaisedTally) -> list[str]:
-    """Take the captures of requisites and frames, and what their style sheets and frames need; return new URLs.
-
-    ``media`` are files that the objects of the page consist of: not all of them are shown by its elements.
-    """
+def _take_requisites(shown: Needed, selected: SelectedCaptures, tally: RaisedTally) -> list[str]:
+    """Take the captures of requisites and frames, and what their style sheets and frames need; return new URLs."""
     reached: list[str] = []
-    needed, within = _needed(shown, tally)
-    frames = set(within)
-    waiting = [*media, *needed, *within]
+    tally.add(shown.url, shown.raised)
+    frames = set(shown.within)
+    waiting = [*shown.requisites, *shown.within]
     while waiting:
         taken = _take_addresses(waiting, selected)
         waiting = []
@@ -191,18 +243,11 @@ def _take_requisites(shown: Page, media: Iterable[str], selected: SelectedCaptur
             if page is not None and page.media_type == "text/css":
                 waiting += requisites.of_stylesheet(page.text, page.url)
             elif page is not None and page.is_html and url in frames:
-                needed, within = _needed(page, tally)
-                frames.update(within)
-                waiting += [*needed, *within]
+                needed = needed_of(page)
+                tally.add(needed.url, needed.raised)
+                frames.update(needed.within)
+                waiting += [*needed.requisites, *needed.within]
     return reached
-
-
-def _needed(page: Page, tally: RaisedTally) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the requisites of a page, and the documents within it."""
-    needed = page.attempt("requisites", lambda: requisites.of_page(page), tuple[str, ...])
-    within = page.attempt("frames", lambda: shown_within.frames(page), tuple[str, ...])
-    tally.add(page.url, of_stages(page.failed))
-    return needed, within
 
 
 def _take_addresses(addresses: Iterable[str], selected: SelectedCaptures) -> list[tuple[Capture, str]]:

@@ -93,7 +93,8 @@ class Gathering:
                 if number is None:
                     self._compare(page)
                     continue
-                known = replace(page, url=self._catalogue.urls[number])
+                url = self._catalogue.urls[number]
+                known = page if page.url == url else replace(page, url=url)
                 self._recent[known.url] = known
                 if len(self._recent) > RECENT:
                     self._recent.popitem(last=False)

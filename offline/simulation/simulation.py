@@ -11,6 +11,7 @@ from pathlib import Path
 from random import Random
 
 from aahcrawler.helper.raised_failures import RaisedTally
+from aahcrawler.jobs import own_processes
 from offline.simulation.crawl_strategy import Briefing, Strategy, crawl
 from offline.simulation.judge import Bench, Relevance, judge_samples, load_judge
 from offline.simulation.missed_pages import Missed, Missing
@@ -20,7 +21,6 @@ from offline.simulation.sample import Sample
 from offline.simulation.sample_definition import AnalyserJudge, definition, frontier_settings
 from offline.simulation.strategies import ORACLE, Named, StrategyError, chosen
 from offline.simulation.visits import Visits
-from offline.simulation.worker_processes import own_processes
 from offline.simulation.world import World, raised, recorded
 from offline.simulation.world_cache import WorldCache
 

@@ -184,8 +184,11 @@ class World:
         return understood
 
 
+_compressor = zstandard.ZstdCompressor(level=1)
+
+
 def _packed(thing: object) -> bytes:
-    return zstandard.compress(pickle.dumps(thing, pickle.HIGHEST_PROTOCOL), 1)
+    return _compressor.compress(pickle.dumps(thing, pickle.HIGHEST_PROTOCOL))
 
 
 def _unpacked(packed: bytes) -> Any:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import aahcrawler
 import online_analysis
-from aahcrawler.segments import segments
+from aahcrawler.layout import WARC
+from aahcrawler.segments import extent
 from knowledge_base.file_selection import SHIPPED, files_of
 from offline.simulation.judge import Relevance
 from offline.simulation.label_judge import LABELS
@@ -34,7 +35,7 @@ class WorldCache:
 
     def __init__(self, folder: Path, world: Path, knowledge_base: Sequence[Path]) -> None:
         self.folder = folder
-        self._world = _digest(_archived(world))
+        self._world = extent(world, WARC)
         labels = world / LABELS
         self._labels = _content(labels) if labels.is_file() else ""
         self._stamp = _digest(
@@ -84,12 +85,6 @@ class WorldCache:
 def _judged(folder: Path, judge: Path, suffix: str = "") -> Path:
     """Return the file of a judge's judgements: several judges may be asked in turn."""
     return folder / f"judged-{judge.stem}{suffix}"
-
-
-def _archived(world: Path) -> Iterable[str]:
-    for path in segments(world, "warc.gz"):
-        status = path.stat()
-        yield f"{path.name} {status.st_size} {status.st_mtime_ns}"
 
 
 def _sources(path: Path) -> Sequence[Path]:

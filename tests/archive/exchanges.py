@@ -9,8 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from aahcrawler.archive import Capture as Written
-from aahcrawler.archive import CrawlInfo, Identity
+from aahcrawler.archive import CrawlInfo, Identity, WrittenCapture
 from aahcrawler.captures import ArchivedCaptures, Capture
 from aahcrawler.exchange import Exchange, Truncation
 
@@ -33,7 +32,7 @@ def places(captures: Iterable[Capture]) -> list[tuple[str, str, int]]:
     return [(each.record_id, each.place.file, each.place.offset) for each in captures]
 
 
-def written_at(captures: Iterable[Written]) -> list[tuple[str, str, int]]:
+def written_at(captures: Iterable[WrittenCapture]) -> list[tuple[str, str, int]]:
     """Return the same of what was written."""
     return [(each.record_id, each.file, each.offset) for each in captures]
 

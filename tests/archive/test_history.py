@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from aahcrawler import metadata
-from aahcrawler.archive import Capture, Identity, WarcWriter
+from aahcrawler.archive import Identity, WarcWriter, WrittenCapture
 from aahcrawler.archive.capture_ledger import CaptureLedger
 from aahcrawler.archive.history import Former, History, HistoryRecord
 from aahcrawler.archive.records import Original
@@ -262,7 +262,9 @@ def imagined(number: int, file: str = "c-20260102030405-00000.warc.gz") -> Histo
     url = f"http://forum{number % 7}.test/some/section/view.php?topic={number:08d}&page={number % 9}"
     digest = hashlib.sha1(url.encode(), usedforsecurity=False).digest()
     record_id = f"urn:uuid:00000000-0000-4000-8000-{digest[:6].hex()}"
-    capture = Capture(record_id, url, STARTED + timedelta(seconds=number), file, number * 8000, number * 8000 + 6000)
+    capture = WrittenCapture(
+        record_id, url, STARTED + timedelta(seconds=number), file, number * 8000, number * 8000 + 6000
+    )
     return HistoryRecord(
         capture,
         200,

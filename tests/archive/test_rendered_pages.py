@@ -13,7 +13,7 @@ from aahcrawler.archive.checking import Tally, check
 from aahcrawler.archive.history import History, HistoryRecord
 from aahcrawler.archive.index import IndexWriter, rebuild
 from aahcrawler.archive.resources import Resource
-from aahcrawler.archive.writer import Capture
+from aahcrawler.archive.writer import WrittenCapture
 from aahcrawler.captures import ArchivedCaptures, shown_pages
 from aahcrawler.exchange import Exchange, Rendered
 from aahcrawler.metadata import Metadata, write
@@ -142,7 +142,9 @@ class Known:
         self.history = History(self.files, self.folder)
         self.writer = WarcWriter(self.files, INFO, size=1)
 
-    def write(self, exchange: Exchange, resources: tuple[Resource, ...], original: Original | None = None) -> Capture:
+    def write(
+        self, exchange: Exchange, resources: tuple[Resource, ...], original: Original | None = None
+    ) -> WrittenCapture:
         original = original or self.history.original(exchange.payload_digest)
         said = Metadata(url=exchange.url, priority=0.5)
         capture = self.writer.write(exchange, original=original, metadata=write(said), resources=resources)

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 
-from aahcrawler.archive import Capture, Identified, Original, WarcWriter
+from aahcrawler.archive import Identified, Original, WarcWriter, WrittenCapture
 from aahcrawler.archive.checking import Tally, check
 from aahcrawler.archive.index import IndexWriter, rebuild
 from aahcrawler.archive.records import labelled_digest
@@ -46,7 +46,7 @@ def digest_of(data: bytes) -> bytes:
     return exchange_of(b"", data).payload_digest
 
 
-def original_of(capture: Capture, exchange: Exchange, *, chunked: bool | None = None) -> Original:
+def original_of(capture: WrittenCapture, exchange: Exchange, *, chunked: bool | None = None) -> Original:
     return Original(capture.record_id, capture.url, capture.warc_date, exchange.payload_digest, chunked)
 
 
@@ -230,7 +230,7 @@ def test_the_index_knows_revisits_and_no_metadata(tmp_path: Path) -> None:
     assert rebuild(tmp_path / "archive", tmp_path / "other").read_bytes() == lines
 
 
-def crawl_of(root: Path) -> tuple[Capture, ...]:
+def crawl_of(root: Path) -> tuple[WrittenCapture, ...]:
     """Write a page, and what two later crawls found of it, each with metadata."""
     index = IndexWriter(root / "archive", root / "indexes")
     with WarcWriter(root / "archive", INFO, index=index) as writer:
@@ -337,7 +337,7 @@ def test_any_mix_is_read_back_and_checks_clean(
 ) -> None:
     root = tmp_path_factory.mktemp("mix")
     index = IndexWriter(root / "archive", root / "indexes")
-    written: list[tuple[Capture, Exchange, bytes]] = []
+    written: list[tuple[WrittenCapture, Exchange, bytes]] = []
     originals: dict[bytes, Original] = {}
     with WarcWriter(root / "archive", INFO, size=size, index=index) as writer:
         for number, step in enumerate(steps):

@@ -19,7 +19,7 @@ from aahcrawler import metadata as metadata_record
 from aahcrawler.archive.history import Former, History
 from aahcrawler.archive.records import UNIDENTIFIED, Identified, Original
 from aahcrawler.archive.resources import Resource
-from aahcrawler.archive.writer import Capture
+from aahcrawler.archive.writer import WrittenCapture
 from aahcrawler.crawl.capture.archiver import LARGE
 from aahcrawler.crawl.capture.recrawl import UNCONDITIONAL, ConditionalRequest
 from aahcrawler.crawl.core.context import CrawlContext
@@ -140,7 +140,7 @@ class Archive:
         original: Original | None = None,
         metadata: bytes | None = None,
         resources: Sequence[Resource] = (),  # noqa: ARG002 - no browser makes any here
-    ) -> Capture:
+    ) -> WrittenCapture:
         assert identified.media_type is None or "/" in identified.media_type
         self.recorder.did("archive")
         self.recorder.beside.append(threading.current_thread() is not threading.main_thread())
@@ -148,7 +148,7 @@ class Archive:
         self.recorder.originals.append(original)
         self.recorder.told.append(None if metadata is None else metadata_record.read(metadata))
         record = f"urn:uuid:00000000-0000-4000-8000-{len(self.recorder.archived):012}"
-        return Capture(record, exchange.url, exchange.started_at, "a.warc.gz", 0)
+        return WrittenCapture(record, exchange.url, exchange.started_at, "a.warc.gz", 0)
 
 
 class Objects:

@@ -13,7 +13,7 @@ import pytest
 from aahcrawler import metadata as metadata_record
 from aahcrawler.archive.history import History, HistoryRecord
 from aahcrawler.archive.records import CrawlInfo
-from aahcrawler.archive.writer import Capture, WarcWriter
+from aahcrawler.archive.writer import WarcWriter, WrittenCapture
 from aahcrawler.crawl.capture.recrawl import (
     UNCONDITIONAL,
     Change,
@@ -61,7 +61,7 @@ class Bench:
     folder: Path
     history: History
 
-    def capture(self, came: Exchange, told: Metadata | None = TOLD, number: int = 1) -> Capture:
+    def capture(self, came: Exchange, told: Metadata | None = TOLD, number: int = 1) -> WrittenCapture:
         with WarcWriter(self.folder / "archive", CrawlInfo("t", "test/1", crawl_number=number)) as writer:
             original = self.history.original(came.payload_digest) if came.truncated is None else None
             block = None if told is None else metadata_record.write(told)

@@ -117,6 +117,14 @@ def test_pages_that_were_answered_well_are_measured(crawl: Path) -> None:
     assert found["course"] == [[0, 0], [1, 1], [2, 1], [3, 1]]
 
 
+@pytest.mark.slow
+@pytest.mark.starts
+def test_two_processes_measure_what_one_does(crawl: Path, other: Path) -> None:
+    assert measured(crawl, "--against", other, "--processes", "2") == measured(crawl, "--against", other)
+    assert not (crawl / "indexes" / "evaluate.sqlite").exists()
+    assert not (other / "indexes").exists(), "nothing is written beside files of others"
+
+
 def test_seed_pages_make_yardsticks_too(crawl: Path) -> None:
     similar = measured(crawl)[0]["similarity"]
     assert list(similar) == ["ICD", "Seeds, 10 terms", "Seeds, 50 terms", "Seeds, 100 terms"]

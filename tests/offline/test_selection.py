@@ -185,16 +185,19 @@ def test_the_index_beside_it_finds_every_response(crawl: Path, tmp_path: Path) -
     assert len(lines) == len(paths(file))
 
 
-def test_the_same_selection_is_the_same_file(crawl: Path, tmp_path: Path) -> None:
-    written = []
-    for folder in (tmp_path / "a", tmp_path / "b"):
+@pytest.mark.slow
+@pytest.mark.starts
+def test_the_same_selection_is_the_same_file_however_many_processes_make_it(crawl: Path, tmp_path: Path) -> None:
+    written: list[bytes] = []
+    for processes in (1, 1, 2):
+        folder = tmp_path / str(len(written))
         folder.mkdir()
         criteria = Criteria(scores=(Threshold.parse(">0.2"),))
         with ArchivedCaptures(crawl) as source, SelectedCaptures(source) as kept:
             identity = Identity(lambda: "urn:uuid:00000000-0000-4000-8000-00000000aaaa", lambda: BEGUN)
-            select(crawl, criteria, kept, folder / "f.warc.gz", identity=identity)
+            select(crawl, criteria, kept, folder / "f.warc.gz", identity=identity, processes=processes)
         written.append((folder / "f.warc.gz").read_bytes())
-    assert written[0] == written[1]
+    assert written[0] == written[1] == written[2]
 
 
 @pytest.mark.parametrize(

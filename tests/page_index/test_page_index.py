@@ -3,8 +3,9 @@
 import gzip
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -14,9 +15,10 @@ from aahcrawler.derived_index import Standing, coverage
 from aahcrawler.layout import INDEXES, NQUADS, OBJECTS, PAGES, SCORES
 from aahcrawler.objects.capture_statements import read_statements
 from aahcrawler.objects.counts import object_counts
-from aahcrawler.objects.reader import ObjectRow, object_rows, page_rows
+from aahcrawler.objects.reader import ObjectRow, PageRow, object_rows, page_rows
 from aahcrawler.objects.readings import Method, Reading
 from aahcrawler.objects.versions import Changes
+from aahcrawler.objects.vocabulary import SOFT_404
 from aahcrawler.objects.vocabulary import crawl as crawl_iri
 from aahcrawler.objects.writer import CaptureDescription, ObjectWriter
 from aahcrawler.page_index import Course, PageIndex, captures_in, member_at, url_key
@@ -76,6 +78,16 @@ def tallied(base: sqlite3.Connection, topic: str) -> dict[str, int]:
     return dict(found.fetchall())
 
 
+def counted_pages(pages: Iterable[PageRow]) -> Collection[PageRow]:
+    """Return the last capture of each page in each crawl."""
+    in_time = sorted((page for page in pages if page.is_page), key=lambda page: (page.fetched_at, page.capture))
+    return {(page.crawl, page.url): page for page in in_time}.values()
+
+
+def pages_of(base: sqlite3.Connection) -> dict[int, int]:
+    return dict(base.execute("SELECT crawl, n FROM tally WHERE topic = 'pages' AND n").fetchall())
+
+
 def assert_as_stated(base: sqlite3.Connection, crawl: Path) -> None:
     """Assert that the index holds what the segments state."""
     pages = list(page_rows(crawl))
@@ -96,7 +108,9 @@ def assert_as_stated(base: sqlite3.Connection, crawl: Path) -> None:
     for field in ("title", "author", "date"):
         assert tallied(base, field) == {name: n for (name, what), n in counts.complete.items() if what == field}
     assert sum(tallied(base, "captures").values()) == len(pages)
-    assert sum(tallied(base, "relevant").values()) == sum(bool(p.relevant) for p in pages if p.is_page)
+    counted = counted_pages(pages)
+    assert sum(tallied(base, "pages").values()) == len(counted)
+    assert sum(tallied(base, "relevant").values()) == sum(bool(p.relevant) for p in counted)
     words = base.execute("SELECT count(*) FROM words").fetchone()[0]
     assert words == len(kept(base))
 
@@ -109,7 +123,7 @@ def test_the_index_holds_what_the_segments_of_several_crawls_state(crawl: Path, 
         assert PageIndex(crawl).standing(base) is Standing.SOUND
         for number in (1, 2):
             course = Course.of(base, number)
-            pages = [page for page in page_rows(crawl, number) if page.is_page]
+            pages = counted_pages(page_rows(crawl, number))
             assert sum(point.pages for point in course.points) == len(pages)
             assert sum(point.relevant for point in course.points) == sum(bool(page.relevant) for page in pages)
 
@@ -286,6 +300,26 @@ def test_an_object_that_was_found_gone_is_deleted_until_it_is_seen_again(tmp_pat
             assert_as_stated(base, tmp_path)
             assert [o.deleted for o in kept(base)] == [None, None]
             assert tallied(base, "deleted") == {}
+
+
+def test_a_page_counts_once_in_a_crawl_that_fetched_it_again_after_a_kill(tmp_path: Path) -> None:
+    captures = [capture(1), capture(2), capture(3, url=1), capture(4, url=1, crawl=2), capture(5, url=1)]
+    for order in ([0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [2, 4, 0, 3, 1]):
+        crawl = tmp_path / "".join(map(str, order))
+        with ObjectWriter(crawl / OBJECTS, "test", lambda: AT) as writer:
+            for number in order:
+                writer.write(captures[number], [post(1)])
+            with indexed(crawl) as base:
+                assert pages_of(base) == {1: 2, 2: 1}
+                assert sum(point.pages for point in Course.of(base, 1).points) == 2
+            writer.write(reread(captures[4], 1), [post(1), post(2)])
+            writer.write(replace(reread(captures[0], 2), trap=SOFT_404))
+            with indexed(crawl) as base:
+                assert pages_of(base) == {1: 2, 2: 1}
+            writer.write(replace(reread(captures[4], 3), trap=SOFT_404))
+            writer.write(replace(reread(captures[2], 3), trap=SOFT_404))
+            with indexed(crawl) as base:
+                assert pages_of(base) == {1: 1, 2: 1}
 
 
 def test_hostile_texts_are_kept_as_they_are(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from aahcrawler.archive import CrawlInfo, Original, WarcWriter
 from aahcrawler.archive.history import History
 from aahcrawler.archive.index import IndexWriter
 from aahcrawler.archive.resources import Resource
-from aahcrawler.archive.writer import Capture
+from aahcrawler.archive.writer import WrittenCapture
 from aahcrawler.exchange import Truncation
 from aahcrawler.replay.addresses import Address, Modifier
 from aahcrawler.replay.capture_lookup import date_of
@@ -43,11 +43,11 @@ class Archived:
         moment: str | datetime = MOMENT,
         headers: Mapping[str, str] = HTML,
         status: int = 200,
-        original: Capture | None = None,
+        original: WrittenCapture | None = None,
         resources: Sequence[Resource] = (),
         truncated: Truncation | None = None,
         metadata: bytes | None = None,
-    ) -> Capture:
+    ) -> WrittenCapture:
         """Append the answer of a URL; with an original of the same payload, as a revisit of that."""
         payload = body.encode() if isinstance(body, str) else body
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())

@@ -231,7 +231,7 @@ def test_the_versions_of_an_object_are_told_apart(service: Service) -> None:
 
 
 def test_the_course_and_the_counts_of_a_crawl_are_told(service: Service, made: Path) -> None:
-    pages = [page for page in page_rows(made, 1) if page.is_page]
+    pages = {page.url: page for page in page_rows(made, 1) if page.is_page}.values()
     course = asked(service, "series", number=1)["points"]
     assert len(course) <= 400
     assert course[-1]["pages"] == len(pages)

@@ -11,16 +11,16 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from aahcrawler.exchange import Truncation
-from aahcrawler.wire.capture import Capture
 from aahcrawler.wire.errors import HeaderLimitError, WireError
 from aahcrawler.wire.head import parse_head
 from aahcrawler.wire.reception import Bounds, Reception
+from aahcrawler.wire.spool import Spool
 
 BOUNDS = Bounds(head_bytes=4096, head_lines=50, body_bytes=100_000, payload_bytes=50_000)
 
 
 def reception(method: str = "GET", bounds: Bounds = BOUNDS) -> Reception:
-    return Reception(method, bounds, Capture(Path("unused"), 1 << 20))
+    return Reception(method, bounds, Spool(Path("unused"), 1 << 20))
 
 
 def outcome(pieces: list[bytes], method: str = "GET") -> tuple[object, ...]:
@@ -35,7 +35,7 @@ def outcome(pieces: list[bytes], method: str = "GET") -> tuple[object, ...]:
             taken.end()
     except WireError as error:
         taken.salvage()
-        return type(error), taken.capture.open().read()
+        return type(error), taken.spool.open().read()
     assert taken.head is not None
     return (
         taken.head,
@@ -43,7 +43,7 @@ def outcome(pieces: list[bytes], method: str = "GET") -> tuple[object, ...]:
         taken.payload_digest,
         taken.payload_size,
         taken.truncated,
-        taken.capture.open().read(),
+        taken.spool.open().read(),
     )
 
 

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aahcrawler.exchange import Truncation
-from aahcrawler.wire.capture import Capture
 from aahcrawler.wire.client import Limits, ProxyUnavailableError, Timeouts, WireRequest, WireTimeoutError
 from aahcrawler.wire.reception import Bounds, Reception
 from aahcrawler.wire.relay import Relay
 from aahcrawler.wire.route import Proxy, ProxyKind, Route, Routes
+from aahcrawler.wire.spool import Spool
 from tests.wire.serving import Server, answering, client, serving
 
 BOUNDS = Bounds(head_bytes=4096, head_lines=50, body_bytes=100_000, payload_bytes=10)
@@ -45,13 +45,13 @@ class Listener:
 
 
 def received(pieces: list[bytes], relay: Relay | None) -> tuple[object, ...]:
-    taken = Reception("GET", BOUNDS, Capture(Path("unused"), 1 << 20), relay)
+    taken = Reception("GET", BOUNDS, Spool(Path("unused"), 1 << 20), relay)
     for piece in pieces:
         if not taken.done:
             taken.feed(piece)
     if not taken.done:
         taken.end()
-    return taken.head, taken.payload, taken.payload_digest, taken.truncated, taken.capture.open().read()
+    return taken.head, taken.payload, taken.payload_digest, taken.truncated, taken.spool.open().read()
 
 
 BODIES = {

@@ -9,7 +9,7 @@ from aahcrawler import metadata as metadata_record
 from aahcrawler.archive.history import History, HistoryRecord
 from aahcrawler.archive.records import UNIDENTIFIED, Identified, Original
 from aahcrawler.archive.resources import Resource
-from aahcrawler.archive.writer import Capture, WarcWriter
+from aahcrawler.archive.writer import WarcWriter, WrittenCapture
 from aahcrawler.crawl.capture.redaction import NO_REDACTION, Redaction
 from aahcrawler.exchange import Exchange
 from aahcrawler.metadata import Metadata
@@ -18,7 +18,7 @@ from aahcrawler.page import sniff
 LARGE = 4_000_000
 """Bytes of a response from which on archiving it would hold up everything else for long."""
 
-RetryWrite = Callable[[Callable[[], Awaitable[Capture]]], Awaitable[Capture]]
+RetryWrite = Callable[[Callable[[], Awaitable[WrittenCapture]]], Awaitable[WrittenCapture]]
 """Makes a write, and makes it again while the disk is full."""
 
 
@@ -54,7 +54,7 @@ class Archiver:
         self._crawl = crawl
         self._lock = asyncio.Lock()
 
-    async def keep(self, exchange: Exchange, annotations: Annotations, retry: RetryWrite) -> Capture:
+    async def keep(self, exchange: Exchange, annotations: Annotations, retry: RetryWrite) -> WrittenCapture:
         """Archive an answer, a large one beside the event loop: 2 GB take minutes to compress.
 
         Of one that is from the archive nothing is written, and it is the capture that it was, unless it was understood
@@ -62,7 +62,7 @@ class Archiver:
         request, as nothing was asked for.
         """
         if exchange.kept_in and not _is_page(annotations):
-            return Capture(exchange.kept_in, exchange.url, exchange.started_at, "", 0, session=exchange.session)
+            return WrittenCapture(exchange.kept_in, exchange.url, exchange.started_at, "", 0, session=exchange.session)
         is_large = exchange.response_size > LARGE
         shown = self._redaction.resources(exchange, annotations.resources)
         kept = await asyncio.to_thread(self._redaction.of, exchange) if is_large else self._redaction.of(exchange)
@@ -72,7 +72,7 @@ class Archiver:
             if kept.response is not exchange.response:
                 kept.close()
 
-    async def _keep(self, exchange: Exchange, annotations: Annotations, retry: RetryWrite) -> Capture:
+    async def _keep(self, exchange: Exchange, annotations: Annotations, retry: RetryWrite) -> WrittenCapture:
         async with self._lock:
             original = annotations.unchanged or self._known(exchange)
             metadata = _metadata(annotations.metadata, exchange)
@@ -85,7 +85,7 @@ class Archiver:
                 resources=annotations.resources,
             )
 
-            async def once() -> Capture:
+            async def once() -> WrittenCapture:
                 return await asyncio.to_thread(write) if exchange.response_size > LARGE else write()
 
             capture = await retry(once)

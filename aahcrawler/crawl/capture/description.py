@@ -4,7 +4,7 @@ import logging
 from collections import Counter
 from collections.abc import Mapping
 
-from aahcrawler.archive.writer import Capture
+from aahcrawler.archive.writer import WrittenCapture
 from aahcrawler.crawl.capture.recrawl import Change, RecrawlComparison
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.frontier.hops import Hop
@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 
 def description(
-    lease: Lease, comparison: RecrawlComparison, metadata: Metadata, capture: Capture, status: int
+    lease: Lease, comparison: RecrawlComparison, metadata: Metadata, capture: WrittenCapture, status: int
 ) -> CaptureDescription:
     """Return what is stated of a capture, of a page or a file of an object.
 

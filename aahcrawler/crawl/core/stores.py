@@ -11,7 +11,7 @@ from typing import ParamSpec, TypeVar
 
 from aahcrawler.archive.delivery import Delivery
 from aahcrawler.archive.history import History
-from aahcrawler.archive.writer import Capture, WarcWriter
+from aahcrawler.archive.writer import WarcWriter, WrittenCapture
 from aahcrawler.crawl.capture.archiver import NO_ANNOTATIONS, Annotations, Archiver
 from aahcrawler.crawl.capture.redaction import NO_REDACTION, Redaction
 from aahcrawler.crawl.directory.folder import CrawlFolder
@@ -121,7 +121,7 @@ class StoreWriter:
 
         await self.disk_space.retry(once)
 
-    async def archive(self, exchange: Exchange, annotations: Annotations = NO_ANNOTATIONS) -> Capture:
+    async def archive(self, exchange: Exchange, annotations: Annotations = NO_ANNOTATIONS) -> WrittenCapture:
         """Put an exchange into the archive, as soon as the disk has space for it."""
         return await self._archiver.keep(exchange, annotations, self.disk_space.retry)
 

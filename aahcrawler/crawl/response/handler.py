@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Final
 
-from aahcrawler.archive.writer import Capture
+from aahcrawler.archive.writer import WrittenCapture
 from aahcrawler.crawl.browsing.page_rendering import NO_LOOK, Look, PageRendering
 from aahcrawler.crawl.capture.archiver import Annotations, identified
 from aahcrawler.crawl.capture.description import count, description, object_counts
@@ -521,7 +521,7 @@ class ResponseHandler:
             self._steps.rereading.noted(read, found, is_apart=comparison.page.once(is_long))
 
     async def _describe(
-        self, lease: Lease, comparison: RecrawlComparison, found: PageAnalysis, capture: Capture, status: int
+        self, lease: Lease, comparison: RecrawlComparison, found: PageAnalysis, capture: WrittenCapture, status: int
     ) -> CaptureDescription:
         stated = replace(
             description(lease, comparison, found.metadata, capture, status),

@@ -138,6 +138,13 @@ class Sites:
         """Forget the applications of hosts; verdicts on URLs are kept."""
         self._hosts.clear()
 
+    def restart(self) -> None:
+        """Forget all that was learned of sites; verdicts on URLs are kept, which depend on the applications alone."""
+        for memory in (self._hosts, self._orders, self._titles):
+            memory.clear()
+        self.records = SiteRecords(self._most_hosts, self.lessons)
+        self.languages = SiteLanguages(self._most_hosts, self.lessons)
+
     def recall(self, url: str) -> tuple[Application, tuple[Pattern, ...]] | None:
         """Return the application last remembered for the URL's site."""
         site = site_of(url)

@@ -12,7 +12,7 @@ import pytest
 from aahcrawler.archive.index import IndexWriter
 from aahcrawler.archive.records import CrawlInfo
 from aahcrawler.archive.resources import Resource
-from aahcrawler.archive.writer import Capture, WarcWriter
+from aahcrawler.archive.writer import WarcWriter, WrittenCapture
 from aahcrawler.exchange import Exchange
 from aahcrawler.layout import ARCHIVE, INDEXES
 from aahcrawler.service.views.warc_records import CapturePlace, exchange_of, records_of
@@ -54,7 +54,7 @@ def written(
     return place(kept)
 
 
-def place(capture: Capture) -> CapturePlace:
+def place(capture: WrittenCapture) -> CapturePlace:
     return CapturePlace(capture.record_id, capture.url, capture.date.isoformat())
 
 

@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import BinaryIO
 
 
-class Capture:
-    """Collects bytes in memory up to a limit, then in an unlinked temporary file of the spool folder.
+class Spool:
+    """Collects bytes in memory up to a limit, then in an unlinked temporary file of a folder.
 
     ``write`` never touches the disk. When ``overdue`` is True, ``spill`` is to be called, from any thread, before much
     more is written; nothing else may be called on the instance until it returns. ``spill`` and ``open`` raise
     ``OSError`` when the disk is full or the folder cannot be written to.
     """
 
-    def __init__(self, spool: Path, memory_bytes: int) -> None:
-        self._spool = spool
+    def __init__(self, folder: Path, memory_bytes: int) -> None:
+        self._folder = folder
         self._memory_bytes = memory_bytes
         self._buffer = bytearray()
         self._file: BinaryIO | None = None
@@ -40,13 +40,13 @@ class Capture:
         """Move the bytes in memory to the temporary file."""
         buffer, self._buffer = self._buffer, bytearray()
         if self._file is None:
-            self._spool.mkdir(parents=True, exist_ok=True)
-            self._file = tempfile.TemporaryFile(dir=self._spool)  # noqa: SIM115  # the exchange owns it
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115  # the exchange owns it
         self._file.write(buffer)
         self._file.flush()
 
     def open(self) -> BinaryIO:
-        """Return everything, positioned at the start; the caller closes it and the capture is over."""
+        """Return everything, positioned at the start; the caller closes it and the spool is over."""
         if self._file is None:
             return BytesIO(self._buffer)
         if self._buffer:
