@@ -139,9 +139,8 @@ def test_mistakes_are_at_their_fields() -> None:
     assert polite.yaml_only[0].mistakes
     missing = checked("id: a\nseeds: [https://a.example/]\ntopic: {}\n")
     assert "contact" in missing.by_field
-    group = form_view("id: a\ncontact: a@b.example\nseeds: [https://a.example/]\ntopic: {keywords: [the]}\n").sections[
-        2
-    ]
+    view = form_view("id: a\ncontact: a@b.example\nseeds: [https://a.example/]\ntopic: {keywords: [the]}\n")
+    (group,) = [section for section in view.sections if section.section.name == "topic"]
     assert "no usable term" in group.mistakes[0].problem
 
 

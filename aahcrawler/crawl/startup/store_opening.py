@@ -74,10 +74,15 @@ def crawl_info(icd: Icd, number: int) -> CrawlInfo:
         contact=icd.contact,
         user_agent=icd.user_agent(),
         robots=icd.politeness.robots,
-        description=icd.title,
+        description=icd.metadata.description or icd.title,
+        described=((("title", icd.title),) if icd.metadata.description else ()) + _terms(icd),
         definition=json.dumps(icd.model_dump(mode="json", exclude=_NOBODYS_BUSINESS, exclude_none=True)),
         crawl_number=number,
     )
+
+
+def _terms(icd: Icd) -> tuple[tuple[str, str], ...]:
+    return tuple(each for each in icd.metadata.terms() if each[0] != "description")
 
 
 def archive_exchange(archive: WarcWriter, history: History, number: int, exchange: Exchange) -> None:
