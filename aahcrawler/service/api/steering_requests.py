@@ -152,3 +152,15 @@ class DefinitionText(BaseModel):
 
     text: str
     digest: str
+
+
+class DescriptionAsked(Description):
+    """What a crawl is to be called and described by; what is left out is empty then."""
+
+
+class CopyAsked(BaseModel):
+    """The title of a crawl that is to be defined as another one."""
+
+    model_config = _STRICT
+
+    title: Annotated[str, Field(min_length=1, max_length=1000, examples=["The flood, once more"])]
