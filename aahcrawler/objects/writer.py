@@ -79,7 +79,7 @@ class ObjectWriter(SegmentedOutput):
 
     Each ``write`` is one gzip member, so that a reader of an open segment sees whole captures only. When ``write``
     returns, its statements are with the operating system: see ``aahcrawler.segments`` for their durability. Writing the
-    same capture twice says nothing new. The first capture of each segment states of its crawl what that is ``described``
+    same capture twice says nothing new. The first capture of each segment states of its crawl what it is ``described``
     by: names of ``dcterms`` with their values. Not for two threads at once.
     """
 

@@ -212,8 +212,7 @@ class Icd(Section):
     def meaning(self) -> dict[str, str]:
         """Return every field by its path, as JSON text; the order of lists, comments and spelling are gone.
 
-        The texts of reference files and postings count; how the archive is described, and where and how it is kept, does
-        not. Two ICDs that
+        The texts of reference files and postings count; how the archive is described and kept does not. Two ICDs that
         mean the same crawl have the same meaning, and the mapping can be kept as JSON beside a crawl.
         """
         fields = self.model_dump(mode="json", exclude={"archive", "metadata", "output"})

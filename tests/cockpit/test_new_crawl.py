@@ -55,7 +55,9 @@ def test_a_mistake_under_more_opens_its_topic(shown: Cockpit) -> None:
 
 def test_who_crawled_last_need_not_say_so_again(shown: Cockpit) -> None:
     asked = {token: shown.ask("GET", "/new", Cookie=f"{COOKIE}={shown.entered(token)}") for token in (OPERATOR, BLIND)}
-    told = {token: re.search(r'id="f-contact"[^>]*value="([^"]*)"', each.body.decode()) for token, each in asked.items()}
+    told = {
+        token: re.search(r'id="f-contact"[^>]*value="([^"]*)"', each.body.decode()) for token, each in asked.items()
+    }
     assert all(told.values())
     contact = {token: found[1] for token, found in told.items() if found}
     assert contact[OPERATOR]

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, RootModel, StrictBool
 
 from aahcrawler.frontier.blocking_rules import RuleKind
+from aahcrawler.service.steering.describing import Description
 from aahcrawler.service.steering.exclusion_rules import MOST_RULES
 from aahcrawler.service.steering.starting_crawls import MOST_WORKERS
 from aahcrawler.service.steering.url_scores import LONGEST_WAIT

@@ -6,12 +6,11 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
 
 from aahcrawler.crawls import frontier_name, number, started
 from aahcrawler.definitions import DefinitionError, read_definition
 from aahcrawler.frontier.server.server_process import served_at
-from aahcrawler.layout import CREATED, DEFINITION, FRONTIER, SERVICE_LOG, SUMMARY, TOMBSTONES
+from aahcrawler.layout import CREATED, DEFINITION, DELETED, FRONTIER, SERVICE_LOG, SUMMARY, TOMBSTONES
 from aahcrawler.segments import DamageError
 from aahcrawler.service.catalog.url_admission import Admission
 from aahcrawler.tombstones import TakenDown
@@ -20,8 +19,6 @@ from online_analysis.icd.text_check import MOST_BYTES, checked
 
 _logger = logging.getLogger(__name__)
 _Stamps = tuple[tuple[int, int], ...]
-DELETED: Final = ".deleted-"
-"""How the names of folders begin that are being deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +103,9 @@ class Catalog:
 
     def deleted(self) -> Iterator[Path]:
         """Yield the folders, beside those of crawls, that somebody had begun to delete."""
-        for parent in dict.fromkeys(place.parent if _is_crawl(place) else place for place in self._places):
+        holds = [place.is_dir() and not _is_crawl(place) for place in self._places]
+        parents = (place if held else place.parent for place, held in zip(self._places, holds, strict=True))
+        for parent in dict.fromkeys(parents):
             if parent.is_dir():
                 yield from (each for each in parent.iterdir() if each.name.startswith(DELETED) and each.is_dir())
 

@@ -12,8 +12,9 @@ from pydantic import BaseModel, ConfigDict
 
 from aahcrawler.frontier.protocol import FrontierUnavailableError
 from aahcrawler.frontiers import kept_out
+from aahcrawler.layout import DELETED
 from aahcrawler.segments.series import sync_folder
-from aahcrawler.service.catalog.crawl_catalog import DELETED, Crawl
+from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.steering.helm import Helm
 from aahcrawler.service.steering.redefining import is_running
 from aahcrawler.service.web.noted_acts import note_did, note_said
@@ -50,8 +51,8 @@ def held(folder: Path) -> Held:
 def delete(helm: Helm, crawl: Crawl, confirmed: str, forget: Callable[[Path], None]) -> Deleted:
     """Delete the folder of a crawl; ``confirmed`` is its id, typed by whoever wants that.
 
-    It is renamed first, in one step, and is no crawl any more from then on; what then goes file by file goes on, after a
-    crash, when a service of these crawls begins. ``forget`` is told the folder before, to let go of what is open of it.
+    It is renamed first, in one step, and is no crawl any more from then on. Its files go after that, and after a crash
+    once a service of these crawls begins. ``forget`` is told the folder before, to let go of what is open of it.
     Raise ``ProblemError`` where the id is another one, the crawl runs or is in use, or its folder is not here.
     """
     if confirmed != crawl.id:
@@ -101,6 +102,8 @@ def _remove_beside(folder: Path) -> None:
 def _remove(folder: Path) -> None:
     try:
         shutil.rmtree(folder)
+    except FileNotFoundError:
+        _logger.info("%s: another process removes it, too", folder)
     except OSError as error:
         _logger.error("%s: not all of it could be removed: %s", folder, error)
 

@@ -9,6 +9,7 @@ from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.steering.held_definitions import HeldDefinitions
 from aahcrawler.service.steering.steering_log import note
 from online_analysis.icd import Icd
+from online_analysis.icd.form import FormField, form_fields
 
 Value = Annotated[str, Field(max_length=1000)]
 Values = Annotated[tuple[Value, ...], Field(max_length=100)]
@@ -34,6 +35,16 @@ class Description(BaseModel):
     def of(cls, icd: Icd) -> "Description":
         """Return what a definition says."""
         return cls(title=icd.title, **icd.metadata.model_dump())
+
+    @property
+    def has_terms(self) -> bool:
+        """Whether it says more than a title."""
+        return any(getattr(self, name) for name in ("description", *LISTS))
+
+
+def terms() -> Mapping[str, FormField]:
+    """Return the fields of a definition that a crawl is described by, beside its title, by the names of the terms."""
+    return {name: form_fields()[f"metadata.{name}"] for name in ("description", *LISTS)}
 
 
 def describe(definitions: HeldDefinitions, crawl: Crawl, by: str, wanted: Description) -> Description:

@@ -97,7 +97,7 @@ def _folder(crawl: Crawl) -> Path:
 
 def _refuse_takedown(folder: Path) -> None:
     if (folder / REMOVING).exists():
-        raise ProblemError(CONFLICT, "pages are being taken out of this archive; nothing is handed out until that is done")
+        raise ProblemError(CONFLICT, "pages are being taken out of this archive; ask again when that is done")
 
 
 def _pieces(file: ArchiveFile, folder: Path) -> Iterator[bytes]:
