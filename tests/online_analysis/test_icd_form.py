@@ -214,6 +214,6 @@ def test_a_definition_is_checked_while_somebody_types() -> None:
 
 def test_groups_are_told_apart() -> None:
     names = [section.name for section in form_sections()]
-    assert names[:4] == ["crawl", "seeds", "topic", "event"]
+    assert names[:5] == ["crawl", "metadata", "seeds", "topic", "event"]
     assert all(section.fields or section.yaml_only for section in form_sections())
     assert get_args(Icd.model_fields["scope"].annotation) == ()

@@ -49,6 +49,8 @@ BODIES: Mapping[str, Sequence[Any]] = {
     "LimitsAsked": [{"pages": 5000}, {"pages": None, "time": "3 hours"}, {"bytes": "20 GB", "pages_per_domain": 4000}],
     "WeightsAsked": [{"text": 1}, {"url": 0.5, "text": None}],
     "ScopeAsked": [{"deny": ["/never/"]}, {"deny": None}, {"sites": "anywhere", "depth": 90, "languages": ["en"]}],
+    "CopyAsked": [{"title": "Once more"}],
+    "DescriptionAsked": [{"title": "Told", "subject": ["floods"], "language": ["de"]}, {"title": "Told"}],
     "Start": [{"workers": 1}, {"accept_changes": True}, {}],
     "DefinitionAsked": [
         {"definition": "id: made\ncontact: a@b.example\nseeds: [http://b.example/]\ntopic: {keywords: [flood]}\n"},

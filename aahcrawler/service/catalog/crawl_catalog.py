@@ -45,6 +45,11 @@ class Crawl:
         """The name under which a frontier's server keeps it."""
         return frontier_name(self.icd.id, self.number)
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether it was ever started, as far as this machine knows; one that was only created was not."""
+        return self.folder is None or (self.folder / DEFINITION).is_file()
+
     def own_server(self) -> str | None:
         """Return the URL of the server that the crawl itself started, None where it is not running with one."""
         return None if self.folder is None else served_at(self.folder / FRONTIER)
