@@ -9,7 +9,19 @@ from playwright.sync_api import Browser, Page, expect
 from starlette.routing import Match, Route
 
 from aahcrawler.service.cockpit.site import address
-from tests.cockpit.cockpit_browser import Cockpit, Visit, dumped, shoot, spilt, told, violations, visiting, watching
+from tests.cockpit.cockpit_browser import (
+    SCREEN,
+    Cockpit,
+    Visit,
+    dumped,
+    length_of,
+    shoot,
+    spilt,
+    told,
+    violations,
+    visiting,
+    watching,
+)
 from tests.cockpit.shown_crawl import CRAWL, HOSTILE, THREAD
 
 pytestmark = pytest.mark.slow
@@ -39,8 +51,6 @@ PARTS = frozenset(
 IN_STUDIO = "/crawls/{crawl}/studio/"
 """How the addresses of pages begin that are looked at with a work at hand."""
 WIDE, MIDDLE, NARROW = 1280, 800, 390
-SCREEN = 900
-"""Pixels of the height of a window of that width; no page is longer than three of them."""
 _MOST = 2
 """Pages of one route that are looked at."""
 _LINKS = """() => [...document.querySelectorAll("a[href]")].map(each => each.href)"""
@@ -48,7 +58,6 @@ _FORMS = """() => [...document.forms].filter(each => each.method === "get" && ea
   `${each.action.split("?")[0]}?${new URLSearchParams(new FormData(each))}`)"""
 
 
-_LENGTH = "() => document.scrollingElement.scrollHeight"
 _SIGNS = r"""() => {
   const sign = /[\u0000-\u0008\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/;
   return [document.title, document.body.innerText].filter(each => sign.test(each) || each === "ran");
@@ -121,7 +130,7 @@ def _faults(page: Page, name: str) -> Iterator[Sequence[object]]:
     for width, colours in ((WIDE, "light"), (MIDDLE, "light"), (NARROW, "dark")):
         page.emulate_media(color_scheme="dark" if colours == "dark" else "light")
         page.set_viewport_size({"width": width, "height": SCREEN})
-        if width == WIDE and (length := page.evaluate(_LENGTH)) > 3 * SCREEN:
+        if width == WIDE and (length := length_of(page)) > 3 * SCREEN:
             yield width, "longer than three screens", length
         yield from ((width, "wider than the window", each) for each in spilt(page))
         if width != MIDDLE:
