@@ -5,14 +5,15 @@ import io
 import json
 import tarfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from filelock import FileLock
 
-from aahcrawler.layout import ARCHIVE, CREATED, DELETED, LOCK, REMOVING, SERVICE_LOG
+from aahcrawler.layout import ARCHIVE, CREATED, DELETED, LOCK, OBJECTS, REMOVING, SERVICE_LOG
+from aahcrawler.objects.writer import ObjectWriter
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
 from aahcrawler.service.steering.deleting import go_on_deleting, held
@@ -25,7 +26,8 @@ from aahcrawler.service.web.service_log import ServiceLog
 from benchmarks import cockpit_crawl
 from benchmarks.cockpit_pages import Shape
 from tests.crawl.crawling import until
-from tests.service.asking import JSON, Reply, Service, serving
+from tests.objects.samples import CAPTURE, FETCHED, POST
+from tests.service.asking import JSON, Reply, Service, begun, serving
 
 DEFINITION = """\
 id: dikes  # it stays
@@ -225,3 +227,17 @@ def test_tables_have_every_page_and_object_and_no_formula(archived: Crawl) -> No
     assert [len(pages), len(objects)] == counted
     assert len({row["record"] for row in pages}) == len(pages) > 0
     assert not [value for row in (*pages, *objects) for value in row.values() if value.startswith(("=", "+", "@"))]
+
+
+def test_no_text_of_a_page_is_a_formula_of_a_table(tmp_path: Path) -> None:
+    begun(tmp_path / "crawl", id="sums")
+    (crawl,) = Catalog([tmp_path]).crawls()
+    made = replace(POST, properties={"title": ("=1+1",), "body": ('+ a,\r\n"b"',)})
+    with ObjectWriter(tmp_path / "crawl" / OBJECTS, "sums", lambda: FETCHED) as writer:
+        writer.write(CAPTURE, (made,))
+    indexes = PageIndexes()
+    try:
+        (row,) = csv.DictReader(io.StringIO(b"".join(object_table(indexes, crawl)).decode(), newline=""))
+    finally:
+        indexes.close()
+    assert (row["title"], row["excerpt"][:3]) == ("'=1+1", "'+ ")
