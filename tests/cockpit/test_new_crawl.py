@@ -7,7 +7,7 @@ import pytest
 from aahcrawler.service.cockpit.site import COOKIE
 from tests.cockpit.cockpit_browser import BLIND, OPERATOR, Cockpit
 
-WISH = {"seeds": "http:/127.0.0.1/x", "contact": "a@example.org", "topic.keywords": "dike", "action": "write"}
+WISH = {"seeds": "http:/127.0.0.1/x", "contact": "a@example.org", "topic.keywords": "quayside", "action": "write"}
 
 
 @pytest.mark.parametrize("pages", ["sixty", "-5", "1.5", "10,000"])
@@ -41,7 +41,8 @@ def test_a_subject_that_is_not_written_is_no_whole_site(shown: Cockpit) -> None:
 def test_a_whole_site_has_no_subject(shown: Cockpit) -> None:
     cookie = shown.entered(OPERATOR)
     sent = {**WISH, "extent": "whole", "secret": shown.form_secret(cookie)}
-    assert "dike" not in shown.post("/new", sent, cookie).body.decode()
+    assert "quayside" not in shown.post("/new", sent, cookie).body.decode()
+    assert "quayside" in shown.post("/new", {**sent, "extent": "about"}, cookie).body.decode()
 
 
 def test_a_mistake_under_more_opens_its_topic(shown: Cockpit) -> None:
