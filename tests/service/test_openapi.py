@@ -276,4 +276,6 @@ def test_crawls_are_stopped_and_started_as_the_document_says(world: World, tmp_p
 
 def test_whatever_is_asked_is_answered_as_the_document_says(world: World, tmp_path: Path) -> None:
     some = narrowed(world.document, {"crawl": world.real["crawl"]})
-    ask(tmp_path, world, some, CONFIGURATION + BY_MEANING, "--max-examples=2", f"--exclude-path-regex={PROCESSES}")
+    # A copy under a made-up title such as "0" has that as its id, which is what an id of another type reads as.
+    left_out = f"--exclude-path-regex={PROCESSES}|/copy$"
+    ask(tmp_path, world, some, CONFIGURATION + BY_MEANING, "--max-examples=2", left_out)
