@@ -54,7 +54,7 @@ def server_of(folder: Path, *, alone: bool = False) -> Iterator[str]:
         raise FrontierUnavailableError(f"{folder}: its crawl is running; stop it first")
     found = shared or own or (None if alone else lent_at(folder / FRONTIER))
     if found:
-        with _kept_out(folder, alone=True) if alone else nullcontext():
+        with kept_out(folder, alone=True) if alone else nullcontext():
             yield found
         return
     with started_server(folder, alone=alone) as server:
@@ -72,7 +72,7 @@ def started_server(folder: Path, *, alone: bool = False) -> Iterator[EmbeddedSer
         raise FrontierUnavailableError(
             f"{folder / FRONTIER} is gone; if the crawl has a shared server, set {REDIS_URL}"
         )
-    with _kept_out(folder, alone=alone), ExitStack() as started:
+    with kept_out(folder, alone=alone), ExitStack() as started:
         try:
             server = started.enter_context(EmbeddedServer(folder / FRONTIER, lent=True))
         except OSError as error:
@@ -83,7 +83,7 @@ def started_server(folder: Path, *, alone: bool = False) -> Iterator[EmbeddedSer
 
 
 @contextmanager
-def _kept_out(folder: Path, *, alone: bool) -> Iterator[None]:
+def kept_out(folder: Path, *, alone: bool) -> Iterator[None]:
     """Keep crawls out of a folder; with ``alone`` those who look at its crawl have to let go of it."""
     lock = FileLock(folder / LOCK, timeout=0, thread_local=False)
     try:

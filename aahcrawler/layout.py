@@ -55,5 +55,7 @@ DELIVERED: Final = "delivered.jsonl"
 LOCK: Final = ".lock"
 KEEPER: Final = ".keeper"
 
+DELETED: Final = ".deleted-"
+"""How the names of folders begin, beside those of crawls, of crawls that are being deleted."""
 SERVICE_LOG: Final = "service-log.jsonl"
 """Who did what through cockpit and service; it lies beside the folders of crawls."""

@@ -49,7 +49,7 @@ class CrawlInfo:
 
     ``crawl`` is the ICD's id and ``definition`` its meaning as one line of JSON; ``crawl_number`` says which crawl of
     that ICD it is, counted from 1. ``robots`` is the policy towards robots.txt (``obey`` or ``ignore``), ``software``
-    name and version.
+    name and version. ``described`` are further terms of Dublin Core, by their names in ``dcterms``.
     """
 
     crawl: str
@@ -61,6 +61,7 @@ class CrawlInfo:
     description: str = ""
     definition: str = ""
     crawl_number: int = 0
+    described: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +111,7 @@ def warcinfo_block(info: CrawlInfo) -> bytes:
             ("isPartOf", info.crawl),
             ("crawl-number", str(info.crawl_number or "")),
             ("description", info.description),
+            *info.described,
             ("robots", info.robots),
             ("http-header-user-agent", info.user_agent),
             ("icd", info.definition),

@@ -16,6 +16,9 @@ from aahcrawler.objects.versions import Changes, version
 from aahcrawler.segments import Clock, SegmentedOutput, SegmentWriter, Series
 from aahcrawler.webobject import Container, Person, Reference, Value, WebObject
 
+Terms = tuple[tuple[str, str], ...]
+"""Terms of Dublin Core by their names, each with a value."""
+
 
 @dataclass(frozen=True, slots=True)
 class CaptureDescription:
@@ -78,13 +81,15 @@ class ObjectWriter(SegmentedOutput):
 
     Each ``write`` is one gzip member, so that a reader of an open segment sees whole captures only. When ``write``
     returns, its statements are with the operating system: see ``aahcrawler.segments`` for their durability. Writing the
-    same capture twice says nothing new. Not for two threads at once.
+    same capture twice says nothing new. The first capture of each segment states of its crawl what it is ``described``
+    by: names of ``dcterms`` with their values. Not for two threads at once.
     """
 
-    def __init__(self, folder: Path, crawl: str, clock: Clock, *, size: int = 1 << 30) -> None:
+    def __init__(self, folder: Path, crawl: str, clock: Clock, *, size: int = 1 << 30, described: Terms = ()) -> None:
         super().__init__(SegmentWriter(Series(folder, crawl, NQUADS, limit=size), clock))
         self._later = SegmentWriter(Series(folder, crawl, READINGS, limit=size), clock)
         self.now = clock
+        self._terms, self._described_in = described, ""
 
     def write(
         self, capture: CaptureDescription, objects: Iterable[WebObject] = (), containers: Iterable[Container] = ()
@@ -94,8 +99,15 @@ class ObjectWriter(SegmentedOutput):
         Raises ``DiskFullError`` when there is no room, and ``SegmentError`` for other troubles of the disk; the
         segment is then as before.
         """
-        segments = self._segments if capture.reading is None else self._later
-        segments.append((statements(capture, objects, containers),))
+        stated = statements(capture, objects, containers)
+        if capture.reading is not None:
+            self._later.append((stated,))
+            return
+        segment = self._segments.ready()
+        if self._terms and segment != self._described_in and capture.crawl:
+            stated += quads(list(_of_crawl(capture.crawl, self._terms)), iri(capture.graph))
+        self._segments.append((stated,))
+        self._described_in = segment
 
     def append_reading(self, text: bytes) -> None:
         """Append the ``statements`` of a later reading. Raises as ``write`` does."""
@@ -148,6 +160,10 @@ def _of_reading(capture: CaptureDescription, later: Reading) -> Iterator[str]:
     yield f"{subject} <{v.METHOD}> {text(later.method)}"
     if former != capture.graph:
         yield f"{subject} <{v.REVISION_OF}> {iri(former)}"
+
+
+def _of_crawl(crawl: str, terms: Terms) -> Iterator[str]:
+    yield from (f"{iri(crawl)} <{v.DCTERMS}{name}> {text(value)}" for name, value in terms)
 
 
 def _of_capture(capture: CaptureDescription) -> tuple[tuple[str, str | None], ...]:

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp
 
 from aahcrawler.archive.folders import ArchiveError, ArchiveFolder
 from aahcrawler.definitions import DefinitionError, read_definition
-from aahcrawler.layout import DEFINITION
+from aahcrawler.layout import DEFINITION, DELETED
 from aahcrawler.listening import is_loopback, listener
 from aahcrawler.replay.replay_app import FixedFolders, replay_app
 
@@ -118,7 +118,8 @@ def _listener(name: str, port: int) -> socket.socket:
 
 
 def _within(place: Path) -> list[Path]:
-    return [path for path in place.iterdir() if (path / DEFINITION).is_file()] if place.is_dir() else []
+    inner = [path for path in place.iterdir() if not path.name.startswith(DELETED)] if place.is_dir() else []
+    return [path for path in inner if (path / DEFINITION).is_file()]
 
 
 def _id_of(folder: Path) -> str:

@@ -21,6 +21,7 @@ from aahcrawler.service.api.app import ServiceSettings, create_app
 from aahcrawler.service.catalog.crawl_catalog import Catalog
 from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.instruments import Instruments
+from aahcrawler.service.steering.deleting import go_on_deleting
 from aahcrawler.service.views.live_feed import LiveFeed
 from aahcrawler.service.web.rates import Rates
 from aahcrawler.service.web.service_log import ServiceLog
@@ -116,6 +117,7 @@ def prepare(places: Sequence[Path], listening: Listening) -> ServiceSettings:
             f"{listening.host} can be reached by others: set {TOKEN} or give --token-file, or listen on {HOST}"
         )
     catalog = Catalog(places)
+    go_on_deleting(catalog.deleted())
     log = ServiceLog(listening.log.absolute() if listening.log is not None else catalog.service_log())
     return ServiceSettings(catalog, shared, tokens, rates=Rates.of(listening.rate), log=log)
 

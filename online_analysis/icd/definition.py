@@ -17,6 +17,7 @@ from pydantic import AfterValidator, Field, PrivateAttr
 
 from online_analysis.icd.browser_fields import BrowserSection
 from online_analysis.icd.field_paths import flat
+from online_analysis.icd.metadata_fields import Metadata
 from online_analysis.icd.mistakes import IcdError, Mistake
 from online_analysis.icd.part_loading import Loaded, Place, load_parts
 from online_analysis.icd.postings import Post
@@ -84,6 +85,7 @@ class Icd(Section):
         default="", max_length=1000, examples=["Example City Archive"]
     )
     contact: Annotated[str, AfterValidator(_contact)] = Field(examples=["archive@example.org"])
+    metadata: Metadata = Field(default=Metadata(), examples=["{subject: [floods, dikes]}"])
     seeds: Annotated[tuple[WebUrl, ...], AfterValidator(_some_seeds)] = Field(examples=["[https://forum.example.org/]"])
     topic: TopicWords = Field(default=TopicWords(), examples=["{keywords: [solar power, photovoltaics]}"])
     event: Event | None = Field(default=None, examples=["{start: 2024-05-01, end: 2024-05-31}"])
@@ -210,10 +212,10 @@ class Icd(Section):
     def meaning(self) -> dict[str, str]:
         """Return every field by its path, as JSON text; the order of lists, comments and spelling are gone.
 
-        The texts of reference files and postings count; where and how the archive is kept does not. Two ICDs that
+        The texts of reference files and postings count; how the archive is described and kept does not. Two ICDs that
         mean the same crawl have the same meaning, and the mapping can be kept as JSON beside a crawl.
         """
-        fields = self.model_dump(mode="json", exclude={"archive", "output"})
+        fields = self.model_dump(mode="json", exclude={"archive", "metadata", "output"})
         texts = {name: _digest(text) for name, text in self._texts.items()}
         if self._posts:
             texts[self.topic.posts] = _digest("\n".join(sorted(map(repr, self._posts))))

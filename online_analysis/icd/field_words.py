@@ -23,6 +23,7 @@ def _words(lines: str) -> Mapping[str, Words]:
 
 SECTION_WORDS: Final = _words("""
 crawl | The crawl | What the crawl is called, and who answers for it.
+metadata | Description | What the archive is described by for people, in the terms of Dublin Core.
 seeds | Seeds | The pages that the crawl begins with.
 topic | Subject | What the crawl is about; pages that speak of it come first.
 event | Time | The span of time that the crawl is about; leave it empty if dates do not matter.
@@ -43,6 +44,14 @@ id | Short name | Names the crawl and its folder: letters, digits, hyphens, unde
 title | Title | What the crawl is called in reports, and what sites are told.
 operator | Institution | The institution that crawls, as sites and the archive are told.
 contact | Contact | An e-mail address or web page by which webmasters reach you; sites are told it.
+metadata | Description | What the archive is described by for people.
+metadata.description | Description | What the archive holds, in some sentences.
+metadata.creator | Creators | Who made the collection, one a line.
+metadata.publisher | Publishers | Who makes it available, one a line.
+metadata.rights | Rights | What may be done with it, one statement a line.
+metadata.language | Languages of the archive | Codes such as de, nds or pt-BR, one a line; nothing is left out for them.
+metadata.subject | Subjects | What the archive is about for a catalogue, one a line.
+metadata.coverage | Coverage | Places and times that it covers, one a line.
 output | Folder | The folder that the crawl is kept in, relative to where the command runs.
 seeds | Seeds | The web addresses to begin with, one a line.
 topic | Subject | What the crawl is about.

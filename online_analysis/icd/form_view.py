@@ -18,7 +18,7 @@ from online_analysis.icd.form import (
 )
 from online_analysis.icd.form import typed as as_typed
 from online_analysis.icd.mistakes import FieldPath, IcdError, Mistake
-from online_analysis.icd.text_check import Checked, checked
+from online_analysis.icd.text_check import Checked, checked, field_of
 from online_analysis.icd.yaml_source import Value, read_source
 
 _WHOLE: Final = frozenset({"true", "false"})
@@ -83,6 +83,16 @@ class FormView:
     sections: tuple[SectionView, ...]
     elsewhere: tuple[Mistake, ...]
     checked: Checked
+
+    def anchor(self, mistake: Mistake) -> str:
+        """Return the id of the element of a page that a mistake is mended in: a field's, or that of the text."""
+        path = field_of(mistake.field)
+        return f"f-{path.replace('.', '-')}" if path in form_fields() else "yaml"
+
+    def label(self, mistake: Mistake) -> str:
+        """Return what the field of a mistake is called, with its name in the YAML where the form has no such field."""
+        field = form_fields().get(field_of(mistake.field))
+        return field.label if field is not None else mistake.field or "The text"
 
 
 def form_view(text: str, folder: Path | None = None, name: str = "icd.yaml") -> FormView:

@@ -37,9 +37,15 @@ class Wish:
 def new_definition(wish: Wish) -> str:
     """Return the text of a definition. Raise IcdError where what is wished makes none: with all mistakes."""
     wish = replace(wish, id=wish.id or suggested_id(wish.title, wish.seeds))
-    text = "\n".join(_lines(wish)) + "\n"
+    text = first_text(wish)
     Icd.parse(text.encode(), Path(f"{wish.id}.yaml"))
     return text
+
+
+def first_text(wish: Wish) -> str:
+    """Return the text of a definition that may have mistakes, each at the field that is wished so."""
+    wish = replace(wish, id=wish.id or suggested_id(wish.title, wish.seeds))
+    return "\n".join(_lines(wish)) + "\n"
 
 
 def suggested_id(title: str, seeds: Iterable[str]) -> str:

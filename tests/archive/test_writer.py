@@ -13,8 +13,10 @@ from fastwarc.warc import ArchiveIterator, WarcRecordType
 from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 
 from aahcrawler.archive import CrawlInfo, Identified, WarcWriter
-from aahcrawler.archive.records import labelled_digest
+from aahcrawler.archive.records import labelled_digest, warcinfo_block
+from aahcrawler.crawl.startup.store_opening import crawl_info
 from aahcrawler.exchange import Truncation
+from online_analysis.icd import Icd
 from tests.archive.exchanges import (
     INFO,
     REQUEST,
@@ -163,6 +165,25 @@ def test_truncation_says_why(tmp_path: Path, truncated: Truncation) -> None:
         records = ArchiveIterator(file, record_types=WarcRecordType.response, parse_http=False)
         assert [r.headers["WARC-Truncated"] for r in records] == [truncated.value, "disconnect"]
     assert warcio_check(only_file(tmp_path)).returncode == 0
+
+
+def test_a_crawl_is_described_by_terms_of_dublin_core() -> None:
+    said = {
+        "id": "floods",
+        "title": "Floods",
+        "contact": "a@example.org",
+        "seeds": ["http://a.test/"],
+        "metadata": {"description": "What people wrote", "creator": ["Archive", "Museum"], "rights": ["Here only"]},
+    }
+    plain = {name: value for name, value in said.items() if name != "metadata"}
+    whole, bare = (crawl_info(Icd.parse(json.dumps(each).encode()), 1) for each in (said, plain))
+    lines = warcinfo_block(whole).decode().splitlines()
+    for line in ("title: Floods", "description: What people wrote", "creator: Archive", "creator: Museum"):
+        assert lines.count(line) == 1
+    assert "rights: Here only" in lines
+    told = {line.partition(":")[0] for line in warcinfo_block(bare).decode().splitlines()}
+    assert not told & {"title", "creator", "publisher", "rights", "language", "subject", "coverage"}
+    assert "description: Floods" in warcinfo_block(bare).decode().splitlines()
 
 
 def test_hostile_values_add_no_field(tmp_path: Path) -> None:

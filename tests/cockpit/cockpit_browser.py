@@ -48,6 +48,8 @@ CALLERS = (
     Named(EDITOR, Caller("editor", frozenset({Role.READ, Role.EDIT}))),
     Named(COLLEAGUE, Caller("colleague", frozenset({Role.READ, Role.EDIT}))),
 )
+SCREEN = 900
+"""Pixels of the height of a window that is 1280 wide; no page is longer than three of them."""
 SHOTS = "AAH_SCREENSHOTS"
 _SHOTS = Path(__file__).parents[2] / ".cache" / "tests" / "screenshots"
 _AXE = Path(__file__).parent / "axe" / "axe.min.js"
@@ -211,6 +213,11 @@ def spilt(page: Page) -> Sequence[str]:
     """Return the elements for which a page would have to be scrolled sideways; none where nothing has to be."""
     found: Sequence[str] = page.evaluate(_SPILT)
     return found
+
+
+def length_of(page: Page) -> int:
+    """Return how many pixels a page is long, as it is shown now."""
+    return int(page.evaluate("document.scrollingElement.scrollHeight"))
 
 
 def shoot(page: Page, name: str) -> None:

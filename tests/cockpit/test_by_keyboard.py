@@ -117,18 +117,26 @@ def test_a_crawl_is_begun_from_a_pasted_list_and_seen_to_run_and_end(page: Page,
     keys = Keyboard(page)
     page.goto(driven.origin)
     keys.go("a", "New crawl")
-    keys.tab_to("textarea", "Seeds")
+    keys.tab_to("textarea", "Addresses")
     page.keyboard.insert_text(f"{driven.site.url}b/1\nno address\n")
+    keys.tab_to("input", "The whole site")
+    keys.press("ArrowRight")
     for tag, name, text in (
-        ("input", "Title", "The harbour"),
-        ("input", "Contact", "archive@example.org"),
+        ("textarea", "Words and phrases", "harbour\nflood"),
         ("input", "Pages at most", "40"),
-        ("textarea", "What it is about", "harbour\nflood"),
+        ("input", "Contact", "archive@example.org"),
     ):
         keys.tab_to(tag, name)
         keys.write(text)
+    for name in ("More", "The crawl"):
+        keys.tab_to("summary", name)
+        keys.press("Enter")
+    keys.tab_to("input", "Title")
+    keys.write("The harbour")
     keys.go("button", "Write the definition")
     assert "no address" in page.locator(".note.warn").inner_text()
+    keys.tab_to("summary", "Politeness")
+    keys.press("Enter")
     keys.tab_to("input", "Delay")
     keys.write("0 s")
     keys.tab_to("textarea", "The definition as text")

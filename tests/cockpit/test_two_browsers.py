@@ -21,7 +21,9 @@ def differences(page: Page) -> str:
 def test_who_changes_a_definition_second_is_told_and_loses_nothing(chromium: Browser, shown: Cockpit) -> None:
     with visiting(chromium, shown) as first, visiting(chromium, shown, token="") as second:
         for visit in (first, second):
-            visit.goto(f"{HERE}/definition")
+            page = visit.goto(f"{HERE}/definition")
+            for topic in ("The crawl", "Subject"):
+                page.locator("summary", has_text=re.compile(f"^{topic}")).click()
         first.page.get_by_label("Institution").fill("The first archive")
         first.page.get_by_role("button", name="Save").click()
         assert "The first archive" in told(first.page)

@@ -4,6 +4,7 @@ import gzip
 import io
 import math
 import re
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -310,6 +311,24 @@ def test_each_capture_is_a_gzip_member(tmp_path: Path) -> None:
     assert closed.name == "c-20260102030405-00000.nq.gz"
     assert gzip.decompress(first) == statements(CAPTURE, (POST,))
     assert gzip.decompress(closed.read_bytes()[len(first) :]) == statements(CAPTURE, (REPLY,))
+
+
+def test_the_first_capture_of_each_segment_states_what_its_crawl_is_described_by(tmp_path: Path) -> None:
+    made = replace(CAPTURE, crawl="urn:aahcrawler:crawl:c:1")
+    terms = (("title", "Floods"), ("subject", "dikes"), ("subject", 'said "so"\n'))
+    with ObjectWriter(tmp_path, "c", lambda: FETCHED, size=1, described=terms) as writer:
+        writer.write(made, (POST,))
+        writer.write(made, (REPLY,))
+    with ObjectWriter(tmp_path, "c", lambda: FETCHED, described=terms) as writer:
+        for _ in range(2):
+            writer.write(made, (POST,))
+    stated = [
+        [(quad[1], quad[2], quad[3]) for quad in oxigraph(gzip.decompress(path.read_bytes())) if quad[0] == made.crawl]
+        for path in sorted(tmp_path.iterdir())
+    ]
+    once = {(f"{v.DCTERMS}{name}", value, made.iri) for name, value in terms}
+    assert [set(each) for each in stated] == [once] * 3
+    assert [len(each) for each in stated] == [3, 3, 3]
 
 
 def test_loading_twice_changes_nothing() -> None:

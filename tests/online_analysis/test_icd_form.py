@@ -139,9 +139,8 @@ def test_mistakes_are_at_their_fields() -> None:
     assert polite.yaml_only[0].mistakes
     missing = checked("id: a\nseeds: [https://a.example/]\ntopic: {}\n")
     assert "contact" in missing.by_field
-    group = form_view("id: a\ncontact: a@b.example\nseeds: [https://a.example/]\ntopic: {keywords: [the]}\n").sections[
-        2
-    ]
+    view = form_view("id: a\ncontact: a@b.example\nseeds: [https://a.example/]\ntopic: {keywords: [the]}\n")
+    (group,) = [section for section in view.sections if section.section.name == "topic"]
     assert "no usable term" in group.mistakes[0].problem
 
 
@@ -215,6 +214,6 @@ def test_a_definition_is_checked_while_somebody_types() -> None:
 
 def test_groups_are_told_apart() -> None:
     names = [section.name for section in form_sections()]
-    assert names[:4] == ["crawl", "seeds", "topic", "event"]
+    assert names[:5] == ["crawl", "metadata", "seeds", "topic", "event"]
     assert all(section.fields or section.yaml_only for section in form_sections())
     assert get_args(Icd.model_fields["scope"].annotation) == ()

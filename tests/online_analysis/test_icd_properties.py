@@ -36,6 +36,18 @@ sections = st.fixed_dictionaries(
     optional={
         "title": lines,
         "operator": lines,
+        "metadata": st.fixed_dictionaries(
+            {},
+            optional={
+                "description": lines,
+                "creator": st.lists(lines, max_size=2),
+                "publisher": st.lists(lines, max_size=2),
+                "rights": st.lists(lines, max_size=2),
+                "language": st.lists(st.sampled_from(["de", "nds", "pt-BR"]), max_size=2),
+                "subject": st.lists(lines, max_size=2),
+                "coverage": st.lists(lines, max_size=2),
+            },
+        ),
         "scope": st.fixed_dictionaries(
             {},
             optional={

@@ -39,6 +39,7 @@ from aahcrawler.crawl.startup.store_opening import (
     archive_exchange,
     begin_delivery,
     crawl_info,
+    described,
     open_history,
     open_refusal_log,
     open_score_log,
@@ -196,7 +197,9 @@ def _open(
     archive = opening.enter_context(
         WarcWriter(folder.archive, crawl_info(icd, number), size=size, name=named, index=index)
     )
-    objects = opening.enter_context(ObjectWriter(folder.objects, named, lambda: datetime.now(UTC), size=size))
+    objects = opening.enter_context(
+        ObjectWriter(folder.objects, named, lambda: datetime.now(UTC), size=size, described=described(icd))
+    )
     keeping = partial(archive_exchange, archive, history, number)
     topic_learner = open_topic(icd, folder, keeping, others.topic, lambda: knowledge.helper.knowledge_base)
     topic = topic_learner.topic

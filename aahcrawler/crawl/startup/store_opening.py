@@ -74,10 +74,17 @@ def crawl_info(icd: Icd, number: int) -> CrawlInfo:
         contact=icd.contact,
         user_agent=icd.user_agent(),
         robots=icd.politeness.robots,
-        description=icd.title,
+        description=icd.metadata.description or icd.title,
+        described=tuple(each for each in described(icd) if each[0] != "description"),
         definition=json.dumps(icd.model_dump(mode="json", exclude=_NOBODYS_BUSINESS, exclude_none=True)),
         crawl_number=number,
     )
+
+
+def described(icd: Icd) -> tuple[tuple[str, str], ...]:
+    """Return what a crawl is described by, its title first; nothing where its definition has a title at most."""
+    terms = tuple(icd.metadata.terms())
+    return (("title", icd.title), *terms) if terms else ()
 
 
 def archive_exchange(archive: WarcWriter, history: History, number: int, exchange: Exchange) -> None:

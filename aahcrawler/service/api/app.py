@@ -18,6 +18,7 @@ from aahcrawler.service.api.intake import Batch, Intake
 from aahcrawler.service.api.joint_steps import JointSteps
 from aahcrawler.service.api.journal import Journal
 from aahcrawler.service.api.live_routes import live_routes, metric_routes
+from aahcrawler.service.api.managing_routes import managing_routes
 from aahcrawler.service.api.overview import CrawlShown, Overview, UrlShown
 from aahcrawler.service.api.page_routes import page_routes
 from aahcrawler.service.api.posted_items import Answer, Item, Outcome, Result, read_line
@@ -114,6 +115,7 @@ def _topics(instruments: Instruments) -> tuple[APIRouter, ...]:
         page_routes(reach, instruments.indexes),
         sparql_routes(reach, instruments.answers),
         definition_routes(helm),
+        managing_routes(instruments),
         steering_routes(helm),
     )
 

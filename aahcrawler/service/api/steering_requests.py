@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, RootModel, StrictBool
 
 from aahcrawler.frontier.blocking_rules import RuleKind
+from aahcrawler.service.steering.describing import Description
 from aahcrawler.service.steering.exclusion_rules import MOST_RULES
 from aahcrawler.service.steering.starting_crawls import MOST_WORKERS
 from aahcrawler.service.steering.url_scores import LONGEST_WAIT
@@ -152,3 +153,15 @@ class DefinitionText(BaseModel):
 
     text: str
     digest: str
+
+
+class DescriptionAsked(Description):
+    """What a crawl is to be called and described by; what is left out is empty then."""
+
+
+class CopyAsked(BaseModel):
+    """The title of a crawl that is to be defined as another one."""
+
+    model_config = _STRICT
+
+    title: Annotated[str, Field(min_length=1, max_length=1000, examples=["The flood, once more"])]

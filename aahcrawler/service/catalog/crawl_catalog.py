@@ -7,17 +7,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from aahcrawler.crawls import frontier_name, number
+from aahcrawler.crawls import frontier_name, number, started
 from aahcrawler.definitions import DefinitionError, read_definition
 from aahcrawler.frontier.server.server_process import served_at
-from aahcrawler.layout import CREATED, DEFINITION, FRONTIER, SERVICE_LOG, SUMMARY, TOMBSTONES
+from aahcrawler.layout import CREATED, DEFINITION, DELETED, FRONTIER, SERVICE_LOG, SUMMARY, TOMBSTONES
 from aahcrawler.segments import DamageError
 from aahcrawler.service.catalog.url_admission import Admission
 from aahcrawler.tombstones import TakenDown
 from online_analysis.icd import Icd, IcdError
+from online_analysis.icd.text_check import MOST_BYTES, checked
 
 _logger = logging.getLogger(__name__)
-_Stamps = tuple[tuple[int, int], tuple[int, int]]
+_Stamps = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,11 @@ class Crawl:
     def frontier_name(self) -> str:
         """The name under which a frontier's server keeps it."""
         return frontier_name(self.icd.id, self.number)
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether it was ever started, as far as this machine knows; one that was only created was not."""
+        return self.folder is None or (self.folder / DEFINITION).is_file()
 
     def own_server(self) -> str | None:
         """Return the URL of the server that the crawl itself started, None where it is not running with one."""
@@ -100,6 +106,14 @@ class Catalog:
         """Return the folder in which new crawls get folders of their own, None where all places are single crawls."""
         return next((place for place in self._places if place.is_dir() and not _is_crawl(place)), None)
 
+    def deleted(self) -> Iterator[Path]:
+        """Yield the folders, beside those of crawls, that somebody had begun to delete."""
+        holds = [place.is_dir() and not _is_crawl(place) for place in self._places]
+        parents = (place if held else place.parent for place, held in zip(self._places, holds, strict=True))
+        for parent in dict.fromkeys(parents):
+            if parent.is_dir():
+                yield from (each for each in parent.iterdir() if each.name.startswith(DELETED) and each.is_dir())
+
     def service_log(self) -> Path | None:
         """Return the file in which acts are noted: beside the crawls, None where no place is known."""
         place = self.place_for_new() or next((place.parent for place in self._places), None)
@@ -113,15 +127,17 @@ class Catalog:
             if _is_crawl(place):
                 yield place
             elif place.is_dir():
-                yield from sorted(inner for inner in place.iterdir() if _is_crawl(inner))
+                inner = sorted(each for each in place.iterdir() if not each.name.startswith(DELETED))
+                yield from filter(_is_crawl, inner)
 
     def _read(self, folder: Path) -> Crawl | None:
         try:
-            stamp = _stamp(_definition(folder)), _stamp(folder / TOMBSTONES)
+            written = _written(folder)
+            stamp = _stamp(_definition(folder)), _stamp(folder / TOMBSTONES), _stamp(written)
             with self._lock:
                 kept = self._known.get(folder)
                 if kept is None or kept[0] != stamp:
-                    icd = _read_definition(folder)
+                    icd = _as_described(_read_definition(folder), written)
                     kept = self._known[folder] = (
                         stamp,
                         Crawl(folder, icd, Admission(icd, TakenDown.of(folder)), number(folder)),
@@ -147,6 +163,25 @@ def _read_definition(folder: Path) -> Icd:
     if (folder / DEFINITION).is_file():
         return read_definition(folder / DEFINITION)
     return Icd.load(folder / CREATED).model_copy(update={"output": folder})
+
+
+def _written(folder: Path) -> Path:
+    """Return the file in which somebody writes the definition of a crawl."""
+    found = started(folder)
+    return found.file if found is not None else folder / CREATED
+
+
+def _as_described(icd: Icd, file: Path) -> Icd:
+    """Return a definition with title and description as its file has them by now: no crawl acts on them."""
+    try:
+        with file.open("rb") as opened:
+            text = opened.read(MOST_BYTES).decode()
+    except (OSError, UnicodeDecodeError):
+        return icd
+    now = checked(text).icd
+    if now is None or now.id != icd.id:
+        return icd
+    return icd.model_copy(update={"title": now.title, "metadata": now.metadata})
 
 
 def _stamp(path: Path) -> tuple[int, int]:

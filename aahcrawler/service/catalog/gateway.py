@@ -104,6 +104,8 @@ class Gateway:
             return
         if crawl.folder is None:
             raise ProblemError(NOT_RUNNING, f"{crawl.id} is neither running nor kept in a folder of this service")
+        if not crawl.has_begun:
+            raise ProblemError(NOT_RUNNING, f"{crawl.id} has not been started yet")
         with self._lent.address(crawl.folder) as address:
             yield address
 

@@ -98,6 +98,10 @@ class SharedCatalog:
         """Return the folder in which new crawls get folders of their own, None where there is none."""
         return self._local.place_for_new()
 
+    def deleted(self) -> Iterator[Path]:
+        """Yield the folders, beside those of crawls, that somebody had begun to delete."""
+        return self._local.deleted()
+
     def close(self) -> None:
         """Let go of the connection."""
         if self._registry is not None:

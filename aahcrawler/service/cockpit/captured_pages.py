@@ -1,7 +1,7 @@
 """Pages of what was captured: the list of pages, one capture, and two captures side by side."""
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Path, Query, Response
 
@@ -16,6 +16,8 @@ from aahcrawler.service.views.url_captures import capture_difference, url_captur
 
 Text = Annotated[str, Query(max_length=2_000)]
 Word = Annotated[str, Query(max_length=200)]
+ROWS: Final = 30
+"""Pages that the list shows at once: more would be longer than three screens."""
 _LINKS = 200
 _VIEWS = {
     "both": ("Objects and links", Modifier.BOTH),
@@ -60,7 +62,7 @@ def routes(site: Site) -> APIRouter:
         asked = {"text": text, "application": application, "role": role, "status": status, "relevant": relevant}
         asked |= {"site": of_site, "trap": trap}
         with indexes.asked(found) as index:
-            listed, counts = page_list(index, wanted, after), page_counts(index)
+            listed, counts = page_list(index, wanted, after, ROWS), page_counts(index)
         applications = list(dict.fromkeys(each.application for each in counts.levels if each.application))
         more = address("crawls", crawl, "pages", **asked, after=listed.next) if listed.next else ""
         values = {"listed": listed, "asked": asked, "applications": applications, "traps": list(counts.traps)}

@@ -16,6 +16,8 @@ def routes(site: Site) -> APIRouter:
         shown = [(crawl, instruments.states.status(crawl)) for crawl in instruments.reach.crawls()]
         shown.sort(key=lambda each: (each[1].state not in ("running", "paused"), each[1].id))
         to_do = [(status, matter) for crawl, status in shown for matter in matters(crawl, status)]
-        return site.page(session, "crawl_list.html", crawls=[status for _, status in shown], to_do=to_do)
+        startable = {crawl.id for crawl, _ in shown if crawl.registered is None}
+        values = {"crawls": [status for _, status in shown], "to_do": to_do, "startable": startable}
+        return site.page(session, "crawl_list.html", **values)
 
     return router

@@ -1,6 +1,5 @@
 """Pages on which a definition is begun, written as a form beside its text, tried, saved, and started."""
 
-from dataclasses import replace
 from difflib import unified_diff
 from typing import Annotated, Final
 
@@ -17,9 +16,7 @@ from aahcrawler.service.steering.jobs import JobShown, Progress, Task
 from aahcrawler.service.views.reference_suggestions import MOST_PAGES, ReferenceSuggestions, reference_suggestions
 from aahcrawler.service.web.problems import BAD_DEFINITION, ProblemError
 from aahcrawler.service.web.roles import Role, checked
-from online_analysis.icd import IcdError
-from online_analysis.icd.new_definition import Wish, new_definition
-from online_analysis.icd.seed_list import SeedList, read_seed_list
+from online_analysis.icd.seed_list import SeedList
 
 CHECKS: Final = frozenset({"/draft/check"})
 """Where drafts are checked while they are written, which changes nothing."""
@@ -28,15 +25,7 @@ CHECKS: Final = frozenset({"/draft/check"})
 def routes(site: Site) -> APIRouter:
     """Return the routes of definitions."""
     router = APIRouter()
-    desk = _Desk(site)
-
-    @router.get("/new")
-    def begin(session: Operating) -> Response:
-        return site.page(session, "new.html", form=Form({}), seeds=SeedList(), mistakes=())
-
-    @router.post("/new")
-    def write_first(session: Operating, form: Sent) -> Response:
-        return desk.first_draft(session, form)
+    desk = DefinitionDesk(site)
 
     @router.post("/draft")
     def write_draft(session: Operating, form: Sent) -> Response:
@@ -45,7 +34,8 @@ def routes(site: Site) -> APIRouter:
     @router.post("/draft/check")
     def check(session: Operating, form: Sent) -> Response:
         draft = Draft.sent(form)
-        html = site.pages.text("mistakes.html", {"session": session, "view": draft.view()})
+        told = {"session": session, "view": draft.view(), "by_line": True, "unanswered": False}
+        html = site.pages.text("mistakes.html", told)
         return JSONResponse({"html": html, "yaml": draft.text, "fields": dict(draft.values())})
 
     @router.get("/draft/trial/{trial}")
@@ -70,39 +60,19 @@ def routes(site: Site) -> APIRouter:
     return router
 
 
-class _Desk:
+class DefinitionDesk:
     """Writes definitions: drafts where there is no crawl yet, and those of crawls."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
         self._helm = site.instruments.helm
 
-    def first_draft(self, session: Session, form: Form) -> Response:
-        seeds = read_seed_list(form.raw("seeds"))
-        wish = Wish(
-            seeds=seeds.seeds,
-            contact=form.get("contact"),
-            keywords=_lines(form, "keywords"),
-            title=form.get("title"),
-            operator=form.get("operator"),
-            languages=tuple(form.get("languages").replace(",", " ").split()),
-            anywhere=form.get("anywhere") == "true",
-        )
-        try:
-            wish = replace(wish, pages=_pages(form.get("pages")))
-            if not seeds.seeds:
-                raise ProblemError(
-                    BAD_DEFINITION, "no seed was found in what was pasted; give whole addresses, a line each"
-                )
-            text = new_definition(wish)
-        except ProblemError as problem:
-            return self._site.page(session, "new.html", form=form, seeds=seeds, mistakes=(problem.detail,))
-        except IcdError as error:
-            told = tuple(f"{each.field}: {each.problem}; {each.advice}" for each in error.mistakes)
-            return self._site.page(session, "new.html", form=form, seeds=seeds, mistakes=told)
+    def first_draft(self, session: Session, text: str, seeds: SeedList) -> Response:
+        """Return the page of a draft that was just begun with a list of seeds."""
         return self._shown(session, Draft(text, text), None, seeds=seeds)
 
     def of_crawl(self, session: Session, crawl: Crawl) -> Response:
+        """Return the page of a crawl's definition."""
         try:
             held = self._helm.definitions.read(crawl)
         except ProblemError as problem:
@@ -113,6 +83,7 @@ class _Desk:
         return self._shown(session, Draft(held.text, held.text), crawl, digest=held.digest)
 
     def draft(self, session: Session, form: Form, crawl: Crawl | None) -> Response:
+        """Return what comes of a draft that was sent, of a crawl or of none yet."""
         draft, digest = Draft.sent(form), form.get("digest")
         try:
             match form.get("action"):
@@ -185,6 +156,8 @@ class _Desk:
             "seeds": None,
             "job": None,
             "differences": (),
+            "by_line": True,
+            "unanswered": False,
             **values,
         }
         shown |= {"draft": draft, "view": draft.view(), "references": self._references()}
@@ -195,16 +168,3 @@ class _Desk:
 
 _PATIENCE = 0.2
 """Seconds that a part of a page waits for a job."""
-
-
-def _pages(given: str) -> int | None:
-    """Return how many pages are wanted at most, None where nothing is said. Raise ``ProblemError``."""
-    if not given:
-        return None
-    if not (given.isascii() and given.isdecimal() and len(given) < 12 and int(given)):
-        raise ProblemError(BAD_DEFINITION, f"{given[:40]!r} is no number of pages; write one above 0, such as 10000")
-    return int(given)
-
-
-def _lines(form: Form, name: str) -> tuple[str, ...]:
-    return tuple(line.strip() for line in form.raw(name).replace(",", "\n").splitlines() if line.strip())

@@ -17,6 +17,7 @@ from aahcrawler.report.chart import Axis, Line, Measure, line_chart
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.site import Reading, Site
 from aahcrawler.service.instruments import Instruments
+from aahcrawler.service.steering.describing import Description, terms
 from aahcrawler.service.steering.redefining import is_running
 from aahcrawler.service.views.crawl_course import CoursePoint, CrawlCourse, crawl_course, page_counts
 from aahcrawler.service.views.crawl_findings import repairs_of, seeds_page, traps_of
@@ -35,7 +36,7 @@ _STATE: Final = "now"
 MOST_STREAMS: Final = 50
 """Pages that are kept up at once; others show what was there when they were loaded."""
 _BEAT: Final = 2.0
-_SITES, _NEWEST = 12, 8
+_SITES, _NEWEST = 5, 6
 _LEAST_WINDOW, _WINDOWS = 20, 25
 """The fewest pages that a moving average is of, and how many such averages lie side by side in a large crawl."""
 _EVENT_STREAM: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -52,7 +53,8 @@ def routes(site: Site) -> APIRouter:
         found = site.crawl(crawl)
         shown = {name: Markup(parts.part(found, name)) for name in PARTS}  # noqa: S704 (rendered by templates)
         status = site.instruments.states.status(found)
-        return site.crawl_page(session, found, "", "live.html", shown=shown, status=status)
+        values = {"shown": shown, "status": status, "described": Description.of(found.icd), "terms": terms()}
+        return site.crawl_page(session, found, "", "live.html", **values)
 
     @router.get("/live")
     async def follow(session: Reading, crawl: str, request: Request) -> Response:

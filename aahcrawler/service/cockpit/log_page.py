@@ -1,6 +1,6 @@
 """The log: what people did to a crawl, and what the crawl logged."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Query, Response
 
@@ -10,6 +10,8 @@ from aahcrawler.service.steering.steering_log import read_acts
 from aahcrawler.service.views.logged_events import events_page
 
 Text = Annotated[str, Query(max_length=2_000)]
+EVENTS: Final = 25
+"""Events that the page shows at once: more would be longer than three screens."""
 Word = Annotated[str, Query(max_length=300)]
 _LEVELS = {"": (), "warnings": ("WARNING", "ERROR", "CRITICAL"), "errors": ("ERROR", "CRITICAL")}
 
@@ -27,7 +29,7 @@ def routes(site: Site) -> APIRouter:
         after: Word = "",
     ) -> Response:
         found = site.crawl(crawl)
-        listed = events_page(found, EventQuery(text.strip(), _LEVELS[level]), after)
+        listed = events_page(found, EventQuery(text.strip(), _LEVELS[level]), after, EVENTS)
         asked = {"text": text, "level": level}
         more = address("crawls", crawl, "log", **asked, after=listed.next) if listed.next else ""
         acts = read_acts(found)

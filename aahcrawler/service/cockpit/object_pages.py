@@ -1,6 +1,6 @@
 """Pages of web objects: the list of them, and the versions of one."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Query, Response
 
@@ -8,6 +8,8 @@ from aahcrawler.service.cockpit.site import Reading, Site, address
 from aahcrawler.service.views.object_history import object_history
 from aahcrawler.service.views.object_list import Lacking, ObjectFilter, object_counts, object_list
 
+ROWS: Final = 15
+"""Objects that the list shows at once: more would be longer than three screens."""
 Word = Annotated[str, Query(max_length=200)]
 
 
@@ -33,7 +35,7 @@ def routes(site: Site) -> APIRouter:
         wanted = ObjectFilter(type=object_type, words=words, lacking=missing, deleted=True if gone else None)
         asked = {"words": words, "type": object_type, "lacking": lacking, "gone": gone}
         with indexes.asked(found) as index:
-            listed, counts = object_list(index, wanted, after), object_counts(index)
+            listed, counts = object_list(index, wanted, after, ROWS), object_counts(index)
         more = address("crawls", crawl, "objects", **asked, after=listed.next) if listed.next else ""
         return site.crawl_page(
             session, found, "objects", "objects.html", listed=listed, counts=counts, asked=asked, more=more

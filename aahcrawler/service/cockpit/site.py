@@ -40,6 +40,7 @@ TABS: Final = (
     ("exclusions", "Exclusions"),
     ("studio", "Studio"),
     ("definition", "Definition"),
+    ("manage", "Manage"),
     ("log", "Log"),
 )
 """The pages of a crawl: the last part of their addresses, and their names."""

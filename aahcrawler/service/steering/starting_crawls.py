@@ -2,6 +2,7 @@
 
 import os
 from contextlib import suppress
+from itertools import chain, count
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +26,8 @@ from online_analysis.icd import Icd, IcdError
 from online_analysis.icd.editing import edited
 
 MOST_WORKERS: Final = 16
+_LONGEST_STEM: Final = 56
+"""Characters of an id that a number is added to; an id has at most 64."""
 
 
 class Ending(BaseModel):
@@ -137,6 +140,14 @@ def create(
     note(crawl, by, "create", {"title": icd.title}, {"folder": folder.name})
     begun = start(reach, definitions, processes, crawl, by) if begin else None
     return Created(id=icd.id, title=icd.title, started=begun, detail=begun.detail if begun else "it can be started")
+
+
+def free_id(reach: Reach, wanted: str) -> str:
+    """Return an id that no crawl of the service has, and no folder: the one that is wanted, or one with a number."""
+    place = reach.catalog.place_for_new()
+    taken = {crawl.id for crawl in reach.crawls()}
+    names = chain((wanted,), (f"{wanted[:_LONGEST_STEM]}-{number}" for number in count(2)))
+    return next(name for name in names if name not in taken and (place is None or not (place / name).exists()))
 
 
 def _checked(text: str) -> Icd:

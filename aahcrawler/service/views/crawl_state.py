@@ -82,7 +82,8 @@ class CrawlStatus(_Shown):
     """The state of a crawl.
 
     ``state``: ``running``; ``paused``, by itself or by an operator, for a ``reason``; ``stopped``, to go on when it is
-    started; ``finished``; ``waiting``, submitted to workers none of which serves it; ``unknown``, where nothing tells.
+    started; ``finished``; ``waiting``, created and never started, or submitted to
+    workers none of which serves it; ``unknown``, where nothing tells.
     ``since`` is when it was last started or said what it says, ISO 8601. ``is_live``: the counts are those of this
     moment; else they are those that the crawl said last. ``objects`` is None where web objects are not yet counted,
     as they are at the end; until then ``objects_on_pages`` counts each for all pages that show it. ``harvest_ratio``
@@ -245,6 +246,8 @@ def _state(crawl: Crawl, summary: Summary | None, *, is_running: bool, is_paused
         return ("paused" if waits else "running"), (said if waits else "")
     if crawl.registered is not None:
         return "waiting", "it was submitted, and no worker serves it"
+    if not crawl.has_begun:
+        return "waiting", "it was created, and has not been started yet"
     if summary is None:
         return "unknown", "it has begun, and said nothing yet"
     if summary.state in ("running", "paused"):

@@ -87,6 +87,13 @@ class PageIndexes:
         except sqlite3.DatabaseError as error:
             raise keeper.trouble(error) from error
 
+    def forget(self, folder: Path) -> None:
+        """Let go of the index of a folder that is about to be deleted."""
+        with self._lock:
+            keeper = self._keepers.pop(folder, None)
+        if keeper is not None:
+            keeper.close()
+
     def close(self) -> None:
         """End all building; what was taken in stays."""
         with self._lock:

@@ -124,12 +124,31 @@
     });
   };
 
+  // <input data-finds="ID">: of the fields in that place those stay whose names or helps say what is typed; their folds open.
+  const finder = (input) => {
+    const place = document.getElementById(input.dataset.finds);
+    const folds = [...place.querySelectorAll("details")];
+    const were = folds.map((fold) => fold.open);
+    input.addEventListener("keydown", (event) => event.key === "Enter" && event.preventDefault());
+    input.addEventListener("input", (event) => {
+      event.stopPropagation();  // Nothing was written.
+      const wanted = input.value.trim().toLowerCase();
+      folds.forEach((fold, at) => {
+        const fields = [...fold.querySelectorAll(".field")];
+        fields.forEach((field) => (field.hidden = !field.textContent.toLowerCase().includes(wanted)));
+        fold.hidden = fields.every((field) => field.hidden);
+        fold.open = wanted ? !fold.hidden : were[at];
+      });
+    });
+  };
+
   // <form data-at-once>: it is sent as soon as the page is there, as a frame's ticket is.
   document.querySelectorAll("form[data-at-once]").forEach((form) => form.submit());
   document.querySelectorAll("iframe[data-chosen]").forEach(chooser);
   document.querySelectorAll("[data-live]").forEach(live);
   document.querySelectorAll("form[data-check]").forEach(check);
   document.querySelectorAll("[data-again]").forEach(again);
+  document.querySelectorAll("[data-finds]").forEach(finder);
   // On a narrow screen the tabs are wider than the window.
   document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
   // After an act, say what came of it.

@@ -1,0 +1,127 @@
+"""The page on which a crawl is described, handed out, copied and deleted."""
+
+from collections.abc import Iterator
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Path, Query, Response
+from pydantic import ValidationError
+from starlette.responses import StreamingResponse
+
+from aahcrawler.service.catalog.crawl_catalog import Crawl
+from aahcrawler.service.cockpit.sign_in import Said, Session
+from aahcrawler.service.cockpit.site import Form, Operating, Reading, Sent, Site, address, then
+from aahcrawler.service.steering import copying, deleting, describing
+from aahcrawler.service.steering.describing import LISTS, Description, terms
+from aahcrawler.service.steering.redefining import is_running
+from aahcrawler.service.views.archive_files import Download, has_report, report, warc_file, warc_files, warc_tar
+from aahcrawler.service.views.csv_tables import object_table, page_table
+from aahcrawler.service.web.problems import BAD_DEFINITION, BAD_SEARCH, ProblemError
+
+MOST_FILES: Final = 20
+"""WARC files that are listed at once."""
+
+
+def routes(site: Site) -> APIRouter:
+    """Return the routes of the page, and of what is handed out on it."""
+    router = APIRouter(prefix="/crawls/{crawl}")
+    _add_page(router, site)
+    _add_downloads(router, site)
+    return router
+
+
+def _add_page(router: APIRouter, site: Site) -> None:
+    helm, indexes = site.instruments.helm, site.instruments.indexes
+
+    @router.get("/manage")
+    def show(session: Reading, crawl: str, after: Annotated[str, Query(max_length=300)] = "") -> Response:
+        return _page(site, session, site.crawl(crawl), after)
+
+    @router.post("/manage/{act}")
+    def manage(session: Operating, crawl: str, act: str, form: Sent) -> Response:
+        found, caller = site.crawl(crawl), session.caller
+        match act:
+            case "describe":
+                describing.describe(helm.definitions, found, caller.name, _description(form))
+                return then(session, address("crawls", found.id, "manage"), Said("The description is written."))
+            case "copy":
+                made = copying.copy(helm, found, caller, _title(form))
+                said = Said(f"{made.title}: a new crawl with the same definition, which can be changed and started")
+                return then(session, address("crawls", made.id, "definition"), said)
+            case "delete":
+                gone = deleting.delete(helm, found, form.get("confirm"), indexes.forget)
+                return then(session, "/", Said(f"{gone.id}: {gone.detail}"))
+        raise ProblemError(BAD_SEARCH, "there is no such act")
+
+
+def _add_downloads(router: APIRouter, site: Site) -> None:
+    indexes = site.instruments.indexes
+
+    @router.get("/files/archive.tar")
+    def archive(_: Reading, crawl: str) -> Response:
+        return _handed_out(warc_tar(site.crawl(crawl)), "application/x-tar")
+
+    @router.get("/files/warc/{name}")
+    def warc(_: Reading, crawl: str, name: Annotated[str, Path(max_length=300)]) -> Response:
+        return _handed_out(warc_file(site.crawl(crawl), name), "application/gzip")
+
+    @router.get("/files/report.html")
+    def whole_report(_: Reading, crawl: str) -> Response:
+        return _handed_out(report(site.crawl(crawl)), "text/html; charset=utf-8")
+
+    @router.get("/files/pages.csv")
+    def pages(_: Reading, crawl: str) -> Response:
+        return _as_file(f"{crawl}-pages.csv", page_table(indexes, site.crawl(crawl)), "text/csv; charset=utf-8")
+
+    @router.get("/files/objects.csv")
+    def objects(_: Reading, crawl: str) -> Response:
+        return _as_file(f"{crawl}-objects.csv", object_table(indexes, site.crawl(crawl)), "text/csv; charset=utf-8")
+
+
+def _page(site: Site, session: Session, crawl: Crawl, after: str) -> Response:
+    """Return the page, with the WARC files that follow the one named."""
+    files = warc_files(crawl) if crawl.folder is not None else ()
+    shown = [each for each in files if each.path.name > after][:MOST_FILES]
+    more = bool(shown) and shown[-1] != files[-1]
+    values = {
+        "described": Description.of(crawl.icd),
+        "terms": terms(),
+        "lists": LISTS,
+        "files": shown,
+        "asked_after": after,
+        "number": len(files),
+        "bytes": sum(each.size for each in files),
+        "more": address("crawls", crawl.id, "manage", after=shown[-1].path.name) if more else "",
+        "has_report": has_report(crawl),
+        "runs": is_running(crawl),
+        "held": deleting.held(crawl.folder) if crawl.folder is not None else None,
+        "status": site.instruments.states.status(crawl),
+    }
+    return site.crawl_page(session, crawl, "manage", "manage.html", **values)
+
+
+def _description(form: Form) -> Description:
+    lists = {name: tuple(line.strip() for line in form.raw(name).splitlines() if line.strip()) for name in LISTS}
+    try:
+        return Description.model_validate(
+            {"title": _title(form), "description": " ".join(form.raw("description").split()), **lists}
+        )
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ProblemError(BAD_DEFINITION, f"{first['loc'][0]}: {first['msg']}") from None
+
+
+def _title(form: Form) -> str:
+    title = " ".join(form.get("title").split())
+    if not title:
+        raise ProblemError(BAD_DEFINITION, "a crawl needs a title; write what it is to be called")
+    return title
+
+
+def _handed_out(download: Download, media_type: str) -> Response:
+    return _as_file(download.name, download.pieces, media_type, {"Content-Length": str(download.size)})
+
+
+def _as_file(name: str, pieces: Iterator[bytes], media_type: str, headers: dict[str, str] | None = None) -> Response:
+    """Return bytes that a browser saves and does not show; ids and names of files have no quotes in them."""
+    saved = {"Content-Disposition": f'attachment; filename="{name}"', **(headers or {})}
+    return StreamingResponse(pieces, media_type=media_type, headers=saved)
