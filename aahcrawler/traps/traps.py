@@ -289,9 +289,10 @@ class Traps:
             self._yields.withdraw(pattern_of(other), number)
         has_own_objects = has_own_objects or bool(moved)
         are_begun = 0 < len(seen.objects) == len(openings) and not openings.any()
-        is_known = are_begun or (_says_known(said))
-        has_objects = bool(((objects.any() or identities.any()) and not is_known) or files.any() or moved)
-        is_new = _says_new(shingles, relevant=seen.relevant) or bool(objects.any() or files.any() or moved)
+        is_known = are_begun or _says_known(said)
+        has_texts = bool((objects.any() and not is_known) or files.any() or moved)
+        has_objects = has_texts or bool(identities.any() and not is_known)
+        is_new = _says_new(shingles, relevant=seen.relevant) or has_texts
         verdict = Verdict(
             is_new=is_new, has_objects=has_objects, is_repeat=bool(keys) and not (has_objects or was_original)
         )
@@ -385,8 +386,10 @@ class Traps:
             return Brought.CONTENT, min(1.0, expected / LINKED)
         if (unseen and verdict is NO_PAGE) or any(map(self._yields.is_open, others)):
             return Brought.LINKS, 1.0
+        if is_viewed and verdict is not NO_PAGE and not verdict.is_gone:
+            return Brought.LINKS, 1.0
         if verdict.is_repeat:
-            return (Brought.LINKS if is_viewed else Brought.REPEATED), 1.0
+            return Brought.REPEATED, 1.0
         if verdict.is_empty:
             return (Brought.GONE if verdict.is_gone else Brought.NOTHING), 1.0
         return (Brought.NEWS if verdict.is_new else Brought.TEXT), 1.0
@@ -459,7 +462,7 @@ def _says_new(shingles: NDArray[np.bool_], *, relevant: bool) -> bool:
 
 def _says_known(sentences: NDArray[np.bool_]) -> bool:
     """Return whether enough sentences are known to tell another version of an object that was read before."""
-    return len(sentences) >= FEWEST_KNOWN and np.count_nonzero(sentences) < len(sentences) * NEW_SHARE
+    return len(sentences) >= FEWEST_KNOWN and int(np.count_nonzero(sentences)) < len(sentences) * NEW_SHARE
 
 
 def _sentences(text: str) -> Sequence[str]:

@@ -43,7 +43,7 @@ class Brought(Enum):
     NEWS = "news"
     """Nothing but text that is new: a quarter as empty as a page without."""
     TEXT = "text"
-    """Nothing but text, most of which was read before: half as empty as a page without."""
+    """Nothing but text, most of which was read before."""
     REPEATED = "repeated"
     """Web objects that other pages show, each among others, and nothing else."""
     GONE = "gone"
@@ -55,7 +55,7 @@ _EMPTY = {
     Brought.CONTENT: 0.0,
     Brought.LINKS: 0.0,
     Brought.NEWS: 0.25,
-    Brought.TEXT: 0.5,
+    Brought.TEXT: 1.0,
     Brought.GONE: 0.5,
     Brought.REPEATED: 1.0,
     Brought.NOTHING: 1.0,
@@ -74,7 +74,7 @@ class Yield:
     refused: int = 0
     repeated: float = 0.0
     run: float = 0.0
-    """The empty pages since the last one with content, those with text counted twice as much."""
+    """The empty pages since the last one with content, those with new text counted twice as much."""
     pages: int = 0
     shown: float = 0.0
     """The pages that were fetched, and those of them that showed web objects which no other page shows."""

@@ -74,7 +74,7 @@ def test_text_without_objects_counts_against_hosts_that_show_objects_elsewhere()
     silent = noted("/user/3/ann/", *[Brought.TEXT] * 50)
     assert silent.barren(pattern("/user/4/bob/")) == ""
     silent.note(pattern("/thread/1/"), Brought.CONTENT)
-    for _ in range(10):
+    for _ in range(5):
         assert silent.barren(pattern("/user/4/bob/")) == ""
         silent.note(pattern("/user/4/bob/"), Brought.TEXT)
     assert silent.barren(pattern("/user/4/bob/")) != ""
