@@ -138,6 +138,8 @@ class Traps:
         self._trials: OrderedDict[str, None] = OrderedDict()
         self._gave_way = RecentSet(MOST_LINKS)
         self._viewed = RecentSet(MOST_LINKS)
+        self.reopened = False
+        """Whether pages were refused, since this was last set to False, whose like has brought something after that."""
 
     def use(self, settings: TrapsSection) -> None:
         """Judge by other settings from now on; learned state stays, but for refusals by those that changed."""
@@ -344,6 +346,17 @@ class Traps:
         (``is_page``), and says nothing of what its pattern leads to unless it was judged and is empty. Return the
         pattern that is found to be barren by this page, mostly empty.
         """
+        was_refused = self._refuses(url)
+        barren = self._learned(url, verdict, links, is_page=is_page)
+        self.reopened = self.reopened or (was_refused and not self._refuses(url))
+        return barren
+
+    def _refuses(self, url: str) -> bool:
+        """Return whether pages like one have brought nothing for too long, or led to no content, samples apart."""
+        is_spent = self._settings.pages > 0 and self._budgets.refusing(pattern_of(url)) is not None
+        return is_spent or (self._settings.barren > 0 and self.barren(url) != "")
+
+    def _learned(self, url: str, verdict: Verdict, links: Iterable[str], *, is_page: bool) -> str:
         pattern = pattern_of(url)
         self._decisions.fetch(url)
         unseen = [link for link in links if not self._links.knows(hash(link)) and not self._precedents.knows(link)]

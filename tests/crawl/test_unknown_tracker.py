@@ -5,6 +5,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -68,7 +69,7 @@ def served() -> Iterator[Site]:
         yield site
 
 
-def asked(folder: Path, site: Site, changes: Changes, **sections: object) -> Sequence[str]:
+def asked(folder: Path, site: Site, changes: Changes, **sections: Any) -> Sequence[str]:
     """Crawl the tracker as it is with some changes; return what was asked for, in any order."""
     site.pages, site.asked = dict(tracker(changes)), []
     found = crawl(
@@ -97,7 +98,7 @@ def test_a_recrawl_asks_for_the_same_and_tells_the_changes_that_were_made_and_no
         )
         assert len(first) <= 2.5 * CASES
         assert asked(tmp_path, site, {}) == first
-        assert not told(tmp_path, "edited-posts") + told(tmp_path, "deleted-posts")
+        assert [*told(tmp_path, "edited-posts"), *told(tmp_path, "deleted-posts")] == []
         changed = asked(tmp_path, site, {(4, 1): EDITED, (6, 3): ADDED, (9, 2): ""})
         again = asked(tmp_path, site, {(4, 1): EDITED, (6, 3): ADDED, (9, 2): ""})
     assert set(first) <= set(changed)
@@ -117,3 +118,17 @@ def test_what_the_definition_names_is_fetched_although_others_show_it(tmp_path: 
         fetched = asked(tmp_path, site, {}, scope=scope, traps=traps)
     single = [path for path in fetched if path.startswith("/note/")]
     assert len(single) == 3 * CASES if allow else 1 <= len(single) <= 10
+
+
+def test_links_that_were_refused_are_followed_once_a_sample_brings_something(tmp_path: Path) -> None:
+    names = [f"/doc/{number}" for number in range(100)]
+    shown = {
+        path: html(f"Works {number}", "".join(note(number % 28, place, said(number, place)) for place in range(3)))
+        for number, path in enumerate(names[12:], 12)
+    }
+    front = html("Works", "".join(f'<p><a href="{path}">Work</a></p>' for path in names))
+    with serving(Site({"/": front, **shown})) as site:
+        seeds = [f"{site.url.rstrip('/')}{path}" for path in (*names[:12], "/")]
+        found = crawl(tmp_path, seeds, traps={"pages": "0", "soft_404": "ignore"})
+        assert " links are followed after all" in found.log, found.ended.err
+        assert set(shown) <= set(site.paths())
