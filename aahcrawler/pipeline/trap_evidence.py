@@ -1,14 +1,29 @@
 """Find the evidence of traps on a page, and mark the metadata of a page in one."""
 
+import re
+import zlib
 from collections.abc import Sequence
 from dataclasses import replace
+from html import unescape
+from typing import Final
 
 from aahcrawler.helper import Assistance
 from aahcrawler.metadata import Metadata
 from aahcrawler.objects.versions import identity
+from aahcrawler.page import Page
 from aahcrawler.traps import Seen, Trap, Verdict
 from aahcrawler.webobject import Reference, WebObject
 from online_analysis.document import Document
+
+_MOST_PROSE: Final = 1_000_000
+"""Characters of a file that are looked at."""
+_OPENING: Final = 80
+"""Characters, without white space, that tell a text which was written at a moment from others."""
+_FEWEST_WORDS: Final = 6
+"""Words of a line of running text; headers of mails and fields of tables have fewer."""
+_GZIP: Final = b"\x1f\x8b"
+_WORD: Final = re.compile(r"[^\W\d_]+")
+_TAG: Final = re.compile(r"<[^<>]*>")
 
 
 def marked(metadata: Metadata, verdict: Verdict | None, own: Sequence[WebObject] = ()) -> Metadata:
@@ -61,6 +76,7 @@ def seen(url: str, queue: str, assistance: Assistance, *, relevant: bool = False
         anchors,
         names,
         tuple(value.url for value in media if isinstance(value, Reference)),
+        tuple(filter(None, map(_opening_of, assistance.objects))),
     )
 
 
@@ -73,3 +89,31 @@ def _content_of(web_object: WebObject) -> str:
     """Return what an object says, empty where that is no text."""
     body = web_object.first("body") or web_object.first("description")
     return body if isinstance(body, str) else ""
+
+
+def _opening_of(web_object: WebObject) -> str:
+    """Return when an object was written, and its first words; empty where it has no date, or no more than these."""
+    date, text = web_object.first("date"), "".join(_content_of(web_object).split())
+    return f"{date} {text[:_OPENING]}" if date and len(text) > _OPENING else ""
+
+
+def prose(page: Page) -> str | None:
+    """Return the running text of a file that is no HTML page, None where it is no text that can be read.
+
+    A file that was compressed with gzip (RFC 1952) is text where what it holds is. Only the beginning is read.
+    """
+    if page.body.startswith(_GZIP):
+        try:
+            body = zlib.decompressobj(wbits=31).decompress(page.body, _MOST_PROSE)
+        except zlib.error:
+            return None
+        text = body.decode("utf-8", "replace")
+    elif page.media_type.startswith("text/") or page.is_json or page.media_type.endswith("xml"):
+        text = page.text[:_MOST_PROSE]
+    else:
+        return None
+    if "\0" in text:
+        return None
+    if page.media_type.endswith("xml"):
+        text = unescape(_TAG.sub(" ", unescape(text)))
+    return "\n".join(line for line in text.splitlines() if len(_WORD.findall(line)) >= _FEWEST_WORDS)

@@ -82,6 +82,16 @@ def pattern_of(url: str) -> Pattern:
     )
 
 
+def names_page(url: str) -> bool:
+    """Return whether a canonical URL without a query is that of one page, and not of a directory or a script.
+
+    >>> names_page("http://a.test/ticket/7"), names_page("http://a.test/index.php"), names_page("http://a.test/shop/")
+    (True, False, False)
+    """
+    last = url.rpartition("/")[2]
+    return last != "" and last.rpartition(".")[2].lower() not in _SCRIPTS
+
+
 def telling_words(url: str) -> Sequence[str]:
     """Return what in a canonical URL tells its pattern from others: names of parameters, else the last fixed segment.
 

@@ -1,6 +1,7 @@
 """Recognises the traps of a crawl: learns from its pages, and judges links to more of them."""
 
 import json
+import re
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -17,13 +18,14 @@ from aahcrawler.traps.budgets import Budgets
 from aahcrawler.traps.holdings import Holdings
 from aahcrawler.traps.neighbours import Neighbours
 from aahcrawler.traps.path_shape import misshapen
-from aahcrawler.traps.patterns import Pattern, pattern_of
+from aahcrawler.traps.patterns import Pattern, names_page, pattern_of
 from aahcrawler.traps.precedents import Decisions, Precedents
 from aahcrawler.traps.reasons import Trap
 from aahcrawler.traps.session_ids import SessionIds, Suspect
 from aahcrawler.traps.sketch import Hashes, distance, fingerprint, shingle_sample, sketch
 from aahcrawler.traps.soft_errors import SoftErrors
-from aahcrawler.traps.yields import Brought, Yields
+from aahcrawler.traps.url_digests import digest
+from aahcrawler.traps.yields import LEAST_EXPECTED, LINKED, Brought, Yields
 from online_analysis.icd.sections import Traps as TrapsSection
 
 NEW_SHARE = 0.25
@@ -31,6 +33,8 @@ NEW_SHARE = 0.25
 NEW_RELEVANT_SHARE = 0.1
 FEWEST_NEW = 2
 """Sampled shingles that are new on a page that brings something new: it has about 16."""
+FEWEST_KNOWN = 4
+"""Sentences of an object that can be told to be another version of one before it."""
 NEW_LINKS = 5
 """Links to pages of other patterns, never seen before, that make a page worth its while by themselves."""
 ALIKE = 6
@@ -42,12 +46,18 @@ ALIKE_OF_SAME = 16
 MOST_LINKS = 200_000
 """Links that are remembered, the last ones."""
 MOST_TRIALS = 1_000
+WAITS = 0.5
+"""The part of its score, at most, that a URL is worth which gives way to others."""
 
 _SHORTEST_OBJECT, _LONGEST_OBJECT = 20, 500
 """Characters of an object that tell it from others: "Thanks!" says nothing new."""
 _LONG_ENOUGH = 8
 """Characters of a URL that are not in a text by chance."""
 _DIGITS = b"0123456789"
+_NO_DIGITS = str.maketrans("", "", "0123456789")
+_LONGEST_VERSION = 20_000
+_STOP = re.compile(r"[.!?\n\u3002]+")
+_NONE = np.zeros(0, np.uint64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +67,8 @@ class Seen:
     ``text`` is that of its content parts, ``other_text`` its other own text, such as the entries of a list. ``objects``
     are the texts of its web objects, ``identities`` say who wrote each of these when and what, and ``anchors`` are the
     texts of its links. ``names`` are the URLs that it gives for objects, ``files`` are the URLs
-    of the pictures, sounds and films that objects consist of.
+    of the pictures, sounds and films that objects consist of. ``openings`` are the moments and first words of objects
+    that are dated and long enough, by which one is known wherever a page shows more or less of it.
     """
 
     url: str
@@ -70,6 +81,7 @@ class Seen:
     anchors: str = ""
     names: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    openings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +104,13 @@ class Verdict:
     probe: str = ""
     is_empty: bool = False
     is_repeat: bool = False
+    is_gone: bool = False
 
 
 NO_PAGE = Verdict(is_empty=True)
 """The verdict on an error or a redirect."""
+NO_SUCH_PAGE = Verdict(is_empty=True, is_gone=True)
+"""The verdict on an answer that there is no such page."""
 
 
 class Traps:
@@ -121,6 +136,10 @@ class Traps:
         self._decisions = Decisions()
         self._precedents = Precedents()
         self._trials: OrderedDict[str, None] = OrderedDict()
+        self._gave_way = RecentSet(MOST_LINKS)
+        self._viewed = RecentSet(MOST_LINKS)
+        self.reopened = False
+        """Whether pages were refused, since this was last set to False, whose like has brought something after that."""
 
     def use(self, settings: TrapsSection) -> None:
         """Judge by other settings from now on; learned state stays, but for refusals by those that changed."""
@@ -220,9 +239,22 @@ class Traps:
     def worth(self, url: str) -> float:
         """Return what part of its score a link is worth by what pages like it have brought, in (0, 1].
 
-        It falls to a tenth until a pattern without content is refused.
+        Where the host shows web objects elsewhere, pages without any come last.
         """
-        return 1.0 - 0.9 * self._yields.share(pattern_of(url))
+        return self._yields.worth(pattern_of(url)) * (WAITS if self._is_view(url) else 1.0)
+
+    def _is_view(self, url: str) -> bool:
+        """Return whether a URL asks for a page that is known, and not a script, in another way: a version, a format."""
+        page, mark, _ = url.partition("?")
+        return mark != "" and names_page(page) and self.knows(page)
+
+    def gives_way(self, url: str) -> float:
+        """Return what part of its score a URL whose turn has come is worth by now: less than 1 where it is to wait.
+
+        It was queued before pages like it had turned out to show less than others. Each URL gives way once.
+        """
+        worth = self.worth(url)
+        return worth if worth <= WAITS and not self._gave_way.knows(digest(url)) else 1.0
 
     def _is_spent(self, url: str, *, trusted: bool) -> bool:
         budget = self._budgets.refusing(pattern_of(url), trusted=trusted)
@@ -238,10 +270,12 @@ class Traps:
         text = _without_address(seen.text, seen.url)
         drawn, anchors = sketch(text), fingerprint(seen.anchors)
         heard = shingle_sample(f"{text} {seen.other_text}") if seen.other_text else drawn.shingle_sample
-        objects, identities, files, shingles = self._news(
+        objects, identities, files, openings, said, shingles = self._news(
             _hashes(seen.objects, seen.site),
             _identified(seen.identities, seen.site),
             _identified(seen.files, seen.site, b"file"),
+            _identified(seen.openings, seen.site, b"opening"),
+            _identified(_sentences(seen.objects[0]), seen.site, b"sentence") if len(seen.objects) == 1 else _NONE,
             heard,
         )
         keys = _keys(seen)
@@ -256,8 +290,11 @@ class Traps:
         for other, number in moved.items():
             self._yields.withdraw(pattern_of(other), number)
         has_own_objects = has_own_objects or bool(moved)
-        has_objects = bool(objects.any() or identities.any() or files.any() or moved)
-        is_new = _says_new(shingles, relevant=seen.relevant) or bool(objects.any() or files.any() or moved)
+        are_begun = 0 < len(seen.objects) == len(openings) and not openings.any()
+        is_known = are_begun or _says_known(said)
+        has_texts = bool((objects.any() and not is_known) or files.any() or moved)
+        has_objects = has_texts or bool(identities.any() and not is_known)
+        is_new = _says_new(shingles, relevant=seen.relevant) or has_texts
         verdict = Verdict(
             is_new=is_new, has_objects=has_objects, is_repeat=bool(keys) and not (has_objects or was_original)
         )
@@ -285,6 +322,14 @@ class Traps:
             self._aliases.learn(seen.url, verdict.like)
         return replace(verdict, probe=self._soft_errors.suspect(seen.url, name)) if probes else verdict
 
+    def judge_file(self, text: str) -> Verdict:
+        """Compare the running text of a file, which is no page, with all that was read before, and remember it.
+
+        A file that says nothing else is empty: it is what pages show in another format, such as an export.
+        """
+        is_new = _says_new(self._heard.new(shingle_sample(text)), relevant=False)
+        return Verdict(is_new=is_new, is_empty=not is_new)
+
     def _news(self, *groups: Hashes) -> Sequence[NDArray[np.bool_]]:
         """Add groups of hashes, all at once; return of each hash of each group whether it was not known."""
         new = self._heard.new(np.concatenate(groups))
@@ -297,10 +342,21 @@ class Traps:
     def fetched(self, url: str, verdict: Verdict, links: Iterable[str], *, is_page: bool = True) -> str:
         """Note the verdict on a fetched page, and the ``links`` that are followed from it.
 
-        An error or a redirect shows nothing (``NO_PAGE``); an image or a document is none
-        (``is_page``), and says nothing of what its pattern leads to. Return the pattern that is found to be barren by
-        this page, mostly empty.
+        An error or a redirect shows nothing (``NO_PAGE``). An image, a document or another file is no page
+        (``is_page``), and says nothing of what its pattern leads to unless it was judged and is empty. Return the
+        pattern that is found to be barren by this page, mostly empty.
         """
+        was_refused = self._refuses(url)
+        barren = self._learned(url, verdict, links, is_page=is_page)
+        self.reopened = self.reopened or (was_refused and not self._refuses(url))
+        return barren
+
+    def _refuses(self, url: str) -> bool:
+        """Return whether pages like one have brought nothing for too long, or led to no content, samples apart."""
+        is_spent = self._settings.pages > 0 and self._budgets.refusing(pattern_of(url)) is not None
+        return is_spent or (self._settings.barren > 0 and self.barren(url) != "")
+
+    def _learned(self, url: str, verdict: Verdict, links: Iterable[str], *, is_page: bool) -> str:
         pattern = pattern_of(url)
         self._decisions.fetch(url)
         unseen = [link for link in links if not self._links.knows(hash(link)) and not self._precedents.knows(link)]
@@ -309,34 +365,47 @@ class Traps:
             promises = (self._budgets.promise(pattern_of(link), pattern) for link in unseen)
             kept = sum(1 for _ in islice(filter(None, promises), NEW_LINKS))
         self._budgets.charge(pattern, is_new=verdict.is_new, promises=kept / NEW_LINKS)
-        brought = self._brought(pattern, verdict, unseen)
-        if not is_page:
+        brought, share = self._brought(pattern, verdict, unseen, is_viewed=digest(url) in self._viewed)
+        for link in unseen:
+            self._yields.expect(pattern_of(link))
+        self._yields.count(pattern, shows=verdict.has_objects)
+        page, is_view, _ = url.partition("?")
+        if is_view and names_page(page):
+            self._viewed.knows(digest(page))
+        if not is_page and (verdict is NO_PAGE or not verdict.is_empty):
             return ""
         if self._holdings.holds(url):
             self._yields.note_held(pattern, brought)
-            if brought is Brought.REPEATED:
-                return ""
-        return self._yields.note(pattern, brought)
+            return ""
+        return self._yields.note(pattern, brought, share)
 
     def unchanged(self, url: str) -> None:
         """Note that a page still shows what it showed in a former crawl."""
         self._neighbours.confirm(url)
 
-    def _brought(self, pattern: Pattern, verdict: Verdict, unseen: Sequence[str]) -> Brought:
-        """Return what a page brought. Links to pages like itself, or like others without content, are nothing new.
+    def _brought(
+        self, pattern: Pattern, verdict: Verdict, unseen: Sequence[str], *, is_viewed: bool
+    ) -> tuple[Brought, float]:
+        """Return what a page brought, and how much that counts, in [0, 1].
 
-        Where something redirects to is: it is no page of its own.
+        Links to pages like itself, or like others without content, are nothing new. Where something redirects to is:
+        it is no page of its own. A page that ``is_viewed``, of which a version was fetched before it, repeats nothing.
         """
+        if verdict.has_objects:
+            return Brought.CONTENT, 1.0
         others = [other for link in unseen if (other := pattern_of(link)) != pattern]
-        if verdict.has_objects or any(map(self._yields.has_content, others)):
-            return Brought.CONTENT
-        if (unseen and verdict is NO_PAGE) or not all(map(self._yields.is_tried, others)):
-            return Brought.LINKS
+        expected = sum(map(self._yields.rate, others))
+        if expected >= LEAST_EXPECTED:
+            return Brought.CONTENT, min(1.0, expected / LINKED)
+        if (unseen and verdict is NO_PAGE) or any(map(self._yields.is_open, others)):
+            return Brought.LINKS, 1.0
+        if is_viewed and verdict is not NO_PAGE and not verdict.is_gone:
+            return Brought.LINKS, 1.0
         if verdict.is_repeat:
-            return Brought.REPEATED
+            return Brought.REPEATED, 1.0
         if verdict.is_empty:
-            return Brought.NOTHING
-        return Brought.NEWS if verdict.is_new else Brought.TEXT
+            return (Brought.GONE if verdict.is_gone else Brought.NOTHING), 1.0
+        return (Brought.NEWS if verdict.is_new else Brought.TEXT), 1.0
 
     # Kept from one start to the next
 
@@ -402,6 +471,17 @@ def _says_new(shingles: NDArray[np.bool_], *, relevant: bool) -> bool:
     """Return whether enough of a page's sampled shingles are new."""
     new = int(np.count_nonzero(shingles))
     return new >= FEWEST_NEW and new >= len(shingles) * (NEW_RELEVANT_SHARE if relevant else NEW_SHARE)
+
+
+def _says_known(sentences: NDArray[np.bool_]) -> bool:
+    """Return whether enough sentences are known to tell another version of an object that was read before."""
+    return len(sentences) >= FEWEST_KNOWN and int(np.count_nonzero(sentences)) < len(sentences) * NEW_SHARE
+
+
+def _sentences(text: str) -> Sequence[str]:
+    """Return the beginning of a text in sentences of some length, each once, without digits and white space."""
+    letters = ("".join(each.split()).translate(_NO_DIGITS) for each in _STOP.split(text[:_LONGEST_VERSION]))
+    return list(dict.fromkeys(each for each in letters if len(each) >= _SHORTEST_OBJECT))
 
 
 def _host(url: str) -> str:

@@ -6,19 +6,28 @@ and one of their URLs is tried again from time to time: a rule that was wrong en
 
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from enum import Enum
 
 from aahcrawler.traps.budgets import FIRST_TRIAL, GAIN, MOST_PATTERNS
 from aahcrawler.traps.patterns import Pattern
 
+LEAST_WORTH = 0.1
+"""The least part of its score that a link keeps, whatever pages like it have brought."""
 LEAST_CONTENT = 0.01
 """The content of a pattern below which it has none: what is left of sums of shares that were withdrawn."""
 IN_A_ROW = 4.0
 """The empty pages in a row that are borne, in multiples of the bound: lists that are turned beyond their end."""
+IN_A_ROW_SHARE = 0.25
+"""The empty pages in a row that are borne in any case, as a part of the pages that had content before them."""
+LINKED = 4
+"""The pages with content behind new links that count as much as content: each is worth about two requests."""
+LEAST_EXPECTED = 0.5
+"""The pages with content that are to be expected behind the new links of a page that counts for these."""
 FAMILY = 2.0
 """The empty pages of a family of patterns that are borne, in multiples of those of one pattern."""
-
+HELD_GAIN = 2.0
+"""The empty pages that one with content makes up for where other pages are known to show what they show."""
 
 HELD = " (shown by others)"
 """What the names of patterns end with that count those URLs alone whose objects other pages showed."""
@@ -34,9 +43,11 @@ class Brought(Enum):
     NEWS = "news"
     """Nothing but text that is new: a quarter as empty as a page without."""
     TEXT = "text"
-    """Nothing but text, most of which was read before: half as empty as a page without."""
+    """Nothing but text, most of which was read before."""
     REPEATED = "repeated"
     """Web objects that other pages show, each among others, and nothing else."""
+    GONE = "gone"
+    """An answer that there is no such page: it says less of pages that are there."""
     NOTHING = "nothing"
 
 
@@ -44,7 +55,8 @@ _EMPTY = {
     Brought.CONTENT: 0.0,
     Brought.LINKS: 0.0,
     Brought.NEWS: 0.25,
-    Brought.TEXT: 0.5,
+    Brought.TEXT: 1.0,
+    Brought.GONE: 0.5,
     Brought.REPEATED: 1.0,
     Brought.NOTHING: 1.0,
 }
@@ -62,14 +74,21 @@ class Yield:
     refused: int = 0
     repeated: float = 0.0
     run: float = 0.0
-    """The empty pages since the last one with content, those with text counted twice as much."""
+    """The empty pages since the last one with content, those with new text counted twice as much."""
+    pages: int = 0
+    shown: float = 0.0
+    """The pages that were fetched, and those of them that showed web objects which no other page shows."""
+    linked: int = 0
+    """The pages that links led to, fetched or not."""
 
-    def is_barren(self, bound: float) -> bool:
-        """Return whether more pages were empty than ``bound`` and what those with content make up for.
+    def is_barren(self, bound: float, gain: float = GAIN) -> bool:
+        """Return whether more pages were empty than ``bound`` and what those with content make up for, ``gain`` each.
 
-        However many had content, ``IN_A_ROW`` times the bound are enough after the last of these.
+        However many had content, ``IN_A_ROW`` times the bound are enough after the last of these, unless that is less
+        than ``IN_A_ROW_SHARE`` of them.
         """
-        return bound > 0 and (self.empty >= bound + GAIN * self.content or self.run >= IN_A_ROW * bound)
+        in_a_row = max(IN_A_ROW * bound, IN_A_ROW_SHARE * self.content)
+        return bound > 0 and (self.empty >= bound + gain * self.content or self.run >= in_a_row)
 
 
 class Yields:
@@ -86,27 +105,57 @@ class Yields:
         self._capacity = capacity
         self._yields: OrderedDict[str, Yield] = OrderedDict()
 
-    def note(self, pattern: Pattern, brought: Brought) -> str:
-        """Note what a page brought; return the pattern, or family, that is barren by it, mostly empty."""
+    def count(self, pattern: Pattern, *, shows: bool) -> None:
+        """Count a page that was fetched, and whether it ``shows`` new web objects."""
+        for name in (pattern.detail, pattern.families[0]):
+            known = self._of(name)
+            known.pages += 1
+            known.shown += shows
+
+    def note(self, pattern: Pattern, brought: Brought, share: float = 1.0) -> str:
+        """Note what a page brought; return the pattern, or family, that is barren by it, mostly empty.
+
+        ``share`` in [0, 1] is how much its content counts.
+        """
         host = self._of(pattern.families[0])
-        host.content += brought is Brought.CONTENT
+        host.content += share * (brought is Brought.CONTENT)
         is_text = brought in (Brought.TEXT, Brought.NEWS)
         empty = 0.0 if is_text and not host.content else _EMPTY[brought]
         turned = ""
         for name, bound in self._bounds(pattern):
             known = self._of(name)
             was_barren = known.is_barren(bound)
-            known.content += brought is Brought.CONTENT
+            known.content += share * (brought is Brought.CONTENT)
             known.empty += empty
             known.run = 0.0 if brought is Brought.CONTENT else known.run + min(1.0, 2 * empty)
             known.repeated += brought is Brought.REPEATED
             turned = turned or (name if known.is_barren(bound) and not was_barren else "")
         return turned
 
+    def expect(self, pattern: Pattern) -> None:
+        """Count a page that a link led to for the first time."""
+        self._of(pattern.detail).linked += 1
+
+    def is_open(self, pattern: Pattern) -> bool:
+        """Return whether a link to a page of a pattern is news although nobody knows what such pages bring.
+
+        It is not where as many of them wait as it takes to judge the pattern.
+        """
+        known = self._yields.get(pattern.detail)
+        if known is None:
+            return True
+        is_known = known.content > LEAST_CONTENT or self.is_tried(pattern)
+        return not is_known and known.linked - known.pages < max(1, self.bound)
+
     def note_held(self, pattern: Pattern, brought: Brought) -> None:
-        """Note what a page brought whose object another page was known to show."""
+        """Note what a page brought whose object another page was known to show.
+
+        New links say neither that it is worth a request nor that it is not: the other page has most of them as well.
+        """
+        if brought is Brought.LINKS:
+            return
         known = self._of(pattern.detail + HELD)
-        is_repeat = brought not in (Brought.CONTENT, Brought.LINKS)
+        is_repeat = brought is not Brought.CONTENT
         known.content += not is_repeat
         known.empty += is_repeat
         known.repeated += is_repeat
@@ -114,7 +163,8 @@ class Yields:
     def barren_held(self, pattern: Pattern) -> str:
         """Return the name of such pages of a pattern where they have shown nothing else, "" where they have."""
         name = pattern.detail + HELD
-        return name if self._is_barren(name, self.bound) else ""
+        known = self._yields.get(name)
+        return name if known is not None and known.is_barren(self.bound, HELD_GAIN) else ""
 
     def withdraw(self, pattern: Pattern, share: float) -> None:
         """Note that another page shows, among others, a ``share`` in (0, 1] of what gave a page of a pattern content.
@@ -125,6 +175,7 @@ class Yields:
             known = self._of(name)
             given = min(share, known.content)
             known.content -= given
+            known.shown -= min(share, known.shown)
             if name != pattern.families[0]:
                 known.empty += given
                 known.repeated += given
@@ -133,6 +184,11 @@ class Yields:
         """Return whether pages of a pattern have had content, as far as no other pages show it as well."""
         known = self._yields.get(pattern.detail)
         return known is not None and known.content > LEAST_CONTENT
+
+    def rate(self, pattern: Pattern) -> float:
+        """Return how much content a page of a pattern had on average, in [0, 1]."""
+        known = self._yields.get(pattern.detail)
+        return min(1.0, known.content / known.pages) if known is not None and known.pages else 0.0
 
     def is_tried(self, pattern: Pattern) -> bool:
         """Return whether as many empty pages of a pattern are known as it takes to doubt that others are not."""
@@ -160,12 +216,21 @@ class Yields:
         known = self._yields.get(name)
         return known is not None and known.is_barren(bound)
 
-    def share(self, pattern: Pattern) -> float:
-        """Return which part of its bound a pattern that never had content has used up, in [0, 1]; 0 for others."""
+    def worth(self, pattern: Pattern) -> float:
+        """Return what part of its score a link of a pattern is worth, in [``LEAST_WORTH``, 1].
+
+        It is the share of the pattern's pages that showed new web objects, one more page counted that did, so that
+        nothing is held against a pattern that was not tried; of hosts that have shown none it is 1. A pattern that
+        never had content is worth the less, the more of its bound is used up.
+        """
         known = self._yields.get(pattern.detail)
-        if known is None or known.content > LEAST_CONTENT or not self.bound:
-            return 0.0
-        return min(1.0, known.empty / self.bound)
+        if known is None:
+            return 1.0
+        host = self._yields.get(pattern.families[0])
+        share = (known.shown + 1) / (known.pages + 1) if host is not None and host.shown > LEAST_CONTENT else 1.0
+        if self.bound and known.content <= LEAST_CONTENT:
+            share = min(share, 1.0 - (1.0 - LEAST_WORTH) * min(1.0, known.empty / self.bound))
+        return max(LEAST_WORTH, share)
 
     def _bounds(self, pattern: Pattern) -> Iterator[tuple[str, float]]:
         yield pattern.detail, self.bound
@@ -181,24 +246,29 @@ class Yields:
 
     def join(self, state: Mapping[str, Sequence[float]]) -> None:
         """Take in what another worker learned, its ``state``; some of it may be of the same former crawls."""
-        for name, (content, empty, refused, *more) in state.items():
-            own = self._of(name)
-            own.content, own.empty = max(own.content, float(content)), max(own.empty, float(empty))
-            own.refused = max(own.refused, int(refused))
-            repeated, run = map(float, more) if more else (0.0, 0.0)
-            own.repeated, own.run = max(own.repeated, repeated), max(own.run, run)
+        for name, values in state.items():
+            own, other = self._of(name), _restored(values)
+            own.content, own.empty = max(own.content, other.content), max(own.empty, other.empty)
+            own.refused = max(own.refused, other.refused)
+            own.repeated, own.run = max(own.repeated, other.repeated), max(own.run, other.run)
+            if other.pages > own.pages:
+                own.pages, own.shown = other.pages, other.shown
+            own.linked = max(own.linked, other.linked)
 
     def state(self) -> Mapping[str, Sequence[float]]:
         """Return the whole state, the oldest first; ``restore`` takes it."""
-        return {
-            name: (each.content, each.empty, each.refused, each.repeated, each.run)
-            for name, each in self._yields.items()
-        }
+        return {name: astuple(each) for name, each in self._yields.items()}
 
     def restore(self, state: Mapping[str, Sequence[float]]) -> None:
         """Restore a result of ``state``. Raise ``ValueError`` or ``TypeError`` where it is not one.
 
-        What was written before repeated pages and runs were counted has three numbers of each.
+        What was written before repeated pages and runs were counted has three numbers of each, what was written before
+        all pages were counted has five.
         """
-        for name, (content, empty, refused, *more) in state.items():
-            self._yields[name] = Yield(float(content), float(empty), int(refused), *map(float, more))
+        self._yields.update((name, _restored(values)) for name, values in state.items())
+
+
+def _restored(values: Sequence[float]) -> Yield:
+    content, empty, refused, *more = values
+    repeated, run, pages, shown, linked = map(float, (*more, *(0.0,) * (5 - len(more))))
+    return Yield(float(content), float(empty), int(refused), repeated, run, int(pages), shown, int(linked))

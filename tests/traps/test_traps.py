@@ -1,5 +1,6 @@
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -450,3 +451,66 @@ def test_short_pages_of_their_own_are_avoided_on_no_site_that_shows_no_objects_a
         assert traps.admit(f"http://a.test{url}") is None or number >= Section().pages
         fetch(traps, seen(url, text(4, number)))
     assert traps.barren("http://a.test/77") == ""
+
+
+def test_files_that_say_what_pages_show_are_left_and_others_are_not() -> None:
+    traps = Traps(Section())
+    for number in range(12):
+        said = text(60, number)
+        fetch(traps, seen(f"/ticket/{number}", said, (said,)))
+        if traps.admit(url := f"http://a.test/ticket/{number}?format=csv") is None:
+            traps.fetched(url, traps.judge_file(f"id,description\n{number},{said}"), [], is_page=False)
+        if traps.admit(url := f"http://a.test/files/{number}.txt") is None:
+            traps.fetched(url, traps.judge_file(text(60, 1000 + number)), [], is_page=False)
+    assert traps.admit("http://a.test/ticket/99?format=csv") is Trap.BARREN
+    assert traps.admit("http://a.test/files/99.txt") is None
+
+
+def test_a_url_gives_way_once_where_pages_like_it_show_less_than_others() -> None:
+    traps = Traps(Section())
+    for number in range(4):
+        fetch(traps, thread(f"/t/{number}", number))
+        fetch(traps, seen(f"/log/{number}", text(40, 500 + number)))
+    assert traps.gives_way("http://a.test/log/9") == pytest.approx(0.2)
+    assert traps.gives_way("http://a.test/log/9") == 1.0
+    assert traps.gives_way("http://a.test/t/9") == traps.gives_way("http://a.test/new/9") == 1.0
+
+
+def test_other_views_of_a_page_come_after_it() -> None:
+    traps = Traps(Section())
+    fetch(traps, seen("/", text(40, 1)), "/t/7", "/index.php")
+    assert traps.worth("http://a.test/t/7?version=3") < traps.worth("http://a.test/t/7")
+    assert traps.worth("http://a.test/index.php?topic=3") == traps.worth("http://a.test/index.php?topic=4") == 1.0
+
+
+def test_a_page_whose_version_came_first_is_no_repeat() -> None:
+    traps = Traps(Section())
+    for number in range(12):
+        said = text(60, number)
+        fetch(traps, seen(f"/wiki/Page{number}?version=2", said, (said,)))
+        fetch(traps, seen(f"/wiki/Page{number}", said, (said,)))
+    assert traps.admit("http://a.test/wiki/Page99") is None
+
+
+def test_versions_of_what_was_read_are_left_and_their_pages_are_not() -> None:
+    traps = Traps(Section())
+    for number in range(12):
+        sentences = [f"{text(9, 100 * number + place)}." for place in range(8)]
+        fetch(traps, seen(f"/wiki/Page{number}", "".join(sentences), (" ".join(sentences),)))
+        if traps.admit(f"http://a.test/wiki/Page{number}?version=1") is None:
+            older = " ".join(sentences[:-1])
+            fetch(traps, seen(f"/wiki/Page{number}?version=1", older, (older,)))
+    assert traps.admit("http://a.test/wiki/Page99?version=1") is not None
+    assert traps.admit("http://a.test/wiki/Page99") is None
+
+
+def test_an_object_is_known_by_when_it_was_written_and_how_it_begins() -> None:
+    traps = Traps(Section())
+
+    def page(path: str, said: str, moment: str) -> Seen:
+        return replace(seen(path, said, (said,)), identities=(f"{moment} {said}",), openings=(f"{moment} {said[:80]}",))
+
+    whole = text(60, 1)
+    assert fetch(traps, page("/t/1", f"{whole} Members: Ann, Bob", "2022-07-13T19:26")).has_objects
+    assert not fetch(traps, page("/m/1", whole, "2022-07-13T19:26")).has_objects
+    assert fetch(traps, page("/m/2", whole, "2022-07-14T08:00")).has_objects

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from aahcrawler.traps import Seen, Traps
 from aahcrawler.traps.budgets import FIRST_TRIAL, GAIN
 from aahcrawler.traps.patterns import Pattern, pattern_of
-from aahcrawler.traps.yields import FAMILY, IN_A_ROW, Brought, Yields
+from aahcrawler.traps.yields import FAMILY, IN_A_ROW, LEAST_WORTH, Brought, Yields
 from online_analysis.icd import Traps as TrapsSection
 
 PATHS = ("/comment/7/history/", "/comment/7/", "/user/3/ann/", "/index.php?topic=1.0", "/index.php?topic=1.msg4")
@@ -74,7 +74,7 @@ def test_text_without_objects_counts_against_hosts_that_show_objects_elsewhere()
     silent = noted("/user/3/ann/", *[Brought.TEXT] * 50)
     assert silent.barren(pattern("/user/4/bob/")) == ""
     silent.note(pattern("/thread/1/"), Brought.CONTENT)
-    for _ in range(10):
+    for _ in range(5):
         assert silent.barren(pattern("/user/4/bob/")) == ""
         silent.note(pattern("/user/4/bob/"), Brought.TEXT)
     assert silent.barren(pattern("/user/4/bob/")) != ""
@@ -90,15 +90,74 @@ def test_refused_urls_are_tried_again_ever_more_rarely() -> None:
     assert tried == [FIRST_TRIAL, 2 * FIRST_TRIAL, 4 * FIRST_TRIAL, 8 * FIRST_TRIAL]
 
 
-def test_the_share_of_the_bound_that_is_used_up_grows_until_there_is_content() -> None:
+def test_a_link_is_worth_less_the_more_of_the_bound_is_used_up_until_there_is_content() -> None:
     yields = Yields(5)
-    shares = []
+    worth = []
     for _ in range(6):
-        shares.append(yields.share(pattern("/a/1")))
+        worth.append(round(yields.worth(pattern("/a/1")), 2))
         yields.note(pattern("/a/1"), Brought.NOTHING)
-    assert shares == [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+    assert worth == [1.0, 0.82, 0.64, 0.46, 0.28, 0.1]
     yields.note(pattern("/a/1"), Brought.CONTENT)
-    assert yields.share(pattern("/a/1")) == 0.0
+    assert yields.worth(pattern("/a/1")) == 1.0
+
+
+def test_where_a_host_shows_objects_pages_without_any_come_last_and_untried_ones_come_first() -> None:
+    yields = Yields(5)
+    for _ in range(9):
+        yields.count(pattern("/list/1"), shows=False)
+    assert yields.worth(pattern("/list/2")) == 1.0
+    yields.count(pattern("/thread/1"), shows=True)
+    assert yields.worth(pattern("/list/2")) == LEAST_WORTH
+    assert yields.worth(pattern("/thread/2")) == yields.worth(pattern("/other/1")) == 1.0
+
+
+def test_links_count_by_what_pages_like_those_behind_them_had() -> None:
+    yields = Yields(5)
+    for path, brought in (("/thread/1", Brought.CONTENT), ("/log/1", Brought.CONTENT), ("/log/2", Brought.TEXT)):
+        yields.count(pattern(path), shows=False)
+        yields.note(pattern(path), brought)
+    assert [yields.rate(pattern(path)) for path in ("/thread/2", "/log/3", "/new/1")] == [1.0, 0.5, 0.0]
+
+
+def test_links_to_untried_pages_are_news_until_enough_of_them_wait() -> None:
+    yields = Yields(5)
+    for _ in range(5):
+        assert yields.is_open(pattern("/thread/1"))
+        yields.expect(pattern("/thread/1"))
+    assert not yields.is_open(pattern("/thread/1"))
+    yields.count(pattern("/thread/1"), shows=False)
+    assert yields.is_open(pattern("/thread/1"))
+    yields.note(pattern("/thread/1"), Brought.CONTENT)
+    assert not yields.is_open(pattern("/thread/1"))
+
+
+def test_what_a_pattern_brought_says_how_many_empty_pages_in_a_row_are_borne() -> None:
+    yields = noted("/thread/1", *[Brought.CONTENT] * 400)
+    for _ in range(99):
+        assert yields.note(pattern("/thread/1"), Brought.NOTHING) == ""
+    assert yields.note(pattern("/thread/1"), Brought.NOTHING) != ""
+
+
+def test_pages_whose_objects_others_show_are_left_sooner() -> None:
+    yields = Yields(5)
+    yields.note_held(pattern("/post/1"), Brought.CONTENT)
+    yields.note_held(pattern("/post/2"), Brought.LINKS)
+    for _ in range(7):
+        assert yields.barren_held(pattern("/post/3")) == ""
+        yields.note_held(pattern("/post/3"), Brought.REPEATED)
+    assert yields.barren_held(pattern("/post/3")) != ""
+
+
+def test_pages_that_are_gone_are_half_as_empty_as_those_that_are_there() -> None:
+    yields = noted("/wiki/X", *[Brought.GONE] * 9)
+    assert yields.barren(pattern("/wiki/Y")) == ""
+    assert yields.note(pattern("/wiki/Y"), Brought.GONE) == "a.test/wiki/*"
+
+
+def test_a_state_without_the_newer_numbers_is_read() -> None:
+    yields = Yields(5)
+    yields.restore({"a.test/wiki/*": (0.0, 5.0, 3)})
+    assert yields.barren(pattern("/wiki/X")) == "a.test/wiki/*"
 
 
 @given(WALKS)

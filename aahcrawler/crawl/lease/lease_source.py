@@ -4,7 +4,7 @@ import asyncio
 import os
 import socket
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import cache
 from math import inf
@@ -60,6 +60,8 @@ class LeaseSource:
     held: bool = False
     is_paused: bool = False
     """Whether the frontier hands out nothing until an operator resumes the crawl, or its queues."""
+    last_resort: Callable[[], Awaitable[bool]] | None = None
+    """Asked when nothing is left that could be leased: it says whether it has found something."""
     ready_at: float | None = None
     """When the next lease may succeed as far as is known, by ``clock``; None while that is not waited for."""
     clock: Callable[[], float] = staticmethod(monotonic)
@@ -200,7 +202,7 @@ class LeaseSource:
         self.is_paused = ready == inf
         self.ready_at = None if ready is None or ready == inf else self.clock() + ready
         if ready is None and not self._out and not self.held:
-            return False
+            return self.last_resort is not None and await self.last_resort()
         # A queue that is ready while none could be leased waits for one of our own leases.
         wait = LONGEST_WAIT if not ready else min(ready, LONGEST_WAIT)
         with suppress(TimeoutError):

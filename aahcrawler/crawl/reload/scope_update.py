@@ -61,6 +61,20 @@ class ScopeUpdate:
             "what is queued has been brought into line with the scope; %s", counts or "nothing was to be changed"
         )
 
+    async def readmit(self) -> bool:
+        """Offer links that were refused for what pages like theirs had brought, if these brought something later.
+
+        Return whether that was anything. It is to be called when nothing is left to be leased.
+        """
+        traps = self._context.now.traps
+        if not traps.reopened:
+            return False
+        traps.reopened = False
+        offered = (await self._judge_refused()).total()
+        if offered:
+            logger.info("%d links are followed after all: pages like theirs have brought something", offered)
+        return offered > 0
+
     async def _judge_known(self) -> Counter[str]:
         done: Counter[str] = Counter()
         statuses = self._control.scan((State.QUEUED, State.BLOCKED))

@@ -49,11 +49,11 @@ from aahcrawler.crawl.response.repaired_pages import ReadPage, Rereading
 from aahcrawler.crawl.response.seed_trail import SeedTrail
 from aahcrawler.crawl.response.session_probing import Ask, SessionProbing
 from aahcrawler.crawl.response.transcripts import Transcripts
-from aahcrawler.crawl.response.trap_detection import TrapDetection, TrapError
+from aahcrawler.crawl.response.trap_detection import GivesWayError, TrapDetection, TrapError
 from aahcrawler.crawl.response.url_lists import ListKind, UrlLists, list_kind
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.exchange import Truncation
-from aahcrawler.frontier.protocol import Lease, Offer, Outcome, State
+from aahcrawler.frontier.protocol import Lease, Offer, Outcome, Rescore, State
 from aahcrawler.helper.links.reading_budget import is_long
 from aahcrawler.metadata import Metadata
 from aahcrawler.objects.vocabulary import crawl as crawl_iri
@@ -150,6 +150,10 @@ class ResponseHandler:
         """Return why a leased page is not to be fetched any more, None where it is."""
         return self._steps.trap_detection.refused(lease)
 
+    def worth(self, lease: Lease) -> float:
+        """Return what part of its score a leased page is worth by now, less than 1 where it is to give way."""
+        return self._steps.trap_detection.worth(lease)
+
     def ask_by(self, ask: Ask) -> None:
         """Ask for a page once more in this way, where its links may hold the id of a session."""
         self._steps.session_probing.ask_by(ask)
@@ -236,6 +240,9 @@ class ResponseHandler:
                 await self._give_back(lease)
             case IpAddressBusyError():
                 await self._let_others_go_first(lease, error)
+            case GivesWayError(worth=worth):
+                await self._give_back(lease)
+                await self._writer.call(self._frontier.rescore, [Rescore(lease.url, lease.score * worth)])
             case TrapError(trap=reason) | DomainBudgetError(reason=reason):
                 await self._end(lease, State.BLOCKED, reason)
             case LoginFailedError(may_pass=may_pass):

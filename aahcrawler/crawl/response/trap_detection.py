@@ -22,8 +22,8 @@ from aahcrawler.page import Page
 from aahcrawler.pipeline.analysis import PageAnalysis
 from aahcrawler.pipeline.links import DiscoveredLinks, is_chosen
 from aahcrawler.pipeline.score import ScoredPage
-from aahcrawler.pipeline.trap_evidence import content, seen
-from aahcrawler.traps import NO_PAGE, Trap, Traps, Verdict
+from aahcrawler.pipeline.trap_evidence import content, prose, seen
+from aahcrawler.traps import NO_PAGE, NO_SUCH_PAGE, Trap, Traps, Verdict
 from aahcrawler.traps.bloom_filters import Arrays
 from aahcrawler.traps.state_file import packed, unpacked
 
@@ -45,6 +45,14 @@ class TrapError(Exception):
         self.trap = trap
 
 
+class GivesWayError(Exception):
+    """A page was leased, and pages like it have turned out since to be worth only this part of its score."""
+
+    def __init__(self, worth: float) -> None:
+        super().__init__(f"worth {worth:.2f} of its score")
+        self.worth = worth
+
+
 class TrapDetection:
     """Has the traps of a crawl learn from its pages. ``name`` returns what no page is called by."""
 
@@ -64,16 +72,23 @@ class TrapDetection:
 
         What nobody linked to was asked for: seeds, what was posted, what a former crawl knew, listings.
         """
-        if lease.kind != "page" or not lease.via or Step.of(lease) is not None:
+        if not _is_linked(lease):
             return None
         rules = self._context.now.link_rules
         return rules.admit(lease.url, trusted=is_chosen(lease.path), via=lease.via)
 
+    def worth(self, lease: Lease) -> float:
+        """Return what part of its score a leased page is worth, less than 1 where it is to give way to others."""
+        return self._traps.gives_way(lease.url) if _is_linked(lease) and not is_chosen(lease.path) else 1.0
+
     def judge(self, lease: Lease, page: Page, processed: ScoredPage, *, relevant: bool) -> Verdict | None:
-        """Compare a page with those before it; None for what is none, such as an error or a feed."""
+        """Compare a page, or a file that can be read as text, with those before it; None for an error and the like."""
         assistance = processed.assistance
-        if not page.is_content or assistance.document.source:
+        if not page.is_content or assistance.document.source == "document":
             return None
+        if assistance.document.source or not (page.is_html or assistance.objects):
+            text = prose(page)
+            return None if text is None else self._traps.judge_file(text)
         return self._traps.judge(seen(lease.url, lease.queue, assistance, relevant=relevant), self._name())
 
     async def probed(self, page: Page) -> None:
@@ -97,7 +112,7 @@ class TrapDetection:
             self._traps.unchanged(lease.url)
         if comparison.former is not None or not (status < 400 or status in GONE | CLOSED):
             return discovered
-        verdict = found.verdict or NO_PAGE
+        verdict = found.verdict or (NO_SUCH_PAGE if status in GONE else NO_PAGE)
         pages = [offer.url for offer in discovered.offers if offer.kind == "page"]
         is_page = not comparison.page.is_content or comparison.page.is_html
         if barren := self._traps.fetched(lease.url, verdict, pages, is_page=is_page):
@@ -111,6 +126,11 @@ class TrapDetection:
         if self._context.now.scope.admit(page) is not None:
             return None
         return self._context.now.link_rules.offer(url, lease, PROBE_SCORE, kind="requisite", hop=Hop.REQUISITE)
+
+
+def _is_linked(lease: Lease) -> bool:
+    """Return whether a lease is that of a page which a page leads to."""
+    return lease.kind == "page" and lease.via != "" and Step.of(lease) is None
 
 
 class TrapsFile:

@@ -33,7 +33,7 @@ from aahcrawler.crawl.response.handler import (
     RequisiteBudgetError,
     UncapturedError,
 )
-from aahcrawler.crawl.response.trap_detection import TrapError
+from aahcrawler.crawl.response.trap_detection import GivesWayError, TrapError
 from aahcrawler.crawl.response.url_lists import list_kind
 from aahcrawler.crawl.scrapy.crawl_settings import SAID, adapts, apply, knowledge_folders
 from aahcrawler.crawl.scrapy.item_delivery import ItemDelivery
@@ -125,7 +125,13 @@ class AahSpider(Spider):
                     self.job.fetching.politeness.restore(lease.url, lease.learned)
                     try:
                         self._check(lease)
-                    except (RequisiteBudgetError, DomainBudgetError, TrapError, EndsSessionError) as refusal:
+                    except (
+                        RequisiteBudgetError,
+                        DomainBudgetError,
+                        TrapError,
+                        GivesWayError,
+                        EndsSessionError,
+                    ) as refusal:
                         await self.job.handler.on_error(lease, refusal)
                     else:
                         await self._until_there_is_capacity()
@@ -150,6 +156,8 @@ class AahSpider(Spider):
         self.job.budgets.check(lease)
         if (trap := self.job.handler.trap(lease)) is not None:
             raise TrapError(trap)
+        if (worth := self.job.handler.worth(lease)) < 1:
+            raise GivesWayError(worth)
         if self.job.handler.ends_session(lease):
             raise EndsSessionError
 

@@ -27,7 +27,7 @@ from aahcrawler.crawl.health.disk_sync import synced
 from aahcrawler.crawl.lease.slots import Slots
 from aahcrawler.crawl.reload.config_reload import ConfigReload, RunningCrawl, actions, clear_pending, mark_pending
 from aahcrawler.crawl.reload.knowledge_reload import LiveKnowledgeBase
-from aahcrawler.crawl.reload.scope_update import BlockControl
+from aahcrawler.crawl.reload.scope_update import BlockControl, ScopeUpdate
 from aahcrawler.crawl.reporting.summary import summary
 from aahcrawler.crawl.response.trap_detection import TrapsFile
 from aahcrawler.crawl.startup.browser_check import browser_notes
@@ -293,6 +293,7 @@ def _background(
 ) -> Iterator[Background]:
     """Yield what runs beside a crawl from its start to its end."""
     crawl = RunningCrawl(job.context, job.writer, job.fetching, job.lifecycle.fail)
+    job.fetching.leases.last_resort = ScopeUpdate(job.context, job.writer, job.fetching.leases, control).readmit
     yield partial(traps_file.keep, lambda: job.context.now.traps)
     yield partial(sources.knowledge.watch, partial(_use_helper, job.context, fingerprints), job.lifecycle.fail)
     yield partial(job.rereading.run, lambda: fingerprints.of(job.context.now.icd))
