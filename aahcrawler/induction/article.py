@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
 from itertools import accumulate, islice
+from urllib.parse import urlsplit
 
 from lxml.etree import _Element as Element
 
@@ -95,9 +96,9 @@ def judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given
     """Return the article of a page, if it is one, and the records that are posts or comments.
 
     ``given`` are the items that the page declares. A page that declares that it is an article is believed, if there is
-    any text. One that asks not to be indexed is an article if
-    its text is long and has a heading, if its links may be followed, and if it names no other URL of its content; posts
-    alone on such a page are mostly copies, as those of print views are.
+    any text. One that asks not to be indexed is an article if its text is long and has a heading, if it names no other
+    URL of its content, and unless it is a query whose links it does not want followed; posts alone on such a page are
+    mostly copies, as those of print views are.
     """
     says = claims.says_article(page, given)
     withheld = not says and _is_withheld(page, prepared)
@@ -133,9 +134,10 @@ def judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given
         if says and text is read:
             objection = _objection_to_said(prepared, part, text)
         else:
-            own = _own_text(prepared, part, text)
-            objection = _objection(page, prepared, part, own, sets) if own is not None else NoObject.LIST
-            text = own or text
+            text, objection = _without_objection(page, prepared, part, text, sets)
+            if objection is NoObject.LITTLE_TEXT:
+                shown = apart_from(structure_text(prepared, part), prepared.outline, (*_labelled(prepared), *taken))
+                text, objection = _without_objection(page, prepared, part, shown, sets)
             if withheld and not _is_proven(page, prepared, part, text):
                 objection = NoObject.WITHHELD
         if objection is None:
@@ -302,6 +304,14 @@ def _objection_to_said(prepared: PreparedPage, part: MainPart, text: ArticleText
     return NoObject.LIST if _is_of_teasers(prepared, part, text) else None
 
 
+def _without_objection(
+    page: Page, prepared: PreparedPage, part: MainPart, text: ArticleText, sets: Sequence[RecordSet]
+) -> tuple[ArticleText, NoObject | None]:
+    """Return what of a text is the page's own, and why that is no article; None where it is one."""
+    own = _own_text(prepared, part, text, sets)
+    return (text, NoObject.LIST) if own is None else (own, _objection(page, prepared, part, own, sets))
+
+
 def _objection(
     page: Page, prepared: PreparedPage, part: MainPart, text: ArticleText, sets: Sequence[RecordSet]
 ) -> NoObject | None:
@@ -313,7 +323,7 @@ def _objection(
     least_sentences = least / 2 if _is_signed(part) and not part.title else least
     if running < least or text.linked > running or text.sentences < least_sentences:
         return NoObject.LIST if claims.heads_teasers(page) else NoObject.LITTLE_TEXT
-    if _is_of_links(prepared, text) or _is_of_entries(prepared, text, sets):
+    if _is_of_links(prepared, text):
         return NoObject.LIST
     if prepared.writing is not None and prepared.writing < part.place:
         return NoObject.FORM
@@ -328,19 +338,18 @@ def _is_commented(prepared: PreparedPage, part: MainPart, sets: Sequence[RecordS
     return bool(told) and part.place < told[0].first
 
 
-def _is_of_entries(prepared: PreparedPage, text: ArticleText, sets: Sequence[RecordSet]) -> bool:
-    """Return whether a text is that of the entries of a list, none of which has most of it."""
+def _without_entries(prepared: PreparedPage, text: ArticleText, sets: Sequence[RecordSet]) -> ArticleText:
+    """Return a text without the entries of a list; all of it where they have less than half, or one most of theirs."""
     listed = [each for each in sets if each.nature is Nature.TEASERS and not each.aside]
     entries = [_extents(prepared, record) for each in listed for record in each.records]
     entries += [(extent,) for extent in dated_entries(prepared.outline, _dated(prepared), prepared.names)]
     left = apart_from(text, prepared.outline, [extent for entry in entries for extent in entry])
     taken = text.letters - left.letters
     if taken < MOSTLY_LISTED * text.letters:
-        return False
+        return text
     largest = nlargest(_MOST_LOOKED_AT, entries, key=lambda entry: sum(end - first for first, end in entry))
-    return all(
-        text.letters - apart_from(text, prepared.outline, entry).letters <= MOST_OF_ONE * taken for entry in largest
-    )
+    pieces = (text.letters - apart_from(text, prepared.outline, entry).letters for entry in largest)
+    return left if all(piece <= MOST_OF_ONE * taken for piece in pieces) else text
 
 
 def _dated(prepared: PreparedPage) -> frozenset[int]:
@@ -357,10 +366,13 @@ _MOST_LOOKED_AT = 30
 """The extents of which it is looked whether they hold any of a text: each look goes over the page."""
 
 
-def _own_text(prepared: PreparedPage, part: MainPart, text: ArticleText) -> ArticleText | None:
+def _own_text(
+    prepared: PreparedPage, part: MainPart, text: ArticleText, sets: Sequence[RecordSet]
+) -> ArticleText | None:
     """Return a text without entries of a list, which stand below headings that lead to other pages of the site.
 
-    None where the text is that of a list: of its only entry, or mostly of several where nothing else of it is signed.
+    None where the text is that of a list: of its only entry, or mostly of several. What stands beside several is a text
+    of its own where it is long and has the page's heading.
     """
     extents = _led_extents(prepared, part)
     own = apart_from(text, prepared.outline, extents)
@@ -368,8 +380,10 @@ def _own_text(prepared: PreparedPage, part: MainPart, text: ArticleText) -> Arti
     entries = (each for each in looked_at if apart_from(text, prepared.outline, (each,)).letters < text.letters)
     are_several = len(tuple(islice(entries, 2))) > 1
     if own.letters >= (MOSTLY_LISTED if are_several else 1 - ALL_LINKS) * text.letters:
-        return text
-    return own if part.title and _is_signed(part) and own.sentences >= LEAST_RUNNING else None
+        own = _without_entries(prepared, text, sets)
+        if own is text:
+            return text
+    return own if part.title and own.sentences >= LEAST_RUNNING else None
 
 
 def _led_extents(prepared: PreparedPage, part: MainPart) -> Sequence[tuple[int, int]]:
@@ -456,11 +470,12 @@ def _is_proven(page: Page, prepared: PreparedPage, part: MainPart, text: Article
     """Return whether a text is an article although its page asks not to be indexed.
 
     Software asks so of copies, which name the URL of what they are copies of, and of tools such as histories, whose
-    links it does not want followed either.
+    links it does not want followed either, and which are queries on a page.
     """
     is_copy = bool(prepared.names.own - {prepared.names.here})
-    is_long = bool(part.title) and text.sentences >= LEAST_RUNNING
-    return is_long and not is_copy and not generic.forbids_following(page)
+    least = LEAST_TITLED if _is_signed(part) else LEAST_RUNNING
+    is_tool = bool(urlsplit(prepared.names.here).query) and generic.forbids_following(page)
+    return bool(part.title) and text.sentences >= least and not is_copy and not is_tool
 
 
 def _is_preview(prepared: PreparedPage, each: RecordSet) -> bool:

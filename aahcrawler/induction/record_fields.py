@@ -19,7 +19,7 @@ from aahcrawler.induction.byline_words import (
 )
 from aahcrawler.induction.field_labels import FieldLabel, field_of, is_turn, label_of, split_label, text_before
 from aahcrawler.induction.headings import LONGEST_HEADING
-from aahcrawler.induction.outline import Outline
+from aahcrawler.induction.outline import Outline, weight
 from aahcrawler.induction.record_bodies import Content, Part, Slot
 from aahcrawler.induction.record_sets import Byline
 from aahcrawler.induction.shown_dates import Shown, is_of_change
@@ -112,7 +112,7 @@ def may_be_name(text: str) -> bool:
     >>> may_be_name("Ann Boyd"), may_be_name("Posts: 22 Joined: Jan 2022"), may_be_name("12"), may_be_name("3 replies")
     (True, False, False, False)
     """
-    return len(text) <= LONGEST_NAME and bool(_LETTER.search(text)) and not _COUNT.search(text)
+    return weight(text) <= LONGEST_NAME and bool(_LETTER.search(text)) and not _COUNT.search(text)
 
 
 def subject(title: str) -> str:
@@ -397,7 +397,7 @@ class _Names:
                     if not inside or (dated.declared and holder == dated.place) or piece.owner in self.dated - {holder}:
                         continue
                     text = _beside(piece.text, dated.text)
-                    if text and len(text) <= LONGEST_NAME:
+                    if text and weight(text) <= LONGEST_NAME:
                         found.setdefault(number, Name(text, holder, None, number))
         return _without_common_words(found)
 
@@ -460,7 +460,7 @@ def _name(outline: Outline, place: int) -> str:
         text = _marked_name(outline, place, shown) or text
     elif not may_be_name(text):
         return ""
-    is_possible = len(text) <= LONGEST_NAME and not _COUNT.search(text) and _is_named(outline, place, text)
+    is_possible = weight(text) <= LONGEST_NAME and not _COUNT.search(text) and _is_named(outline, place, text)
     return text if is_possible and not (_is_filed(outline, place) or _is_button(outline, place)) else ""
 
 
@@ -613,5 +613,5 @@ def _data_words(element: Element) -> Iterator[str]:
     for name, value in element.attrib.items():
         if str(name).startswith("data-"):
             yield str(name)[5:]
-            if len(value) <= LONGEST_NAME:
+            if weight(value) <= LONGEST_NAME:
                 yield from str(value).split()
