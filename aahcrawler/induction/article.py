@@ -66,6 +66,8 @@ latter ones."""
 MOSTLY_ADDRESSED = 0.6
 """The share of posts with an identifier from which a text that holds them is taken for theirs."""
 
+_FEW = 3
+"""The most records that stand above comments and are looked at as parts of a text."""
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4"})
 _LONGEST_HEADING = 300
 _COMMENTS = re.compile(r"comment|kommentar", re.IGNORECASE)
@@ -112,9 +114,8 @@ def judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given
         each
         for each in sets
         if each.nature is Nature.POSTS
-        and _is_loose(each)
-        and not _are_signed_apart(each)
         and _section(prepared, each) is None
+        and (_are_above_comments(prepared, each, sets) or (_is_loose(each) and not _are_signed_apart(each)))
     ]
     if loose:
         kept = tuple(each for each in sets if each not in loose)
@@ -164,6 +165,20 @@ def _is_loose(each: RecordSet) -> bool:
     """Return whether records may be parts of one text: they have little evidence, the less if they are addressed."""
     addressed = any(record.key or record.permalink for record in each.records)
     return each.confidence < (DOUBTFUL if addressed else SURE)
+
+
+def _are_above_comments(prepared: PreparedPage, each: RecordSet, sets: Sequence[RecordSet]) -> bool:
+    """Return whether a few records stand above a section of comments, without permalinks and by nobody with a page.
+
+    Sources and meetings that a text names with their days look like that.
+    """
+    if len(each.records) > _FEW or any(
+        record.permalink or (record.author is not None and (record.author.href or record.author.labelled))
+        for record in each.records
+    ):
+        return False
+    end = max(end for record in each.records for _, end in _extents(prepared, record))
+    return any(end <= section.first and _is_told(prepared, section, sets) for section in prepared.sections)
 
 
 def _are_unsigned(prepared: PreparedPage, each: RecordSet) -> bool:
