@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from string import digits
 from urllib.parse import urlsplit
 
 from lxml.etree import _Element as Element
@@ -262,10 +263,16 @@ class _Names:
         ranked = sorted(((self._score(found), slot) for slot, found in slots.items()), reverse=True)
         good = [(score, slot) for score, slot in ranked if score >= 3.0]
         chosen: dict[int, Name] = {}
-        for score, slot in good:
-            if score >= 0.75 * good[0][0]:
-                for number, name in slots[slot].items():
-                    chosen.setdefault(number, name)
+        best = [slot for score, slot in good if score >= 0.75 * good[0][0]]
+        for slot in best:
+            for number, name in slots[slot].items():
+                chosen.setdefault(number, name)
+        kin: dict[int, list[Name]] = defaultdict(list)
+        for slot, found in slots.items():
+            if any(_are_kin(slot, each) for each in best):
+                for number in found.keys() - chosen.keys():
+                    kin[number].append(found[number])
+        chosen |= {number: names[0] for number, names in kin.items() if len({name.text for name in names}) == 1}
         return {number: self._narrowed(name) for number, name in chosen.items()}
 
     def _narrowed(self, name: Name) -> Name:
@@ -400,6 +407,20 @@ class _Names:
                     if text and weight(text) <= LONGEST_NAME:
                         found.setdefault(number, Name(text, holder, None, number))
         return _without_common_words(found)
+
+
+def _are_kin(one: Slot, other: Slot) -> bool:
+    """Return whether two trails differ in the classes of one element, as those of a first post and its answers do.
+
+    >>> _are_kin(("li0", "div0", "b.user"), ("li0", "div.head", "b.user"))
+    True
+    >>> _are_kin(("li0", "div0", "i"), ("li0", "div.head", "b.user"))
+    False
+    """
+    if len(one) != len(other) or one[-1] != other[-1]:
+        return False
+    differing = [pair for pair in zip(one, other, strict=True) if pair[0] != pair[1]]
+    return len(differing) == 1 and len({step.partition(".")[0].rstrip(digits) for step in differing[0]}) == 1
 
 
 def _beside(text: str, date: str) -> str:
