@@ -418,7 +418,9 @@ class _Shown:
 
     @cached_property
     def _preformatted(self) -> tuple[str, ...]:
-        return tuple(each.key for each in self.blocks if self.outline.is_within(each.pieces[0].owner, ("pre",)))
+        places = [place for place, tag in enumerate(self.outline.tags) if tag == "pre"]
+        inside = Extents((place, self.outline.ends[place]) for place in places)
+        return tuple(each.key for each in self.blocks if inside.cover(each.pieces[0].owner))
 
     @cached_property
     def linked(self) -> frozenset[str]:

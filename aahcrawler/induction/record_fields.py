@@ -410,14 +410,16 @@ class _Names:
 
 
 def _are_kin(one: Slot, other: Slot) -> bool:
-    """Return whether two trails differ in the classes of one element, as those of a first post and its answers do.
+    """Return whether two trails, labels last, differ in the classes of one element above that which they lead to.
 
-    >>> _are_kin(("li0", "div0", "b.user"), ("li0", "div.head", "b.user"))
+    The head of a first post often has a class of its own.
+
+    >>> _are_kin(("li0", "div0", "b.user", ""), ("li0", "div.head", "b.user", ""))
     True
-    >>> _are_kin(("li0", "div0", "i"), ("li0", "div.head", "b.user"))
+    >>> _are_kin(("li0", "div0", "b.place", ""), ("li0", "div0", "b.user", ""))
     False
     """
-    if len(one) != len(other) or one[-1] != other[-1]:
+    if len(one) != len(other) or one[-2:] != other[-2:]:
         return False
     differing = [pair for pair in zip(one, other, strict=True) if pair[0] != pair[1]]
     return len(differing) == 1 and len({step.partition(".")[0].rstrip(digits) for step in differing[0]}) == 1
