@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
 from itertools import accumulate, islice
+from urllib.parse import urlsplit
 
 from lxml.etree import _Element as Element
 
@@ -65,6 +66,8 @@ latter ones."""
 MOSTLY_ADDRESSED = 0.6
 """The share of posts with an identifier from which a text that holds them is taken for theirs."""
 
+_FEW = 3
+"""The most records that stand above comments and are looked at as parts of a text."""
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4"})
 _LONGEST_HEADING = 300
 _COMMENTS = re.compile(r"comment|kommentar", re.IGNORECASE)
@@ -95,9 +98,9 @@ def judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given
     """Return the article of a page, if it is one, and the records that are posts or comments.
 
     ``given`` are the items that the page declares. A page that declares that it is an article is believed, if there is
-    any text. One that asks not to be indexed is an article if
-    its text is long and has a heading, if its links may be followed, and if it names no other URL of its content; posts
-    alone on such a page are mostly copies, as those of print views are.
+    any text. One that asks not to be indexed is an article if its text is long and has a heading, if it names no other
+    URL of its content, and unless it is a query whose links it does not want followed; posts alone on such a page are
+    mostly copies, as those of print views are.
     """
     says = claims.says_article(page, given)
     withheld = not says and _is_withheld(page, prepared)
@@ -111,9 +114,8 @@ def judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given
         each
         for each in sets
         if each.nature is Nature.POSTS
-        and _is_loose(each)
-        and not _are_signed_apart(each)
         and _section(prepared, each) is None
+        and (_are_above_comments(prepared, each, sets) or (_is_loose(each) and not _are_signed_apart(each)))
     ]
     if loose:
         kept = tuple(each for each in sets if each not in loose)
@@ -133,9 +135,10 @@ def judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given
         if says and text is read:
             objection = _objection_to_said(prepared, part, text)
         else:
-            own = _own_text(prepared, part, text)
-            objection = _objection(page, prepared, part, own, sets) if own is not None else NoObject.LIST
-            text = own or text
+            text, objection = _without_objection(page, prepared, part, text, sets)
+            if objection is NoObject.LITTLE_TEXT:
+                shown = apart_from(structure_text(prepared, part), prepared.outline, (*_labelled(prepared), *taken))
+                text, objection = _without_objection(page, prepared, part, shown, sets)
             if withheld and not _is_proven(page, prepared, part, text):
                 objection = NoObject.WITHHELD
         if objection is None:
@@ -162,6 +165,20 @@ def _is_loose(each: RecordSet) -> bool:
     """Return whether records may be parts of one text: they have little evidence, the less if they are addressed."""
     addressed = any(record.key or record.permalink for record in each.records)
     return each.confidence < (DOUBTFUL if addressed else SURE)
+
+
+def _are_above_comments(prepared: PreparedPage, each: RecordSet, sets: Sequence[RecordSet]) -> bool:
+    """Return whether a few records stand above a section of comments, without permalinks and by nobody with a page.
+
+    Sources and meetings that a text names with their days look like that.
+    """
+    if len(each.records) > _FEW or any(
+        record.permalink or (record.author is not None and (record.author.href or record.author.labelled))
+        for record in each.records
+    ):
+        return False
+    end = max(end for record in each.records for _, end in _extents(prepared, record))
+    return any(end <= section.first and _is_told(prepared, section, sets) for section in prepared.sections)
 
 
 def _are_unsigned(prepared: PreparedPage, each: RecordSet) -> bool:
@@ -302,6 +319,14 @@ def _objection_to_said(prepared: PreparedPage, part: MainPart, text: ArticleText
     return NoObject.LIST if _is_of_teasers(prepared, part, text) else None
 
 
+def _without_objection(
+    page: Page, prepared: PreparedPage, part: MainPart, text: ArticleText, sets: Sequence[RecordSet]
+) -> tuple[ArticleText, NoObject | None]:
+    """Return what of a text is the page's own, and why that is no article; None where it is one."""
+    own = _own_text(prepared, part, text, sets)
+    return (text, NoObject.LIST) if own is None else (own, _objection(page, prepared, part, own, sets))
+
+
 def _objection(
     page: Page, prepared: PreparedPage, part: MainPart, text: ArticleText, sets: Sequence[RecordSet]
 ) -> NoObject | None:
@@ -313,7 +338,7 @@ def _objection(
     least_sentences = least / 2 if _is_signed(part) and not part.title else least
     if running < least or text.linked > running or text.sentences < least_sentences:
         return NoObject.LIST if claims.heads_teasers(page) else NoObject.LITTLE_TEXT
-    if _is_of_links(prepared, text) or _is_of_entries(prepared, text, sets):
+    if _is_of_links(prepared, text):
         return NoObject.LIST
     if prepared.writing is not None and prepared.writing < part.place:
         return NoObject.FORM
@@ -328,19 +353,18 @@ def _is_commented(prepared: PreparedPage, part: MainPart, sets: Sequence[RecordS
     return bool(told) and part.place < told[0].first
 
 
-def _is_of_entries(prepared: PreparedPage, text: ArticleText, sets: Sequence[RecordSet]) -> bool:
-    """Return whether a text is that of the entries of a list, none of which has most of it."""
+def _without_entries(prepared: PreparedPage, text: ArticleText, sets: Sequence[RecordSet]) -> ArticleText:
+    """Return a text without the entries of a list; all of it where they have less than half, or one most of theirs."""
     listed = [each for each in sets if each.nature is Nature.TEASERS and not each.aside]
     entries = [_extents(prepared, record) for each in listed for record in each.records]
     entries += [(extent,) for extent in dated_entries(prepared.outline, _dated(prepared), prepared.names)]
     left = apart_from(text, prepared.outline, [extent for entry in entries for extent in entry])
     taken = text.letters - left.letters
     if taken < MOSTLY_LISTED * text.letters:
-        return False
+        return text
     largest = nlargest(_MOST_LOOKED_AT, entries, key=lambda entry: sum(end - first for first, end in entry))
-    return all(
-        text.letters - apart_from(text, prepared.outline, entry).letters <= MOST_OF_ONE * taken for entry in largest
-    )
+    pieces = (text.letters - apart_from(text, prepared.outline, entry).letters for entry in largest)
+    return left if all(piece <= MOST_OF_ONE * taken for piece in pieces) else text
 
 
 def _dated(prepared: PreparedPage) -> frozenset[int]:
@@ -357,10 +381,13 @@ _MOST_LOOKED_AT = 30
 """The extents of which it is looked whether they hold any of a text: each look goes over the page."""
 
 
-def _own_text(prepared: PreparedPage, part: MainPart, text: ArticleText) -> ArticleText | None:
+def _own_text(
+    prepared: PreparedPage, part: MainPart, text: ArticleText, sets: Sequence[RecordSet]
+) -> ArticleText | None:
     """Return a text without entries of a list, which stand below headings that lead to other pages of the site.
 
-    None where the text is that of a list: of its only entry, or mostly of several where nothing else of it is signed.
+    None where the text is that of a list: of its only entry, or mostly of several. What stands beside several is a text
+    of its own where it is long and has the page's heading.
     """
     extents = _led_extents(prepared, part)
     own = apart_from(text, prepared.outline, extents)
@@ -368,8 +395,10 @@ def _own_text(prepared: PreparedPage, part: MainPart, text: ArticleText) -> Arti
     entries = (each for each in looked_at if apart_from(text, prepared.outline, (each,)).letters < text.letters)
     are_several = len(tuple(islice(entries, 2))) > 1
     if own.letters >= (MOSTLY_LISTED if are_several else 1 - ALL_LINKS) * text.letters:
-        return text
-    return own if part.title and _is_signed(part) and own.sentences >= LEAST_RUNNING else None
+        own = _without_entries(prepared, text, sets)
+        if own is text:
+            return text
+    return own if part.title and own.sentences >= LEAST_RUNNING else None
 
 
 def _led_extents(prepared: PreparedPage, part: MainPart) -> Sequence[tuple[int, int]]:
@@ -456,11 +485,12 @@ def _is_proven(page: Page, prepared: PreparedPage, part: MainPart, text: Article
     """Return whether a text is an article although its page asks not to be indexed.
 
     Software asks so of copies, which name the URL of what they are copies of, and of tools such as histories, whose
-    links it does not want followed either.
+    links it does not want followed either, and which are queries on a page.
     """
     is_copy = bool(prepared.names.own - {prepared.names.here})
-    is_long = bool(part.title) and text.sentences >= LEAST_RUNNING
-    return is_long and not is_copy and not generic.forbids_following(page)
+    least = LEAST_TITLED if _is_signed(part) else LEAST_RUNNING
+    is_tool = bool(urlsplit(prepared.names.here).query) and generic.forbids_following(page)
+    return bool(part.title) and text.sentences >= least and not is_copy and not is_tool
 
 
 def _is_preview(prepared: PreparedPage, each: RecordSet) -> bool:

@@ -17,7 +17,7 @@ from lxml.etree import XPath
 from lxml.etree import _Element as Element
 
 from aahcrawler.induction.main_part import MainPart
-from aahcrawler.induction.outline import MOST_DEPTH, Extents, Outline, Piece
+from aahcrawler.induction.outline import MOST_DEPTH, Extents, Outline, Piece, weight
 from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.induction.searched_text import SearchedText
 from aahcrawler.page import Page, generic
@@ -34,8 +34,12 @@ AGREED = 0.8
 MISSED = 0.5
 """The share of the text others agree on below which a reading is wrong."""
 
-LEAST_AGREED = 400
-"""Letters of running text that others have to agree on."""
+LEAST_AGREED = 150
+"""The weight of running text that others have to agree on."""
+
+LEAST_SHARED, MOST_FORGOTTEN = 400, 0.3
+"""The weight of running text that resiliparse and the structure have in common at least, and the share of it below
+which trafilatura, where it read less than such a text, read something else."""
 
 DUMPED = 4
 """The ratio to the structure's running text from which a reading is a dump of the page's whole text."""
@@ -56,6 +60,8 @@ _ASCII_KEYS = {code: chr(code).lower() if re.match(r"\w", chr(code)) else None f
 _LONGEST_KNOWN = 2_000
 _SENTENCE = tuple(".!?…。！？")
 _ENDED = re.compile(r"\w\w[.!?…](?:\W|$)|[。！？]")
+_GOES_ON = re.compile(r"\w[,–—-]?$")
+"""The end of a line that breaks within a sentence, which the next line goes on with in a small letter."""
 _QUOTES = "\"'”“»«)’"
 _NO_LEAD = frozenset(
     {"nav", "aside", "footer", "figure", "figcaption", "form", "label", "table", "ul", "ol", "address", "h1"}
@@ -68,7 +74,7 @@ _HTML = {"head": "h2", "item": "li", "list": "ul", "row": "tr", "cell": "td", "l
 class ArticleText:
     """The lines of an article's text, its standfirst first.
 
-    The first ``lead`` lines are the standfirst, ``running`` is the number of letters of running text, ``whole`` are the
+    The first ``lead`` lines are the standfirst, ``running`` is the weight of the running text, ``whole`` are the
     lines including those that consist of links. ``agreed`` is True if resiliparse and the structure agree on the text,
     False if trafilatura read it.
     """
@@ -87,8 +93,18 @@ class ArticleText:
 
     @property
     def sentences(self) -> int:
-        """Return the number of letters in lines that hold a sentence."""
-        return sum(len(_key(line)) for line in self.lines if len(line) >= RUNNING and _ENDED.search(line))
+        """Return the weight of the lines that hold a sentence, or whose sentence the lines below go on with."""
+        found = begun = 0
+        for line in self.lines:
+            own = weight(_key(line))
+            begun = begun if line[:1].islower() else 0
+            if _ENDED.search(line) and (begun or own >= RUNNING):
+                found, begun = found + begun + own, 0
+            elif 2 * own >= RUNNING and _GOES_ON.search(line):
+                begun += own
+            else:
+                begun = 0
+        return found
 
     @property
     def letters(self) -> int:
@@ -156,7 +172,7 @@ def _finished(
     whole = tuple(_without_byline(_without_title(begun, title), part))
     lead = tuple(_lead(shown, part, whole))
     found = _Lines((*lead, *(line for line in whole if _key(line) not in shown.linked)), shown.linked)
-    running = sum(map(len, shown.keys.intersection(found.long)))
+    running = shown.weight_of(found.long)
     return ArticleText(tuple(found.lines), len(lead), running, (*lead, *whole), agreed)
 
 
@@ -173,7 +189,7 @@ def apart_from(text: ArticleText, outline: Outline, taken: Sequence[tuple[int, i
     lines, lead = tuple(text.lines[number] for number in kept), sum(number < text.lead for number in kept)
     if lines == text.lines:
         return text
-    running = sum(len(key) for key in map(_key, lines) if len(key) >= RUNNING)
+    running = sum(own for line in lines if (own := weight(_key(line))) >= RUNNING)
     whole = tuple(text.whole[number] for number in _outside(text.whole, blocks, reach))
     return replace(text, lines=lines, lead=lead, running=running, whole=whole)
 
@@ -217,20 +233,32 @@ def _agreed(page: Page, read: "_Lines", structure: "_Lines", shown: "_Shown") ->
     """Return the lines that most readings agree on, and whether they are those of the structure."""
     if read.is_dump_of(structure) or shown.runs_together(read.lines):
         return structure.lines, True
-    if read.agrees_with(structure, AGREED):
-        return read.without_end(structure), False
     if read.agrees_with(structure, MISSED):
-        return read.lines, False
+        return read.without_end(structure), False
     other = _Lines(page.once(generic.main_content).split("\n"), shown.linked)
     if structure.agrees_with(other, AGREED) and structure.running >= LEAST_AGREED:
         return structure.lines_of((other, read)), True
+    if _forgets(read, structure, other):
+        return structure.lines_of((other, read)), True
     if read.is_shown_in(shown.keys) or (read.running and 2 * read.running > max(structure.running, other.running)):
-        alone = max(structure.running, other.running) < LEAST_AGREED
+        alone = max(structure.running, other.running) < LEAST_SHARED
         if read.running <= DUMPED * structure.running or read.is_shown_in(shown.keys) or alone:
-            return read.lines, False
+            return read.without_end(structure), False
         return structure.lines, True
     best = structure if structure.agrees_with(other, MISSED) else max(structure, other, key=lambda each: each.running)
     return (best.lines, True) if best.running else (read.lines, False)
+
+
+def _forgets(read: "_Lines", structure: "_Lines", other: "_Lines") -> bool:
+    """Return whether trafilatura read little, and little of what resiliparse and the structure have in common.
+
+    What they have in common is at least half of the structure's text.
+    """
+    shared = [key for key in structure.long if other.keys.has(key)]
+    size = sum(map(weight, shared))
+    if size < max(LEAST_SHARED, MISSED * structure.running) or read.running >= LEAST_SHARED:
+        return False
+    return sum(weight(key) for key in shared if read.keys.has(key)) < MOST_FORGOTTEN * size
 
 
 def _with_lists(lines: Sequence[str], structure: "_Lines", shown: "_Shown") -> Sequence[str]:
@@ -292,12 +320,12 @@ class _Lines:
     def __init__(self, lines: Iterable[str], linked: Collection[str]) -> None:
         self.lines = [line for line in lines if line]
         self.letters = [_key(line) for line in self.lines]
-        self.long = [key for key in self.letters if len(key) >= RUNNING and key not in linked]
+        self.long = [key for key in self.letters if weight(key) >= RUNNING and key not in linked]
 
     @cached_property
     def running(self) -> int:
-        """Return the number of letters of running text."""
-        return sum(map(len, self.long))
+        """Return the weight of running text."""
+        return sum(map(weight, self.long))
 
     @cached_property
     def keys(self) -> SearchedText:
@@ -325,7 +353,7 @@ class _Lines:
 
     def share_in(self, other: "_Lines") -> float:
         """Return the share of the running text that another reading has as well."""
-        return sum(len(key) for key in self.long if other.keys.has(key)) / (self.running or 1)
+        return sum(weight(key) for key in self.long if other.keys.has(key)) / (self.running or 1)
 
     def lines_before(self, lines: Sequence[str]) -> list[str]:
         """Return the running lines above the first line that is among others."""
@@ -381,6 +409,18 @@ class _Shown:
     def keys(self) -> frozenset[str]:
         """The letters of each line."""
         return frozenset(each.key for each in self.blocks)
+
+    def weight_of(self, keys: Collection[str]) -> int:
+        """Return the weight of those of some lines that the page shows: on their own, or in preformatted text."""
+        shown = self.keys.intersection(keys)
+        kept = SearchedText(*self._preformatted)
+        return sum(weight(key) for key in dict.fromkeys(keys) if key in shown or (self._preformatted and kept.has(key)))
+
+    @cached_property
+    def _preformatted(self) -> tuple[str, ...]:
+        places = [place for place, tag in enumerate(self.outline.tags) if tag == "pre"]
+        inside = Extents((place, self.outline.ends[place]) for place in places)
+        return tuple(each.key for each in self.blocks if inside.cover(each.pieces[0].owner))
 
     @cached_property
     def linked(self) -> frozenset[str]:

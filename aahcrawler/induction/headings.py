@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from aahcrawler.induction.outline import Outline
 from aahcrawler.page import Page
-from aahcrawler.page.text import excerpt, fold, headline
+from aahcrawler.page.text import bare, excerpt, fold, headline
 from aahcrawler.urls import canonicalize, queue_of, resolve
 
 OUTSIDE = ("nav", "aside")
@@ -114,15 +114,16 @@ def _nearer(outline: Outline, names: Names, named: Heading, before: int) -> tupl
 
 def headings(outline: Outline, names: Names, outside: Collection[str] = OUTSIDE) -> list[Heading]:
     """Return the headings that repeat the page's title or a part of it, but those in elements of some names."""
-    title = fold(names.title).casefold()
-    parts = frozenset(fold(part).casefold() for part in _PARTS.split(names.title))
+    title = bare(names.title)
+    parts = frozenset(map(bare, _PARTS.split(names.title)))
     found: list[Heading] = []
     for place, tag in enumerate(outline.tags):
         minor = tag in _MINOR_HEADINGS
         if not (minor or tag in _HEADINGS) or outline.is_within(place, outside):
             continue
         text = headline(outline.elements[place], LONGEST_HEADING)
-        if len(text) < 2 or text.casefold() not in (parts if minor else title):
+        key = bare(text)
+        if len(text) < 2 or not key or key not in (parts if minor else title):
             continue
         target = heading_target(outline, place, names.base)
         front = target is not None and is_front(target) and target not in names.own

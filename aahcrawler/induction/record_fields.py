@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from string import digits
 from urllib.parse import urlsplit
 
 from lxml.etree import _Element as Element
@@ -19,7 +20,7 @@ from aahcrawler.induction.byline_words import (
 )
 from aahcrawler.induction.field_labels import FieldLabel, field_of, is_turn, label_of, split_label, text_before
 from aahcrawler.induction.headings import LONGEST_HEADING
-from aahcrawler.induction.outline import Outline
+from aahcrawler.induction.outline import Outline, weight
 from aahcrawler.induction.record_bodies import Content, Part, Slot
 from aahcrawler.induction.record_sets import Byline
 from aahcrawler.induction.shown_dates import Shown, is_of_change
@@ -112,7 +113,7 @@ def may_be_name(text: str) -> bool:
     >>> may_be_name("Ann Boyd"), may_be_name("Posts: 22 Joined: Jan 2022"), may_be_name("12"), may_be_name("3 replies")
     (True, False, False, False)
     """
-    return len(text) <= LONGEST_NAME and bool(_LETTER.search(text)) and not _COUNT.search(text)
+    return weight(text) <= LONGEST_NAME and bool(_LETTER.search(text)) and not _COUNT.search(text)
 
 
 def subject(title: str) -> str:
@@ -262,10 +263,16 @@ class _Names:
         ranked = sorted(((self._score(found), slot) for slot, found in slots.items()), reverse=True)
         good = [(score, slot) for score, slot in ranked if score >= 3.0]
         chosen: dict[int, Name] = {}
-        for score, slot in good:
-            if score >= 0.75 * good[0][0]:
-                for number, name in slots[slot].items():
-                    chosen.setdefault(number, name)
+        best = [slot for score, slot in good if score >= 0.75 * good[0][0]]
+        for slot in best:
+            for number, name in slots[slot].items():
+                chosen.setdefault(number, name)
+        kin: dict[int, list[Name]] = defaultdict(list)
+        for slot, found in slots.items():
+            if any(_are_kin(slot, each) for each in best):
+                for number in found.keys() - chosen.keys():
+                    kin[number].append(found[number])
+        chosen |= {number: names[0] for number, names in kin.items() if len({name.text for name in names}) == 1}
         return {number: self._narrowed(name) for number, name in chosen.items()}
 
     def _narrowed(self, name: Name) -> Name:
@@ -397,9 +404,25 @@ class _Names:
                     if not inside or (dated.declared and holder == dated.place) or piece.owner in self.dated - {holder}:
                         continue
                     text = _beside(piece.text, dated.text)
-                    if text and len(text) <= LONGEST_NAME:
+                    if text and weight(text) <= LONGEST_NAME:
                         found.setdefault(number, Name(text, holder, None, number))
         return _without_common_words(found)
+
+
+def _are_kin(one: Slot, other: Slot) -> bool:
+    """Return whether two trails, labels last, differ in the classes of one element above that which they lead to.
+
+    The head of a first post often has a class of its own.
+
+    >>> _are_kin(("li0", "div0", "b.user", ""), ("li0", "div.head", "b.user", ""))
+    True
+    >>> _are_kin(("li0", "div0", "b.place", ""), ("li0", "div0", "b.user", ""))
+    False
+    """
+    if len(one) != len(other) or one[-2:] != other[-2:]:
+        return False
+    differing = [pair for pair in zip(one, other, strict=True) if pair[0] != pair[1]]
+    return len(differing) == 1 and len({step.partition(".")[0].rstrip(digits) for step in differing[0]}) == 1
 
 
 def _beside(text: str, date: str) -> str:
@@ -460,7 +483,7 @@ def _name(outline: Outline, place: int) -> str:
         text = _marked_name(outline, place, shown) or text
     elif not may_be_name(text):
         return ""
-    is_possible = len(text) <= LONGEST_NAME and not _COUNT.search(text) and _is_named(outline, place, text)
+    is_possible = weight(text) <= LONGEST_NAME and not _COUNT.search(text) and _is_named(outline, place, text)
     return text if is_possible and not (_is_filed(outline, place) or _is_button(outline, place)) else ""
 
 
@@ -613,5 +636,5 @@ def _data_words(element: Element) -> Iterator[str]:
     for name, value in element.attrib.items():
         if str(name).startswith("data-"):
             yield str(name)[5:]
-            if len(value) <= LONGEST_NAME:
+            if weight(value) <= LONGEST_NAME:
                 yield from str(value).split()

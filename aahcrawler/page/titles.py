@@ -37,7 +37,8 @@ _WORD = re.compile(r"\w+")
 _NUMBERED = re.compile(
     r"\W{0,2}(?:[^\W\d_]{2,12}\W{1,2})?#?(?P<number>\d{1,12})\W?(?:\s*[-–—:|»]\s+|\s+(?=\W)|(?<=[\])])\s+)"
 )
-_RUNS = re.compile(r"[1-9]\d*")
+_RUNS = re.compile(r"(?<![^\W\d][-_])(?<!\d)0*([1-9]\d*)")
+"""The numbers of a URL but those that words of a title stand before: ``/12/part-7-the-harbour`` has the first alone."""
 _NAMES = ("og:title", "twitter:title", "dcterms.title")
 
 
@@ -88,8 +89,13 @@ def title_of(page: Page, found: str) -> str:
 
 
 def _is_site(page: Page, title: str) -> bool:
-    """Return whether a title is the name of the site or of its host, and nothing else."""
+    """Return whether a title is the name of the site or of its host, and nothing else.
+
+    One that only begins like the host is a name of the site where no heading of the page agrees with it.
+    """
     queue = queue_of(page.url)
+    if not page.once(_agreed) and _is_of_host(page, title):
+        return True
     return bare(title) in map(bare, (claims.meta(page).get("og:site_name", ""), queue, queue.partition(".")[0]))
 
 

@@ -165,11 +165,19 @@ SAID = f"<h1>Ice</h1>{SIGNED}{TEXT}{TEXT}"
 
 
 @pytest.mark.parametrize(
-    ("robots", "is_article"),
-    [("noindex", True), ("noindex, nofollow", False)],
+    ("robots", "query", "is_article"),
+    [
+        ("noindex", "", True),
+        ("noindex", "?id=7", True),
+        ("noindex, nofollow", "", True),
+        ("noindex, nofollow", "?action=diff", False),
+    ],
 )
-def test_a_long_text_is_an_article_whatever_search_engines_are_told(robots: str, *, is_article: bool) -> None:
-    found = read(article(SAID, f'<title>Ice</title><meta name="robots" content="{robots}">'))
+def test_a_long_text_is_an_article_whatever_search_engines_are_told_unless_it_is_a_tool(
+    robots: str, query: str, *, is_article: bool
+) -> None:
+    head = f'<title>Ice</title><meta name="robots" content="{robots}">'
+    found = read(page_of(f"<head>{head}</head><main>{SAID}</main>", url=f"http://site.test/ice{query}"))
     assert (found.article is not None) is is_article
     assert found.reason is (None if is_article else NoObject.WITHHELD)
 

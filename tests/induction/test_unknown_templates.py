@@ -211,3 +211,19 @@ def test_the_number_of_a_ticket_is_no_part_of_its_title() -> None:
     assert opened.first("title") == "Winter ferry"
     opened, *_ = told(f"<title>Note 7 - Boats and ferries</title><body>{notes}", "/view.php?id=7")
     assert opened.first("title") is None, "the name of the site"
+
+
+@pytest.mark.parametrize(("mark", "first"), [("fn", NAMES[0]), ("town", None)])
+def test_a_first_note_whose_head_has_another_class_has_its_author_at_the_same_place(
+    mark: str, first: str | None
+) -> None:
+    notes = "".join(
+        f"<div id=c{n} class=note><div class={'note-head' if n else 'opening-head'}>"
+        f"<span class=number><a href='#c{n}'>{f'Note {n}' if n else 'Description'}</a></span> "
+        f"<span class={'fn' if n else mark}>{name}</span> "
+        f"<span class=when>2021-03-0{n + 1} 07:38:27</span></div><pre class=text>{text}</pre></div>"
+        for n, (name, text) in enumerate(zip(NAMES, TEXTS, strict=True))
+    )
+    found = told(f"<title>7 - Ferry</title><body><h1>Ferry</h1><div id=notes>{notes}</div>", "/ticket?id=7")
+    assert [author(each) for each in found] == [first, *NAMES[1:]]
+    assert [each.first("body") for each in found] == list(TEXTS)

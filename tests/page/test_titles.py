@@ -2,7 +2,7 @@
 
 import pytest
 
-from aahcrawler.page.titles import parts, subject_of, title_of
+from aahcrawler.page.titles import parts, subject_of, title_of, without_number
 from tests.page.building import page_of
 
 SITE = '<meta property="og:site_name" content="Harbour News">'
@@ -143,3 +143,25 @@ def test_a_subject_has_no_names_of_the_lists_that_it_lies_in(title: str, subject
     links = '<a href="/">Boats and ports</a><a href="/f/2">Ports</a><a href="/t/7?page=2">The ice broke early</a>'
     page = page_of(_page(f"<title>{title}</title>", links), url="http://a.test/t/7")
     assert subject_of(page.of_site(None, frozenset(parts("Topic"))), title) == subject
+
+
+@pytest.mark.parametrize(
+    ("url", "title", "told"),
+    [
+        ("http://site.test/bug/7", "Bug 7: The ice broke early", "The ice broke early"),
+        ("http://site.test/issue7", "Issue 7 - The ice broke early", "The ice broke early"),
+        ("http://site.test/7-the-ice", "#7: The ice broke early", "The ice broke early"),
+        ("http://site.test/2012/part-7-the-ice", "Part 7: The ice broke early", "Part 7: The ice broke early"),
+        ("http://site.test/12/chapter_7", "Chapter 7 - The ice broke early", "Chapter 7 - The ice broke early"),
+    ],
+)
+def test_a_number_is_no_title_where_the_page_is_known_by_it_alone(url: str, title: str, told: str) -> None:
+    page = page_of(_page(f"<title>{title}</title>", "<p>The ice broke early</p>"), url=url)
+    assert without_number(page, title) == told
+
+
+def test_a_name_like_that_of_the_host_is_no_title_where_no_heading_has_it() -> None:
+    head = "<title>Harbour films Ltd</title>"
+    url = "http://harbourfilms.test/about"
+    assert title_of(page_of(_page(head, "<h2>Live</h2>"), url=url), "Harbour films Ltd") == ""
+    assert title_of(page_of(_page(head, "<h1>Harbour films Ltd</h1>"), url=url), "") == "Harbour films Ltd"
