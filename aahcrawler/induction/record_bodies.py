@@ -414,12 +414,10 @@ class _Descent:
         places = self._called_content(self._trimmed(number, places))
         if not places:
             return None
-        holes = self.content.parts[number].holes
-        outline = self.content.outline
-        without = {hole for hole in holes if any(outline.contains(place, hole) for place in places)}
-        for mark in (*self.beside.get(number, ()), *self.content.labels):
-            if any(place < mark < outline.ends[place] for place in places):
-                without.add(mark)
+        ends = self.content.outline.ends
+        whole, inner = (Extents((place + beyond, ends[place]) for place in places) for beyond in (0, 1))
+        without = set(filter(whole.cover, self.content.parts[number].holes))
+        without.update(filter(inner.cover, (*self.beside.get(number, ()), *self.content.labels)))
         return Found(tuple(places), tuple(sorted(without)))
 
     def _trimmed(self, number: int, places: list[int]) -> list[int]:
