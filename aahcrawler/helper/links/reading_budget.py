@@ -14,7 +14,7 @@ TEXT_STEP, TAG_STEP = 80, 400
 """The bytes of text, and those within a tag, that are as much work as one more tag."""
 
 LINE_STEPS, LINE_BYTES = 3, 40
-"""The steps that a text of so many bytes takes beyond those of its bytes: several readers read and compare it as a line."""
+"""The steps that a text of so many bytes takes beyond those of its bytes: it is a line, which several readers use."""
 
 LONG_STEPS, LONG_TEXT, LONG_BYTES = 12_000, 480_000, 2_000_000
 """So many steps, bytes of what is no HTML, or bytes of whatever there is, take so long that others should not have to
