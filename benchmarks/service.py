@@ -9,8 +9,8 @@ take is not the service's. Every URL is posted once, under a key of its own, to 
 - ``read``: the state of a queued URL.
 - ``post 1``, ``post 100``, ``post 1000``: requests of so many URLs, new and known ones in turn, as JSON.
 - ``ndjson 1000``: the same as a stream.
-- ``act``: the crawl is paused and resumed in turn. With ``--unnoted`` the service notes nothing in its log, in which each
-  act has two lines that are forced to the disk, and the first request of a day one.
+- ``act``: the crawl is paused and resumed in turn. With ``--unnoted`` the service notes nothing in its log, in which
+  each act has two lines that are forced to the disk, and the first request of a day one.
 
 ``requests_per_second`` and ``urls_per_second`` are of the whole; ``p50_ms`` and ``p99_ms`` of a request. ``cpu_ms`` is
 the processor time that the service itself takes for a request, which other work on the machine does not lengthen much.
