@@ -48,7 +48,8 @@ class BrowserDeaths:
 
     def died(self, site: str, error: DevToolsError) -> None:
         """Note that a site's page ended its process, or the browser."""
-        known = self._sites[site] = self._sites.pop(site, None) or _Known()
+        known = self._sites.setdefault(site, _Known())
+        self._sites.move_to_end(site)
         known.deaths, known.at = known.deaths + 1, self._clock()
         while len(self._sites) > MOST_SITES:
             self._sites.popitem(last=False)
