@@ -157,10 +157,10 @@ def leads_elsewhere(page: Page, item: Item) -> bool:
 def _names(page: Page, item: Item) -> bool:
     """Return whether the headline of an item is the page's title, or a part of it."""
     headline = item.text("headline", "name").casefold()
-    return len(headline) >= _TELLING and headline in page.once(_headings)
+    return len(headline) >= _TELLING and headline in page.once(_own_titles)
 
 
-def _headings(page: Page) -> str:
+def _own_titles(page: Page) -> str:
     """Return the titles that a page gives itself, in lower case, a line each."""
     titles = (excerpt(element, _LONGEST_HEADING) for element in page.tree.iter("title"))
     return "\n".join((*titles, meta(page).get("og:title", ""))).casefold()
