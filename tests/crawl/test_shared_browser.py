@@ -197,7 +197,7 @@ def test_each_death_of_a_site_makes_its_next_look_wait_twice_as_long_and_that_of
         assert deaths.may_repeat("a") == (number + 1 < REPEATED_BELOW)
     assert deaths.is_suspect("a")
     assert (deaths.pause("b"), deaths.is_suspect("b"), deaths.may_repeat("b")) == (0.0, False, False)
-    assert not deaths.is_doubtful, "a page that ends alone shows that the browser does not"
+    assert not deaths.is_doubtful(), "a page that ends alone shows that the browser does not"
 
 
 def test_a_site_that_kills_for_ever_costs_ever_fewer_deaths() -> None:
@@ -233,7 +233,7 @@ def test_a_site_whose_pages_are_shown_again_gets_its_looks_back() -> None:
     clock.now += deaths.pause("a")
     assert not deaths.is_barred("a")
     deaths.lived("a")
-    assert (deaths.pause("a"), deaths.is_barred("a"), deaths.is_doubtful) == (0.0, False, False)
+    assert (deaths.pause("a"), deaths.is_barred("a"), deaths.is_doubtful()) == (0.0, False, False)
     for _ in range(round(BARRED_FROM / RETURN)):
         deaths.lived("a")
     assert not deaths.is_suspect("a")
@@ -242,14 +242,14 @@ def test_a_site_whose_pages_are_shown_again_gets_its_looks_back() -> None:
 def test_the_browser_is_in_doubt_where_it_ends_for_whatever_site() -> None:
     deaths = BrowserDeaths()
     died(deaths, BrowserCrashedError, *map(str, range(CRASHES - 1)))
-    assert not deaths.is_doubtful
+    assert not deaths.is_doubtful()
     died(deaths, BrowserCrashedError, "last")
-    assert deaths.is_doubtful
+    assert deaths.is_doubtful()
     deaths.forgive()
-    assert not deaths.is_doubtful
+    assert not deaths.is_doubtful()
     died(deaths, BrowserCrashedError, *["one"] * CRASHES)
     died(deaths, PageCrashedError, "other")
-    assert not deaths.is_doubtful, "a page that ends alone shows that the browser does not"
+    assert not deaths.is_doubtful(), "a page that ends alone shows that the browser does not"
 
 
 def test_what_is_known_of_sites_is_bounded() -> None:

@@ -83,9 +83,8 @@ class BrowserDeaths:
         """Return whether a site's pages are not looked at for the present."""
         return site in self._sites and self._sites[site].deaths >= BARRED_FROM and self.pause(site) > 0
 
-    @property
     def is_doubtful(self) -> bool:
-        """Whether the browser ended so often that it may be to blame, and no site."""
+        """Return whether the browser ended so often that it may be to blame, and no site."""
         return self._crashes >= CRASHES
 
     def forgive(self) -> None:

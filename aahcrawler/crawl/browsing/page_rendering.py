@@ -366,10 +366,10 @@ class PageRendering:
         self._deaths.died(site, error)
         async with self._testing:
             for pause in OWN_PAUSES:
-                if self._deaths.is_doubtful and not self._missing:
+                if self._deaths.is_doubtful() and not self._missing:
                     await self._fetching.wait_within_visit(pause)
                     await self._show_own_page()
-            if self._deaths.is_doubtful:
+            if self._deaths.is_doubtful():
                 self._is_missing(f"it ends again and again, with a page of the crawler's own as well: {error}")
 
     async def _show_own_page(self) -> None:
