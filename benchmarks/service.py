@@ -1,6 +1,6 @@
 """Measures the throughput of the service: requests and scored URLs a second, over a loopback socket.
 
-    python -m benchmarks.service [--seconds S] [--connections N] --json FILE
+    python -m benchmarks.service [--seconds S] [--connections N] [--unnoted] --json FILE
 
 ``aah serve`` runs as its users run it, in a process of its own, beside the embedded server of one crawl. Requests come
 from another process over connections that stay open, one request at a time on each: the share of the machine that they
@@ -9,6 +9,8 @@ take is not the service's. Every URL is posted once, under a key of its own, to 
 - ``read``: the state of a queued URL.
 - ``post 1``, ``post 100``, ``post 1000``: requests of so many URLs, new and known ones in turn, as JSON.
 - ``ndjson 1000``: the same as a stream.
+- ``act``: the crawl is paused and resumed in turn. With ``--unnoted`` the service notes nothing in its log, in which
+  each act has two lines that are forced to the disk, and the first request of a day one.
 
 ``requests_per_second`` and ``urls_per_second`` are of the whole; ``p50_ms`` and ``p99_ms`` of a request. ``cpu_ms`` is
 the processor time that the service itself takes for a request, which other work on the machine does not lengthen much.
@@ -23,7 +25,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from http.client import HTTPConnection
 from itertools import count
@@ -37,6 +39,21 @@ from aahcrawler.layout import DEFINITION, FRONTIER
 from benchmarks.results import Row, report
 from online_analysis.icd import Icd
 
+AAH = ("-m", "aahcrawler.cli")
+UNNOTED = (
+    "-c",
+    """
+from aahcrawler.cli import main
+from aahcrawler.service.web.noted_acts import NotedActs
+
+async def passed_on(self, scope, receive, send):
+    await self._app(scope, receive, send)
+
+NotedActs.__call__ = passed_on
+main()
+""",
+)
+"""Runs ``aah`` so that its service notes nothing."""
 QUEUES = 1000
 WARMING = 1.0
 """Seconds each row is run before anything is measured."""
@@ -56,26 +73,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--seconds", type=float, default=3.0, help="how long each row is measured")
     parser.add_argument("--connections", type=int, default=4, help="how many requests are under way at once")
+    parser.add_argument("--unnoted", action="store_true", help="without the service's log")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, serving(Path(folder)) as service:
+    with tempfile.TemporaryDirectory() as folder, serving(Path(folder), UNNOTED if given.unnoted else AAH) as service:
         for name in ROWS:
             measure(name, service, given.connections, WARMING)
         report([measure(name, service, given.connections, given.seconds) for name in ROWS], given.json)
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[tuple[int, int]]:
+def serving(folder: Path, aah: Sequence[str] = AAH) -> Iterator[tuple[int, int]]:
     """Serve one crawl that has begun; yield the port and the process."""
     (folder / DEFINITION).write_text(json.dumps(Icd.parse(ICD).meaning()), "utf-8")
-    with EmbeddedServer(folder / FRONTIER), served(folder) as service:
+    with EmbeddedServer(folder / FRONTIER), served(folder, aah) as service:
         yield service
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[tuple[int, int]]:
+def served(folder: Path, aah: Sequence[str] = AAH) -> Iterator[tuple[int, int]]:
     """Serve the crawl in a folder, whose frontier somebody keeps; yield the port and the process."""
-    command = [sys.executable, "-m", "aahcrawler.cli", "serve", str(folder), "--port", "0", "--rate", "0"]
+    command = [sys.executable, *aah, "serve", str(folder), "--port", "0", "--rate", "0"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("AAH_")}
     with ExitStack() as stack:
         place = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "service.log"
@@ -147,6 +165,13 @@ def _read(connection: HTTPConnection, number: int) -> None:
     assert answer.status in (200, 404), answer.status
 
 
+def _act(connection: HTTPConnection, number: int) -> None:
+    connection.request("POST", f"/v1/crawls/bench/{'resume' if number % 2 else 'pause'}")
+    answer = connection.getresponse()
+    answer.read()
+    assert answer.status == 200, answer.status
+
+
 def _post(items: int, kind: str) -> Ask:
     def ask(connection: HTTPConnection, number: int) -> None:
         # Of two requests the second one is about the same URLs.
@@ -172,6 +197,7 @@ ROWS: dict[str, tuple[int, Ask]] = {
     "post 100": (100, _post(100, JSON)),
     "post 1000": (1000, _post(1000, JSON)),
     "ndjson 1000": (1000, _post(1000, NDJSON)),
+    "act": (0, _act),
 }
 
 if __name__ == "__main__":

@@ -55,9 +55,11 @@ _LEAST_LINK, _MANY_LINKS, _MOST_LINKS = 4, 4, 200
 _LISTS = frozenset({"ul", "ol", "dl"})
 _COUNT = re.compile(r"\s*[(\[]\s*\d[\d.,\s]*[)\]]\s*")
 _NO_WORD = re.compile(r"\W+")
+_LETTER = re.compile(r"\w")
 _ASCII_KEYS = {code: chr(code).lower() if re.match(r"\w", chr(code)) else None for code in range(128)}
 """What becomes of the characters of a line in ASCII, in a third of the time that the expression takes."""
-_LONGEST_KNOWN = 2_000
+_LONGEST_KNOWN, _LONGEST_FEW = 2_000, 500_000
+"""Characters of lines whose letters are remembered: of many, and of the few that a page without blocks consists of."""
 _SENTENCE = tuple(".!?…。！？")
 _ENDED = re.compile(r"\w\w[.!?…](?:\W|$)|[。！？]")
 _GOES_ON = re.compile(r"\w[,–—-]?$")
@@ -565,15 +567,20 @@ def merged(text: str, other: str, third: str) -> str:
 
 def _says(text: str) -> bool:
     """Return whether a text has letters, and is no count such as ``(12)``."""
-    return bool(_key(text)) and not _COUNT.fullmatch(text)
+    return _LETTER.search(text) is not None and not _COUNT.fullmatch(text)
 
 
 def _key(line: str) -> str:
     """Return the letters of a line, by which it is known however it is set."""
-    return _known_key(line) if len(line) <= _LONGEST_KNOWN else _NO_WORD.sub("", line).casefold()
+    if len(line) <= _LONGEST_KNOWN:
+        return _known_key(line)
+    return _known_long_key(line) if len(line) <= _LONGEST_FEW else _letters(line)
 
 
-@lru_cache(maxsize=1024)
-def _known_key(line: str) -> str:
-    """Return the letters of a line, which several steps of reading a page ask for."""
+def _letters(line: str) -> str:
     return line.translate(_ASCII_KEYS) if line.isascii() else _NO_WORD.sub("", line).casefold()
+
+
+# Several steps of reading a page ask for the letters of the same lines.
+_known_key = lru_cache(maxsize=1024)(_letters)
+_known_long_key = lru_cache(maxsize=8)(_letters)

@@ -164,16 +164,18 @@ class Outline:
             first = self.parents[first]
         return first
 
-    def pieces_of(self, place: int) -> Iterator[Piece]:
-        """Yield the text within an element, in document order."""
-        end = self.ends[place]
-        for number in range(self.number_of_piece(place), len(self.pieces)):
-            piece = self.pieces[number]
-            if piece.before > end or not place <= piece.owner < end:
-                if piece.before > end:
-                    return
+    def pieces_of(self, place: int, without: "Extents | None" = None) -> Iterator[Piece]:
+        """Yield the text within an element, in document order, but for that in some extents."""
+        number, end = self.number_of_piece(place), self.ends[place]
+        while number < len(self.pieces) and (piece := self.pieces[number]).before <= end:
+            number += 1
+            if not place <= piece.owner < end:
                 continue
-            yield piece
+            past = without.end_at(piece.owner) if without is not None else 0
+            if past:
+                number = max(number, self.number_of_piece(past - 1))
+            else:
+                yield piece
 
     def leading_word(self, place: int) -> str:
         """Return the last word of the text before an element in its parent, in lower case; empty if there is none."""
@@ -216,8 +218,12 @@ class Extents:
 
     def cover(self, place: int) -> bool:
         """Return whether a place is in one of them."""
+        return self.end_at(place) > 0
+
+    def end_at(self, place: int) -> int:
+        """Return the end of the one that a place is in, 0 where it is in none."""
         number = bisect_right(self._starts, place) - 1
-        return number >= 0 and place < self._ends[number]
+        return self._ends[number] if number >= 0 and place < self._ends[number] else 0
 
 
 def _tokens(element: Element) -> tuple[str, ...]:

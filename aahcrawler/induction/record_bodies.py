@@ -62,6 +62,12 @@ class Part:
                 yield place
                 place += 1
 
+    def pieces(self, outline: Outline) -> Iterator[Piece]:
+        """Yield its text, except that of records within it."""
+        holes = Extents((hole, outline.ends[hole]) for hole in self.holes)
+        for root in self.roots:
+            yield from outline.pieces_of(root, holes)
+
 
 @dataclass
 class Content:
@@ -91,25 +97,21 @@ class Content:
             return frozenset()
         counted: Counter[str] = Counter()
         for part in self.parts:
-            texts = {
-                piece.text for root in part.roots for piece in self.outline.pieces_of(root) if len(piece.text) <= 60
-            }
-            counted.update(texts)
+            counted.update({piece.text for piece in part.pieces(self.outline) if len(piece.text) <= 60})
         return frozenset(text for text, times in counted.items() if times >= 0.5 * len(self.parts))
 
     def _weigh(self, part: Part, common: frozenset[str], labelled: Extents) -> None:
-        outline = self.outline
-        for root in part.roots:
-            for piece in outline.pieces_of(root):
-                if piece.linked or piece.text in common or (len(self.parts) == 1 and self._is_byline(piece)):
-                    continue
-                if labelled.cover(piece.owner):
-                    continue
-                value = piece.weight if piece.weight >= _SHORT else 0.3 * piece.weight
-                for above in chain((piece.owner,), outline.ancestors(piece.owner)):
-                    self.weights[above] = self.weights.get(above, 0.0) + value
-                    if above == root or above in part.holes:
-                        break
+        roots = frozenset(part.roots)
+        for piece in part.pieces(self.outline):
+            if piece.linked or piece.text in common or (len(self.parts) == 1 and self._is_byline(piece)):
+                continue
+            if labelled.cover(piece.owner):
+                continue
+            value = piece.weight if piece.weight >= _SHORT else 0.3 * piece.weight
+            for above in chain((piece.owner,), self.outline.ancestors(piece.owner)):
+                self.weights[above] = self.weights.get(above, 0.0) + value
+                if above in roots:
+                    break
 
     def _is_byline(self, piece: Piece) -> bool:
         """Return whether a piece is a date or the words around it, as only several parts show by having them all."""
@@ -412,12 +414,10 @@ class _Descent:
         places = self._called_content(self._trimmed(number, places))
         if not places:
             return None
-        holes = self.content.parts[number].holes
-        outline = self.content.outline
-        without = {hole for hole in holes if any(outline.contains(place, hole) for place in places)}
-        for mark in (*self.beside.get(number, ()), *self.content.labels):
-            if any(place < mark < outline.ends[place] for place in places):
-                without.add(mark)
+        ends = self.content.outline.ends
+        whole, inner = (Extents((place + beyond, ends[place]) for place in places) for beyond in (0, 1))
+        without = set(filter(whole.cover, self.content.parts[number].holes))
+        without.update(filter(inner.cover, (*self.beside.get(number, ()), *self.content.labels)))
         return Found(tuple(places), tuple(sorted(without)))
 
     def _trimmed(self, number: int, places: list[int]) -> list[int]:

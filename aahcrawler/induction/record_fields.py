@@ -580,8 +580,11 @@ def _address(outline: Outline, place: int) -> str | None:
 
 
 def _is_user_address(href: str) -> bool:
-    parts = urlsplit(href[:500]) if "[" not in href[:500] else None
-    return parts is not None and bool(_USER_ADDRESS.search(f"{parts.path}?{parts.query}"))
+    try:
+        parts = urlsplit(href[:500])
+    except ValueError:  # A bracket stands in the host.
+        return False
+    return bool(_USER_ADDRESS.search(f"{parts.path}?{parts.query}"))
 
 
 def _is_filed(outline: Outline, place: int) -> bool:

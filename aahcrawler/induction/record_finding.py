@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
 from lxml.etree import _Element as Element
 
@@ -91,7 +91,11 @@ def find_records(prepared: PreparedPage) -> tuple[RecordSet, ...]:
     most = max((each.text(outline) for each in judged), default=0) or 1
     judged += _known(prepared, [each for each in judged if each.set.nature is Nature.POSTS])
     judged.sort(
-        key=lambda each: (-each.set.confidence * (0.7 + 0.3 * each.text(outline) / most) - each.signed, each.places)
+        key=lambda each: (
+            -each.set.confidence * (0.7 + 0.3 * each.text(outline) / most) - each.signed,
+            each.is_nested(outline),
+            each.places,
+        )
     )
     accepted: list[_Judged] = []
     for each in judged:
@@ -139,6 +143,10 @@ class _Judged:
 
     def text(self, outline: Outline) -> int:
         return own_text(outline, [(place,) for place in self.places])
+
+    def is_nested(self, outline: Outline) -> bool:
+        """Return whether a record lies within another one, as where answers are kept within what they answer."""
+        return any(after < outline.ends[before] for before, after in pairwise(self.places))
 
     def comments_on(self, other: "_Judged", outline: Outline) -> bool:
         """Return whether these are comments in records of another set: beside the texts, dates and authors of those."""

@@ -90,6 +90,10 @@ def permalink(page: Page) -> str:
 
     Templates that name the front page on every page are not believed.
     """
+    return page.once(_permalink)
+
+
+def _permalink(page: Page) -> str:
     own = canonicalize(page.url) or page.url
     links = [
         link.get("href") for link in page.tree.iter("link") if "canonical" in (link.get("rel") or "").lower().split()
@@ -153,8 +157,13 @@ def leads_elsewhere(page: Page, item: Item) -> bool:
 def _names(page: Page, item: Item) -> bool:
     """Return whether the headline of an item is the page's title, or a part of it."""
     headline = item.text("headline", "name").casefold()
-    heads = [excerpt(element, _LONGEST_HEADING) for element in page.tree.iter("title")]
-    return len(headline) >= _TELLING and headline in "\n".join((*heads, meta(page).get("og:title", ""))).casefold()
+    return len(headline) >= _TELLING and headline in page.once(_own_titles)
+
+
+def _own_titles(page: Page) -> str:
+    """Return the titles that a page gives itself, in lower case, a line each."""
+    titles = (excerpt(element, _LONGEST_HEADING) for element in page.tree.iter("title"))
+    return "\n".join((*titles, meta(page).get("og:title", ""))).casefold()
 
 
 def _address(page: Page, item: Item) -> str | None:

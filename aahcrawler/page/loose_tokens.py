@@ -28,7 +28,8 @@ _NAME = r"([^\W\d][^\s/<>=\"']*+)"
 # Possessive, so that matching is linear. A value in quotes has no < in XML, but may have one here within a line.
 _TAG = re.compile(rf"""<(/?){_NAME}((?:[^<>"']++|"[^"<]*+"|'[^'<]*+'|"[^">\n]*+"|'[^'>\n]*+')*+)>""")
 _SLOPPY_TAG = re.compile(rf"<(/?){_NAME}([^<>]*+)>")
-_ATTRIBUTE = re.compile(r"""([^\s=<>"'/]++)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"'>]++))""")
+# A name without a value is taken as well: else the search would begin anew at each of its characters.
+_ATTRIBUTE = re.compile(r"""([^\s=<>"'/]++)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"'>]++)))?+""")
 _BRACKET = re.compile(r"[<>]")
 _REFERENCE = re.compile(r"&(?:(#\d{1,7}|#[xX][0-9a-fA-F]{1,6});|([A-Za-z][A-Za-z0-9]{0,31});)?")
 _SUBSET_OR_END = re.compile(r"[\[>]")
@@ -173,9 +174,12 @@ class Tokens:
 
     def _attributes(self, written: str) -> dict[str, str]:
         attributes: dict[str, str] = {}
-        for name, double, single, bare in _ATTRIBUTE.findall(written):
+        for found in _ATTRIBUTE.finditer(written):
+            name, double, single, bare = found.groups()
+            if found.lastindex == 1:
+                continue
             self._mistakes.mended += bool(bare)
-            attributes.setdefault(name.lower(), self.decoded(double or single or bare))
+            attributes.setdefault(name.lower(), self.decoded(double or single or bare or ""))
         return attributes
 
     def decoded(self, text: str) -> str:

@@ -143,7 +143,13 @@ def empty() -> HtmlElement:
 def _parse(utf_8: bytes) -> HtmlElement:
     parser = HTMLParser(encoding="utf-8", huge_tree=True)
     parser.set_element_class_lookup(_CLASSES)
-    return document_fromstring(utf_8, parser=parser)
+    tree = document_fromstring(utf_8, parser=parser)
+    # After a first tag that ends at once (``<html/>``, or a value that swallows others), libxml2 begins another one.
+    for beside in list(tree.itersiblings("*")):
+        tree.append(beside)
+        if beside.tag == tree.tag:
+            beside.drop_tag()
+    return tree
 
 
 def _without_attribute_floods(utf_8: bytes) -> bytes:

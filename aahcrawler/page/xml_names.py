@@ -32,9 +32,10 @@ def as_xml_allows(tree: HtmlElement) -> Iterator[HtmlElement]:
     for element in copied.iter():
         if not NAME.fullmatch(str(element.tag)):
             element.tag = _BLANK
-        for name in tuple(element.attrib):
-            if not NAME.fullmatch(name):
-                del element.attrib[name]
+        allowed_ones = {name: value for name, value in element.attrib.items() if NAME.fullmatch(name)}
+        if len(allowed_ones) < len(element.attrib):  # Some names cannot even be named to be deleted, such as "{".
+            element.attrib.clear()
+            element.attrib.update(allowed_ones)
     yield copied
 
 

@@ -207,15 +207,18 @@ def test_one_display_tells_what_a_crew_waits_for(tmp_path: Path) -> None:
         icd = there.define(tmp_path, "a", *there.sites)
         text = icd.read_text("utf-8").replace("delay: 0,", "delay: 10 min, robots: ignore,")
         icd.write_text(f"{text}output: {json.dumps(str(tmp_path / 'a'))}\n", "utf-8")
+        (site,) = there.sites
         with running("crawl", icd, "--workers", "2") as supervisor:
             lines = iter(supervisor.process.stderr.readline, "")
-            told = next(line for line in lines if "now: next fetch" in line)
+            until(lambda: _tells(next(lines, ""), f"now: next fetch from {site} in ", "; pages: 1 ("))
             supervisor.interrupt()
             ended = supervisor.ended()
-    (site,) = there.sites
-    assert f"now: next fetch from {site} in " in told
-    assert "; pages: 1 (" in told
     assert ended.code == 0, ended.err
+
+
+def _tells(line: str, *said: str) -> bool:
+    """Return whether a line of the display says all of that: a worker that has just begun does not say it yet."""
+    return all(each in line for each in said)
 
 
 def test_a_crew_of_two_crawls_as_one_does(tmp_path: Path) -> None:

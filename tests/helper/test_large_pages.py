@@ -56,7 +56,7 @@ def test_of_a_known_application_what_its_file_says_holds_beyond_the_beginning() 
 
 
 def test_pages_as_they_are_in_the_world_are_read_whole() -> None:
-    body = f"<h1>Ice</h1>{f'<p>{PARAGRAPH}</p>' * (READ_STEPS * TEXT_STEP // len(PARAGRAPH) // 2)}"
+    body = f"<h1>Ice</h1>{f'<p>{PARAGRAPH}</p>' * (800_000 // len(PARAGRAPH))}"
     found = helper_of().assist(html_page("http://a.test/", f"<html><title>Ice</title><body>{body}"))
     assert not found.failed_actions
 

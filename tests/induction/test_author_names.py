@@ -65,3 +65,9 @@ def test_a_declared_author_is_no_site_for_a_letter_of_its_host(name: str) -> Non
 @pytest.mark.parametrize("byline", ["<p class=author>3/4/2021</p>", "<p class=author>12 comments</p>"])
 def test_dates_and_counts_are_no_names(byline: str) -> None:
     assert article_of(byline) == [None]
+
+
+def test_an_address_that_is_none_costs_no_record() -> None:
+    names = ("Ann", "Bert", "Cleo")
+    template = '<p>Posted by <a class=author href="http://a]b/member.php?u={id}">{name}</a></p>'
+    assert thread_of(template, *names) == [*names]

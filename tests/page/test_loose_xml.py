@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from aahcrawler.page.loose_tokens import Mistakes, Tag, Tokens
 from aahcrawler.page.loose_xml import LooseXml, Vocabulary
+from tests.pace import at_most
 
 WORDS = Vocabulary(
     containers=frozenset({"list"}),
@@ -37,6 +38,13 @@ def test_attributes_may_lack_quotes_and_hold_signs_of_markup() -> None:
     assert isinstance(tag, Tag)
     assert (tag.name, tag.prefix, tag.is_empty) == ("link", "x", True)
     assert tag.attributes == {"href": "http://a.test/?a=1&b=2", "rel": 'a"b', "title": "1 < 2", "t2": "a > b"}
+
+
+def test_names_without_values_are_no_attributes_however_long_they_are() -> None:
+    with at_most(1.0):
+        tag = tokens(f"""<link {"x" * 300_000} alone href="/a" empty="" {"y " * 100_000} rel = "b"/>""")[0]
+    assert isinstance(tag, Tag)
+    assert tag.attributes == {"href": "/a", "empty": "", "rel": "b"}
 
 
 def test_entities_that_a_document_declares_are_not_known() -> None:

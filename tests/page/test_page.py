@@ -293,3 +293,11 @@ def test_of_several_media_types_html_holds_where_the_body_is_html(
     headers = Headers(tuple(("Content-Type", each) for each in declared))
     page = Page("http://a.test/", 200, headers, body.encode("latin-1"), NOW)
     assert page.media_type == expected
+
+
+@pytest.mark.parametrize("first", ["<html/>", '<html lang="en>\n<meta name="x" />', '<html lang="x>\n<br class="y"/>'])
+def test_a_first_tag_that_ends_at_once_costs_nothing_of_the_page(first: str) -> None:
+    page = page_of(f"<!doctype html>{first}<title>Ferries</title><body><p>First <a href=/2>ferry</a><p>Second")
+    head, body = page.tree
+    assert page.tree.getnext() is None
+    assert (head.findtext("title"), body.text_content()) == ("Ferries", "First ferrySecond")

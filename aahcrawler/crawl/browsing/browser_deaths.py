@@ -1,29 +1,56 @@
-"""Whose pages end the browser, or their own process: sites that do so again and again are not looked at any more."""
+"""Whose pages end the browser, or their own process: their sites wait longer for a look with each death.
+
+Nothing tells a browser that a page ended from one that was killed by others. So each death makes the site's next look
+wait twice as long, and be alone: what others have killed is shown in the end, and what kills costs ever less. A site
+costs as many deaths as ``BARRED_FROM``, half of the pages that it shows, and then one each time that twice as much time
+has passed.
+"""
 
 from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf
+from time import monotonic
 from typing import Final
 
 from aahcrawler.browser.devtools.devtools_errors import DevToolsError, PageCrashedError
 from aahcrawler.browser.network.upstream import BrowserRequest, RequestRefusedError
 from aahcrawler.wire.relay import Relay
 
-DEATHS: Final = 3
-"""Deaths in a row for pages of a site after which its pages are not looked at any more."""
+FIRST_PAUSE: Final = 1.0
+"""Seconds after a site's first death until its next look; each further death doubles them."""
+REPEATED_BELOW: Final = 6
+"""Deaths of a site below which the page that died last is looked at again."""
+BARRED_FROM: Final = 8
+"""Deaths of a site from which its pages are kept as they come until its pause is over."""
+RETURN: Final = 0.5
+"""Deaths that a page which is shown takes back."""
 CRASHES: Final = 5
 """Times in a row that the browser ended, whatever the site, after which it is asked for a page of our own."""
 MOST_SITES: Final = 10_000
 
 
-class BrowserDeaths:
-    """Counts deaths by site, and those of the browser in a row; its memory is bounded."""
+@dataclass(slots=True)
+class _Known:
+    """The deaths of a site, less what it took back, and when the last one was; no time once a page was shown."""
 
-    def __init__(self) -> None:
-        self._sites: OrderedDict[str, int] = OrderedDict()
+    deaths: float = 0.0
+    at: float = -inf
+
+
+class BrowserDeaths:
+    """Counts deaths by site, and those of the browser in a row; its memory is bounded. ``clock`` returns seconds."""
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._sites: OrderedDict[str, _Known] = OrderedDict()
         self._crashes = 0
 
     def died(self, site: str, error: DevToolsError) -> None:
         """Note that a site's page ended its process, or the browser."""
-        self._sites[site] = self._sites.pop(site, 0) + 1
+        known = self._sites.setdefault(site, _Known())
+        self._sites.move_to_end(site)
+        known.deaths, known.at = known.deaths + 1, self._clock()
         while len(self._sites) > MOST_SITES:
             self._sites.popitem(last=False)
         self._crashes = self._crashes + 1 if ends_browser(error) else 0
@@ -31,16 +58,34 @@ class BrowserDeaths:
     def lived(self, site: str) -> None:
         """Note that a site's page was shown."""
         self._crashes = 0
-        if self._sites.get(site, 0) < DEATHS:
-            self._sites.pop(site, None)
+        if (known := self._sites.get(site)) is None:
+            return
+        known.deaths, known.at = known.deaths - RETURN, -inf
+        if known.deaths <= 0:
+            del self._sites[site]
+
+    def pause(self, site: str) -> float:
+        """Return the seconds until a site may be looked at, alone; 0 where no death came after its last page."""
+        known = self._sites.get(site)
+        if known is None or known.at == -inf:
+            return 0.0
+        return max(0.0, known.at + FIRST_PAUSE * 2 ** (known.deaths - 1) - self._clock())
+
+    def is_suspect(self, site: str) -> bool:
+        """Return whether a site's next look may end the browser, so that it is to be alone."""
+        return site in self._sites and self._sites[site].deaths >= 1
+
+    def may_repeat(self, site: str) -> bool:
+        """Return whether the page of a site that died last is to be looked at again."""
+        return site in self._sites and self._sites[site].deaths < REPEATED_BELOW
 
     def is_barred(self, site: str) -> bool:
-        """Return whether a site's pages are not looked at any more."""
-        return self._sites.get(site, 0) >= DEATHS
+        """Return whether a site's pages are not looked at for the present."""
+        return site in self._sites and self._sites[site].deaths >= BARRED_FROM and self.pause(site) > 0
 
-    def is_doubtful(self, site: str) -> bool:
-        """Return whether the browser ended so often that it may be to blame, and not the site."""
-        return self._crashes >= CRASHES or (self._crashes > 0 and self._sites.get(site) == DEATHS)
+    def is_doubtful(self) -> bool:
+        """Return whether the browser ended so often that it may be to blame, and no site."""
+        return self._crashes >= CRASHES
 
     def forgive(self) -> None:
         """Note that the browser itself is in order."""

@@ -6,8 +6,8 @@ as it came, and that is counted and kept with it.
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from contextlib import closing
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
@@ -46,7 +46,11 @@ BESIDE: Final = 30.0
 """Seconds that a look may take beyond the time of its page: a browser has to begin, and to say what it shows."""
 _CUT_OFF: Final = frozenset({"given up", "stopped", "ended", "time"})
 """Reasons for which requests have no answer when a crawl ends."""
-UNAVAILABLE, LIMIT, FAILED, LOST, BARRED = "unavailable", "limit", "failed", "lost to another page", "barred"
+UNAVAILABLE, LIMIT, FAILED, BARRED = "unavailable", "limit", "failed", "barred"
+LOST, REPEATED = "lost to another page", "repeated"
+"""Looks that ended with the browser, and are made again: another page may have ended it, or nobody but this one."""
+OWN_PAUSES: Final = (0.0, 1.0, 2.0, 4.0, 8.0, 16.0)
+"""Seconds before each try to show a page of our own, after which the browser is given up."""
 
 
 class Browser(Protocol):
@@ -107,7 +111,7 @@ class PageRendering:
 
     At most ``browser.at_once`` pages are shown at a time by this worker, as the definition was when the crawl began;
     their leases stay out meanwhile. When the crawl ends, those under way have ``GRACE``. A look during which the
-    browser ended is repeated alone where another page may have ended it (``browser_deaths``).
+    browser ended is repeated alone, and some pause later where nobody else was looked at (``browser_deaths``).
     """
 
     def __init__(
@@ -129,6 +133,7 @@ class PageRendering:
         self._data_pages = DataPages(context)
         self._places = LookPlaces(context.now.icd.browser.at_once)
         self._deaths = BrowserDeaths()
+        self._testing = asyncio.Lock()
         self._browser: Browser | None = None
         self._missing = ""
         self._under_way = 0
@@ -173,13 +178,22 @@ class PageRendering:
             made = await self._made(lease, page, exchange)
             if made.page is not None:
                 return replace(made, counts=came)
-        async with self._places.beside_others() as place:
+        async with self._place(lease.queue) as place:
             look = await self._looked(lease, page, exchange, place, reason)
-        if look is None:
+        while look is None:
             await self._fetching.wait_for_slot(lease.url)
-            async with self._places.alone() as place:
-                look = await self._looked(lease, page, exchange, place, reason) or NO_LOOK
+            async with self._place(lease.queue, alone=True) as place:
+                look = await self._looked(lease, page, exchange, place, reason)
         return replace(look, counts={**came, **look.counts})
+
+    @asynccontextmanager
+    async def _place(self, site: str, *, alone: bool = False) -> AsyncIterator[Place]:
+        """Lend a place for a look once its site may be looked at. Raise ``StoppedError`` at the crawl's end."""
+        while not self._deaths.is_barred(site) and (pause := self._deaths.pause(site)):
+            await self._fetching.wait_within_visit(pause)
+        lent = self._places.alone() if alone or self._deaths.is_suspect(site) else self._places.beside_others()
+        async with lent as place:
+            yield place
 
     async def _reason(self, lease: Lease, page: Page) -> Reason:
         """Return why a page is to be looked at, or why not; one that takes too long to be read is not."""
@@ -191,7 +205,7 @@ class PageRendering:
             return Reason.PLAIN
 
     async def _looked(self, lease: Lease, page: Page, exchange: Exchange, place: Place, reason: Reason) -> Look | None:
-        """Return what came of a look, as far as one may be; None where it is lost and to be repeated alone."""
+        """Return what came of a look, as far as one may be; None where it is to be repeated alone."""
         hindrance = self._hindrance(lease.queue)
         if hindrance:
             return Look(note=BrowserLook(failed=hindrance), counts=self._missed(reason, hindrance))
@@ -283,6 +297,7 @@ class PageRendering:
                 failed = LOST
             elif isinstance(error, DevToolsError):
                 await self._died(lease.queue, error)
+                failed = REPEATED if self._deaths.may_repeat(lease.queue) and not self._missing else failed
         finally:
             await requests.close()
         seconds = asyncio.get_running_loop().time() - began
@@ -290,17 +305,17 @@ class PageRendering:
             raise StoppedError
         if failed != UNAVAILABLE:
             await self._count(requests, seconds, rendered, failed)
-        if failed == LOST:
+        if failed in {LOST, REPEATED}:
             return None
         if rendered is None:
             note = BrowserLook(failed=failed, seconds=round(seconds, 3), requests=requests.requests)
             return Look(note=note, rest=requests.rest_asked)
         return await self._kept(lease, page, order, rendered, requests)
 
-    async def _visit(self, order: VisitOrder, requests: VisitRequests) -> RenderedPage:
+    async def _visit(self, order: VisitOrder, upstream: Upstream) -> RenderedPage:
         if self._browser is None:
             self._browser = self._opened()
-        return await self._browser.visit(order, requests)
+        return await self._browser.visit(order, upstream)
 
     async def _order(self, lease: Lease, page: Page) -> VisitOrder:
         icd, section = self._context.now.icd, self._context.now.icd.browser
@@ -349,15 +364,23 @@ class PageRendering:
     async def _died(self, site: str, error: DevToolsError) -> None:
         """Count a death against the site; where the browser may be to blame, have it show a page of our own."""
         self._deaths.died(site, error)
-        if not self._deaths.is_doubtful(site) or self._browser is None:
-            return
+        async with self._testing:
+            for pause in OWN_PAUSES:
+                if self._deaths.is_doubtful() and not self._missing:
+                    await self._fetching.wait_within_visit(pause)
+                    await self._show_own_page()
+            if self._deaths.is_doubtful():
+                self._is_missing(f"it ends again and again, with a page of the crawler's own as well: {error}")
+
+    async def _show_own_page(self) -> None:
         order = VisitOrder(OwnPage.URL, self._context.now.icd.user_agent(), pictures=False)
-        try:
-            await self._until_ending(self._browser.visit(order, OwnPage()), order.bounds.seconds + BESIDE)
-        except (BrowserUnavailableError, VisitFailedError, DevToolsError, TimeoutError):
-            self._is_missing(f"it ends again and again, with a page of the crawler's own as well: {error}")
-        else:
-            self._deaths.forgive()
+        with suppress(VisitFailedError, DevToolsError, TimeoutError):
+            try:
+                await self._until_ending(self._visit(order, OwnPage()), order.bounds.seconds + BESIDE)
+            except BrowserUnavailableError as error:
+                self._is_missing(str(error))
+            else:
+                self._deaths.forgive()
 
     async def _count(self, requests: VisitRequests, seconds: float, rendered: RenderedPage | None, failed: str) -> None:
         """Count a visit at once: other workers go by the limits as well."""
@@ -368,7 +391,7 @@ class PageRendering:
             "browser:bytes": float(requests.bytes),
         }
         if rendered is None:
-            counts[f"browser:{LOST if failed == LOST else FAILED}"] = 1.0
+            counts[f"browser:{failed if failed in {LOST, REPEATED} else FAILED}"] = 1.0
         else:
             for reason, number in rendered.refused.items():
                 if (more := number - requests.refused.get(reason, 0)) > 0:

@@ -10,11 +10,15 @@ from aahcrawler.page import Page, generic
 READ_STEPS: Final = 40_000
 """Tags that are read, and what is as much work as one tag: so many take about a second."""
 
-TEXT_STEP, TAG_STEP = 40, 400
+TEXT_STEP, TAG_STEP = 80, 400
 """The bytes of text, and those within a tag, that are as much work as one more tag."""
 
-LONG_STEPS, LONG_BYTES = 12_000, 2_000_000
-"""So many steps, or bytes of whatever there is, take so long that others should not have to wait for them."""
+LINE_STEPS, LINE_BYTES = 3, 40
+"""The steps that a text of so many bytes takes beyond those of its bytes: it is a line, which several readers use."""
+
+LONG_STEPS, LONG_TEXT, LONG_BYTES = 12_000, 480_000, 2_000_000
+"""So many steps, bytes of what is no HTML, or bytes of whatever there is, take so long that others should not have to
+wait for them."""
 
 READ_DEPTHS: Final = 2_500_000
 """The most that the depths of the elements which are read add up to: much is looked for from an element upwards."""
@@ -40,10 +44,10 @@ def beginning_of(page: Page) -> Page:
 def is_long(page: Page) -> bool:
     """Return whether reading a page takes long, by its size alone. Time is linear in the size of the page."""
     if page.transcript is not None:
-        return sum(len(sheet.text) for sheet in page.transcript.sheets) > LONG_STEPS * TEXT_STEP
+        return sum(len(sheet.text) for sheet in page.transcript.sheets) > LONG_TEXT
     size = len(page.body)
     if not page.is_html:
-        return size > LONG_STEPS * TEXT_STEP and not page.media_type.startswith(_UNREAD)
+        return size > LONG_TEXT and not page.media_type.startswith(_UNREAD)
     return size > LONG_BYTES or read_bytes(page.body, LONG_STEPS) < size
 
 
@@ -54,7 +58,7 @@ def read_bytes(body: bytes, most_steps: int = READ_STEPS) -> int:
     crawl (``limits.page_bytes``). Time is linear in the size of the page.
     """
     most = len(body)
-    if body.count(b"<") + len(body) // TEXT_STEP <= most_steps:
+    if body.count(b"<") * (1 + LINE_STEPS) + len(body) // TEXT_STEP <= most_steps:
         return most
     steps = place = 0
     while place < most and steps <= most_steps * TEXT_STEP:
@@ -64,6 +68,8 @@ def read_bytes(body: bytes, most_steps: int = READ_STEPS) -> int:
             return min(most, place + left)
         end = _end(body, tag, most)
         steps += tag - place + TEXT_STEP + (end - tag) * TEXT_STEP // TAG_STEP
+        if tag - place >= LINE_BYTES and not body[place:tag].isspace():
+            steps += LINE_STEPS * TEXT_STEP
         place = end
     return min(place, most)
 

@@ -20,9 +20,7 @@ MOST_TEXT = 1_000_000
 
 _CONTROLS = ("button", "select", "textarea")
 _OF_SECTIONS = frozenset({"footer", "header"})
-_mains = etree.XPath(
-    "descendant::*[self::main or @role = 'main'][not(ancestor::main)][not(ancestor::*[@role = 'main'])]"
-)
+_mains = etree.XPath("descendant::*[self::main or @role = 'main']")
 
 
 @dataclass(frozen=True)
@@ -88,7 +86,7 @@ def _title(region: Element) -> Sequence[Element]:
 def declared_main(page: Element) -> Element | None:
     """Return the declared main part of a page, None if it declares none or several."""
     mains: list[Element] = _mains(page)
-    return mains[0] if len(mains) == 1 else None
+    return mains[0] if mains and len(mains) == 1 + len(_mains(mains[0])) else None  # Others lie in the first one.
 
 
 def _entries(
