@@ -32,6 +32,7 @@ _PART = re.compile(rf"(?:^|\band\s|(?<![\w-])\()\s*(?:{_CLASS}|{_ID})(?=\s*(?:$|
 """A test for a class or an id that has to hold for the whole predicate to hold."""
 
 _OWN = re.compile(r"\s*(?:\./)?@([a-z][\w-]*)\s*", re.ASCII)
+_BELOW = re.compile(r"//((?:\*|[A-Za-z_][\w-]*)(?=\[))")
 _COMPARED = re.compile(r"\)\s*[=<>!]")
 _UNDECIDED = re.compile(r"\bor\b|\||!=|[<>]")
 _COUNTS = re.compile(r"\b(?:position|last)\s*\(")
@@ -228,7 +229,31 @@ def _without_nested(hidden: str) -> str:
 @lru_cache(MOST_REMEMBERED)
 def compiled(expression: str) -> etree.XPath:
     """Compile an XPath 1.0 expression. Raises `lxml.etree.XPathSyntaxError`."""
-    return etree.XPath(_CLASS_TEST.sub(_asked_cheaply_first, expression), regexp=False, smart_strings=False)
+    written = _in_one_step(_CLASS_TEST.sub(_asked_cheaply_first, expression))
+    return etree.XPath(written, regexp=False, smart_strings=False)
+
+
+def _in_one_step(expression: str) -> str:
+    """Write ``//a[...]`` as ``/descendant::a[...]`` wherever the conditions do not depend on a position.
+
+    The engine does so by itself where there is no condition. Where there is one, it collects all nodes below each
+    element first, and takes minutes for elements that are nested in one another.
+    """
+    if "//" not in expression:
+        return expression
+    hidden = masked(expression)
+
+    def written(found: re.Match[str]) -> str:
+        rest = hidden[found.end() :]
+        own = _own(predicates(rest), 0)
+        is_one = bool(own) and all(_is_truth(rest[begin:end]) for begin, end in own)
+        return f"/descendant::{found[1]}" if is_one else found[0]
+
+    pieces, at = [], 0
+    for found in _BELOW.finditer(hidden):
+        pieces += [expression[at : found.start()], written(found)]
+        at = found.end()
+    return "".join((*pieces, expression[at:]))
 
 
 def _asked_cheaply_first(test: re.Match[str]) -> str:

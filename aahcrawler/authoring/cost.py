@@ -9,6 +9,7 @@ from time import thread_time
 from lxml import etree
 
 from aahcrawler.authoring import stress_pages
+from knowledge_base.xpath_lookup import compiled
 
 SLOW = 0.5
 """The seconds on a page of common elements from which an expression is called slow."""
@@ -53,7 +54,7 @@ def worst(source: str, busy: Callable[[str], None]) -> Cost:
     expression, the time is estimated from smaller pages. Raises `lxml.etree.XPathError` for an expression that fails on
     a page.
     """
-    expression = etree.XPath(source, regexp=False, smart_strings=False)
+    expression = compiled(source)
     shapes = tuple(stress_pages.SHAPES)
     if is_linear(source):
         busy(shapes[0])

@@ -10,7 +10,7 @@ from knowledge_base import element_index
 from knowledge_base.element_index import Elements
 from knowledge_base.matching import literals_of
 from knowledge_base.selectors import Selector, SourceLiterals, compile_selector
-from knowledge_base.xpath_lookup import look_up
+from knowledge_base.xpath_lookup import compiled, look_up
 from tests.helper.saved_pages import saved_pages
 from tests.knowledge_base.test_selectors import all_selectors
 from tests.shipped import shipped
@@ -69,6 +69,10 @@ _NOT_LOOKED_UP = [
     "self::p/@id",
     "//*[@id='three']//@href | //*[@id='one']/@class",
     f"//*[{_POST}]/following-sibling::*",
+    "//div[a]//a[@href]",
+    "//div//a[@href][1]",
+    "(//div[a]//a[@href])[2]",
+    "//*[.//b[@id] or @class]//a[@href][@class]",
 ]
 
 
@@ -167,3 +171,14 @@ def test_what_lies_behind_nested_elements_is_looked_for_once(monkeypatch: pytest
     for item in tree.iter("div"):
         assert len(selector.elements(item, known)) == (item[0].tag == "div")
     assert len(looked) == len(set(looked)) == depth
+
+
+def test_a_condition_on_what_is_anywhere_below_is_one_step_of_the_engine() -> None:
+    for written, one in (
+        ("//div[@id]//a[@href]", "/descendant::div[@id]/descendant::a[@href]"),
+        (".//*[self::p or self::b][@x]", "./descendant::*[self::p or self::b][@x]"),
+        ("//a[b//c[@d = '//e[@f]']]", "/descendant::a[b/descendant::c[@d = '//e[@f]']]"),
+    ):
+        assert compiled(written).path == one
+    for kept in ("//a[1]//b[last()]", "//a[position() < 3]", "//a[b][2]", "//a[count(b)]", "//a//b"):
+        assert compiled(kept).path == kept
