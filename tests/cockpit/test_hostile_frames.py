@@ -98,6 +98,7 @@ def test_no_secret_is_in_a_url(chromium: Browser, shown: Cockpit) -> None:
         _open_capture(visit.goto(f"{HERE}/pages"), THREAD)
         page.frame_locator("[name=replay]").locator("#aah-object-1").wait_for()
         page.goto(f"{shown.names.cockpit}{HERE}/definition")
+        page.locator("summary", has_text=re.compile("^The crawl")).click()
         page.get_by_label("Title").fill("Another")
         expect(page.locator("#yaml")).to_have_value(re.compile(r"^title: \"Another\"$", re.MULTILINE))
         cookies = {cookie["value"]: cookie for cookie in visit.context.cookies()}

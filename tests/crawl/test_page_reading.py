@@ -69,7 +69,7 @@ def test_a_page_is_given_up_when_the_clock_strikes() -> None:
 
 
 def test_a_page_is_read_the_same_wherever_it_is_read() -> None:
-    page = long_page(150_000)
+    page = long_page()
 
     def outlinks(page: Page) -> tuple[object, ...]:
         found = ApplicationAwareHelper(shipped()).assist(page)

