@@ -39,7 +39,7 @@ _REMEDIES: Final[Mapping[str, str]] = {
     Refusal.LANGUAGE: "add the language to scope.languages",
     SourceRefusal.NOFOLLOW: "set politeness.nofollow to ignore",
     SourceRefusal.SOURCE: "set sources.feeds to linked",
-    ROBOTS: "ask the site's owner, or decide on politeness.robots in the ICD",
+    ROBOTS: "ask the site's owner, or decide on politeness.robots in the definition",
 }
 
 
@@ -69,7 +69,7 @@ def none_followed(reason: str) -> str:
 def remedy(reason: str) -> str:
     """Return what to do about links that are refused."""
     if reason.startswith(RULE):
-        return "look at scope.rules in the ICD"
+        return "look at scope.rules in the definition"
     return _REMEDIES.get(reason, "give scope.allow *://HOST/* and a pattern that names the word, such as *rev=*")
 
 

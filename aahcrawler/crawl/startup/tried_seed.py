@@ -57,7 +57,7 @@ class TriedSeed:
 
     def _hints(self) -> Iterator[str]:
         if self.verdict is Verdict.OFF_TOPIC:
-            yield "the page says little of the subject: look whether its best links do, and at topic in the ICD"
+            yield "the page says little of the subject: look whether its best links do, and at topic in the definition"
         elif self.advice:
             yield self.advice
         is_told = not self.gives or (self.verdict is Verdict.FETCHED and self.advice)
