@@ -16,7 +16,7 @@ from aahcrawler.service.views.url_captures import capture_difference, url_captur
 
 Text = Annotated[str, Query(max_length=2_000)]
 Word = Annotated[str, Query(max_length=200)]
-ROWS: Final = 30
+ROWS: Final = 25
 """Pages that the list shows at once: more would be longer than three screens."""
 _LINKS = 200
 _VIEWS = {
