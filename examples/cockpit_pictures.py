@@ -112,7 +112,7 @@ def take_studio(page: Page, studio: str) -> None:
     page.wait_for_selector(r"text=/Counted on \d+ pages/", timeout=120_000)
     take(page, "studio-work")
     page.click("text=Its pages")
-    page.click("main section a >> nth=0")
+    page.locator("main section a", has_text="/article/").first.click()
     page.frame_locator("[name=marked]").locator("h1").click()
     page.locator("#chosen").get_by_role("link", name="its title").click()
     page.locator("#chosen").get_by_role("link", name="Look at it").first.wait_for(timeout=120_000)

@@ -131,7 +131,7 @@ def counts(site: Site, desk: StudioDesk, checks: WorkDesk, crawl: Crawl, work: O
 
 
 def likely_host(desk: StudioDesk, crawl: Crawl, work: OpenWork) -> str:
-    """Return the host that a work is probably about: one that was recognised as it, else one that nothing knows."""
+    """Return the host that a work is probably about: recognised as it, of a page kept with it, or named in its text."""
     hosts = desk.hosts(crawl).hosts
     named = sorted(hosts, key=lambda each: -each.applications.get(work.title, 0))
     if named and named[0].applications.get(work.title):
@@ -140,4 +140,5 @@ def likely_host(desk: StudioDesk, crawl: Crawl, work: OpenWork) -> str:
     for each in hosts:
         if any(f"//{each.host}/" in url or f"//www.{each.host}/" in url for url in kept):
             return each.host
-    return hosts[0].host if hosts else ""
+    written = work.state.text.data.decode("utf-8", "replace")  # A draft quotes addresses of the host that it is of.
+    return max(hosts, key=lambda each: written.count(f"//{each.host}/")).host if hosts else ""
