@@ -109,6 +109,9 @@ class Archivist:
             more.click()
         self.page.get_by_role("link", name=f"http://{self.host}{path}", exact=True).first.click()
         expect(self.framed.locator("body")).to_be_visible()
+        frame = self.page.frame("marked")
+        assert frame is not None
+        frame.wait_for_load_state()  # Before that a click is nobody's.
 
     def values(self) -> dict[str, str]:
         """Return the values that are read of the first object of the page, by their names."""
