@@ -72,7 +72,7 @@ def delete(helm: Helm, crawl: Crawl, confirmed: str, forget: Callable[[Path], No
         finally:
             helm.reach.gateway.lend_again(crawl)
     note_did(crawl.id, "delete")
-    detail = f"{found.files:,} files with {found.bytes:,} bytes are deleted"
+    detail = f"{found.files:,} files with {found.bytes:,} bytes are out of reach now, and are being removed"
     note_said(f"{crawl.id}: {detail}", refused=False)
     _remove_beside(gone)
     return Deleted(id=crawl.id, held=found, detail=detail)
@@ -105,7 +105,7 @@ def _remove(folder: Path) -> None:
     except FileNotFoundError:
         _logger.info("%s: another process removes it, too", folder)
     except OSError as error:
-        _logger.error("%s: not all of it could be removed: %s", folder, error)
+        _logger.error("%s: not all could be removed (%s); the next start of the service tries again", folder, error)
 
 
 def _files(folder: Path) -> Iterator[Path]:
