@@ -16,7 +16,7 @@ from aahcrawler.frontier.server.embedded import EmbeddedServer
 from aahcrawler.frontier.server.environment import REDIS_URL
 from aahcrawler.frontier.server.server_process import lender_of, lent_at, served_at
 from aahcrawler.layout import DEFINITION, FRONTIER, LOCK
-from aahcrawler.lending import acquired, taken_back
+from aahcrawler.lending import acquired, lending, taken_back
 
 
 class NoCrawlError(Exception):
@@ -85,17 +85,17 @@ def started_server(folder: Path, *, alone: bool = False) -> Iterator[EmbeddedSer
 @contextmanager
 def kept_out(folder: Path, *, alone: bool) -> Iterator[None]:
     """Keep crawls out of a folder; with ``alone`` those who look at its crawl have to let go of it."""
-    lock = FileLock(folder / LOCK, timeout=0, thread_local=False)
-    try:
-        attempt = partial(acquired, lock)
-        is_had = taken_back(folder / FRONTIER, attempt) if alone else attempt()
-    except OSError as error:
-        raise FrontierUnavailableError(
-            f"its server cannot be started in {folder / FRONTIER}: {error.strerror}"
-        ) from error
-    if not is_had:
-        lender = lender_of(folder / FRONTIER)
-        looked_at = f"process {lender} looks at it; end that one first" if lender else ""
-        raise FrontierUnavailableError(looked_at or "the crawl is just starting or ending; ask again in a moment")
-    with lock:
+    frontier, lock = folder / FRONTIER, FileLock(folder / LOCK, timeout=0, thread_local=False)
+    lends, attempt = lending(frontier), partial(acquired, lock)
+    with ExitStack() as held:
+        held.callback(lends.release)
+        held.callback(lock.release)
+        try:
+            is_had = taken_back(frontier, attempt) if alone else acquired(lends) and attempt()
+        except OSError as error:
+            raise FrontierUnavailableError(f"its server cannot be started in {frontier}: {error.strerror}") from error
+        if not is_had:
+            lender = lender_of(frontier)
+            looked_at = f"process {lender} looks at it; end that one first" if lender else ""
+            raise FrontierUnavailableError(looked_at or "the crawl is just starting or ending; ask again in a moment")
         yield

@@ -1,34 +1,32 @@
 """How a crawl's folder is had back from those who look at the crawl while it rests.
 
-They run its frontier's server meanwhile, and so have the folder to themselves. Whoever needs it leaves a note beside
-the server, on which they let go within a moment.
+They run its frontier's server meanwhile, and so have the folder to themselves; ``lending`` locks a file for as long.
+Whoever needs the folder leaves a note beside the server, on which they let go within a moment.
 """
 
-import json
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from filelock import BaseFileLock, Timeout
+from filelock import BaseFileLock, FileLock, Timeout
 
 from aahcrawler.segments import private
 
-OWNERSHIP: Final = "server.json"
-"""The file beside a frontier's server that says whose it is."""
-_NOTE = "server.wanted"
+_LENDING: Final = "server.lending"
+_NOTE: Final = "server.wanted"
 _NOTE_SECONDS = 10.0
 """Seconds for which a note holds."""
 _SECONDS, _PAUSE = 15.0, 0.1
 """Seconds that they are given, and between two attempts."""
 
 
-def is_lent(frontier: Path) -> bool:
-    """Say whether the server in a frontier's folder was started to look at a crawl at rest."""
-    try:
-        return json.loads((frontier / OWNERSHIP).read_bytes())["lent"] is True
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
+def lending(frontier: Path) -> BaseFileLock:
+    """Return the lock that is held from before the folder is taken in order to look until after it is left.
+
+    A lock ends with its process, and leaves no moment between the server's end and the folder's release.
+    """
+    return FileLock(frontier / _LENDING, timeout=0, thread_local=False)
 
 
 def taken_back(frontier: Path, attempt: Callable[[], bool]) -> bool:
@@ -39,7 +37,7 @@ def taken_back(frontier: Path, attempt: Callable[[], bool]) -> bool:
     if attempt():
         return True
     deadline = time.monotonic() + _SECONDS
-    while is_lent(frontier) and time.monotonic() < deadline:
+    while _is_lent(frontier) and time.monotonic() < deadline:
         with open(frontier / _NOTE, "w", encoding="utf-8", opener=private) as note:
             note.write("\n")
         time.sleep(_PAUSE)
@@ -47,6 +45,15 @@ def taken_back(frontier: Path, attempt: Callable[[], bool]) -> bool:
             (frontier / _NOTE).unlink(missing_ok=True)
             return True
     return False
+
+
+def _is_lent(frontier: Path) -> bool:
+    if not (frontier / _LENDING).exists():
+        return False
+    lock = lending(frontier)
+    is_free = acquired(lock)
+    lock.release()
+    return not is_free
 
 
 def acquired(lock: BaseFileLock) -> bool:

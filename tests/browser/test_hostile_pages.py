@@ -76,6 +76,7 @@ for (let n = 0; n < 20000; n += 1) { console.log("line " + n); }
 
 _EATING = """<!doctype html><p>eating<script>
 const eaten = [];
+fetch("/never");
 setInterval(() => { const more = new Uint8Array(64 << 20); more.fill(7); eaten.push(more); }, 150);
 </script>"""
 _LATE = """<!doctype html><p id=late>not yet<script>
@@ -215,11 +216,12 @@ def test_the_console_is_kept_as_far_as_it_is_bounded(visited: dict[str, Visited]
 
 
 def test_a_page_that_eats_memory_ends_itself_and_no_other_page(tmp_path: Path) -> None:
-    visitor = Visitor(tmp_path, memory_bytes=900 << 20)
+    visitor = Visitor(tmp_path)
     others = [f"http://site{number}.test/" for number in range(3)]
 
     async def visit() -> tuple[Visited, list[Visited]]:
-        eating = asyncio.ensure_future(visitor.visiting({HOME: _EATING}))
+        pages: dict[str, Answer] = {HOME: _EATING, f"{HOME}never": Given("x", seconds=60)}
+        eating = asyncio.ensure_future(visitor.visiting(pages, ordered(seconds=60)))
         seen = []
         while not eating.done():
             late = Given("x", seconds=0.5)

@@ -82,10 +82,9 @@ class Visited:
 class Visitor:
     """Visits with one browser, on a loop of its own."""
 
-    def __init__(self, folder: Path, memory_bytes: int = BrowserSettings().memory_bytes) -> None:
+    def __init__(self, folder: Path) -> None:
         self._runner = asyncio.Runner()
-        settings = BrowserSettings(str(sandboxed_chromium()), folder, memory_bytes=memory_bytes)
-        self.browser = self._runner.run(_made(settings))
+        self.browser = self._runner.run(_made(BrowserSettings(str(sandboxed_chromium()), folder)))
 
     def run(self, doing: Coroutine[Any, Any, T]) -> T:
         """Run something on the loop of the browser."""

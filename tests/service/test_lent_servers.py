@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from aahcrawler.crawl.directory.folder import CrawlFolder
-from aahcrawler.frontier.protocol import Offer
+from aahcrawler.frontier.protocol import FrontierUnavailableError, Offer
 from aahcrawler.frontier.server.server_process import lent_at, served_at
-from aahcrawler.frontiers import server_of
+from aahcrawler.frontiers import kept_out, server_of
 from aahcrawler.layout import FRONTIER
 from aahcrawler.service.catalog.crawl_catalog import Catalog
 from aahcrawler.service.catalog.gateway import Gateway
@@ -152,6 +152,35 @@ def test_commands_that_need_the_folder_get_it_although_somebody_looks(tmp_path: 
     assert second.ended.code == 0, second.ended.err
     assert second.summary["crawl"] == 2
     assert checked.code == 0, checked.err
+
+
+def test_a_folder_is_waited_for_although_the_server_of_those_who_look_is_gone_already(folder: Path, icd: Icd) -> None:
+    assert icd.output == folder
+    looks, may_leave = threading.Event(), threading.Event()
+
+    def look() -> None:
+        with kept_out(folder, alone=False):
+            looks.set()
+            may_leave.wait(PATIENCE)
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    looks.wait(PATIENCE)
+    assert lent_at(folder / FRONTIER) is None
+    threading.Timer(0.5, may_leave.set).start()
+    with kept_out(folder, alone=True):
+        assert may_leave.is_set()
+    looking.join()
+
+
+def test_nobody_waits_for_a_folder_that_a_crawl_has(folder: Path, icd: Icd) -> None:
+    opened, began = CrawlFolder.open(icd), time.monotonic()
+    try:
+        with pytest.raises(FrontierUnavailableError, match="just starting or ending"), kept_out(folder, alone=True):
+            pass
+        assert time.monotonic() - began < 5.0
+    finally:
+        opened.close()
 
 
 def test_a_server_that_another_uses_stays(reach: Reach, folder: Path) -> None:

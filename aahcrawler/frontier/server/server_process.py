@@ -9,12 +9,14 @@ import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Final
 from urllib.parse import quote
 
 from aahcrawler.frontier.protocol import FrontierUnavailableError
-from aahcrawler.lending import OWNERSHIP
 from aahcrawler.segments import private
 
+_OWNERSHIP: Final = "server.json"
+"""The file beside a frontier's server that says whose it is."""
 _GRACE_SECONDS = 30.0
 _logger = logging.getLogger(__name__)
 
@@ -34,13 +36,13 @@ class Ownership:
 
 def claim(folder: Path, ownership: Ownership) -> None:
     """Write down who works in a folder."""
-    with open(folder / OWNERSHIP, "w", encoding="utf-8", opener=private) as file:
+    with open(folder / _OWNERSHIP, "w", encoding="utf-8", opener=private) as file:
         file.write(json.dumps(asdict(ownership)) + "\n")
 
 
 def disclaim(folder: Path) -> None:
     """Forget who worked in a folder."""
-    (folder / OWNERSHIP).unlink(missing_ok=True)
+    (folder / _OWNERSHIP).unlink(missing_ok=True)
 
 
 def served_at(folder: Path) -> str | None:
@@ -88,11 +90,11 @@ def end_orphan(folder: Path) -> None:
 
 def _read(folder: Path) -> Ownership | None:
     try:
-        return Ownership(**json.loads((folder / OWNERSHIP).read_text(encoding="utf-8")))
+        return Ownership(**json.loads((folder / _OWNERSHIP).read_text(encoding="utf-8")))
     except FileNotFoundError:
         return None
     except (ValueError, TypeError):
-        _logger.warning("%s is damaged; it is ignored", folder / OWNERSHIP)
+        _logger.warning("%s is damaged; it is ignored", folder / _OWNERSHIP)
         return None
 
 
