@@ -37,6 +37,7 @@ from aahcrawler.service.server import (
     prepare,
     server_config,
 )
+from aahcrawler.service.views.page_pictures import PagePictures
 from aahcrawler.service.web.roles import LOCAL
 from aahcrawler.service.web.tokens import Tokens
 from aahcrawler.service.web.unfinished_heads import UnfinishedHeads
@@ -77,7 +78,7 @@ def serve_cockpit(
         if is_local:
             tell(sign_in.code)
         log_to_terminal()
-        instruments = Instruments.of(Reach.of(settings.catalog, settings.shared))
+        instruments = Instruments.of(Reach.of(settings.catalog, settings.shared), PagePictures())
         app = assembled(settings, instruments, names, sign_in)
         server = Server(server_config(app, listening, UnfinishedHeads()), instruments.live)
         asyncio.run(server.serve(sockets=list(sockets)))

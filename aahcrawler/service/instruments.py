@@ -8,6 +8,7 @@ from aahcrawler.service.steering.helm import Helm
 from aahcrawler.service.views.crawl_state import CrawlStates
 from aahcrawler.service.views.live_feed import LiveFeed
 from aahcrawler.service.views.page_indexes import PageIndexes
+from aahcrawler.service.views.page_pictures import PagePictures
 from aahcrawler.service.views.sparql_answers import SparqlAnswers
 
 
@@ -24,21 +25,25 @@ class Instruments:
     answers: SparqlAnswers
     helm: Helm
     live: LiveFeed
+    pictures: PagePictures | None = None
+    """Makes the pictures that nobody took when a page was captured; None where none are to be made."""
     endings: ExitStack = field(default_factory=ExitStack)
     """What else is to be ended with them, such as what pages of the studio have begun."""
 
     @classmethod
-    def of(cls, reach: Reach) -> "Instruments":
+    def of(cls, reach: Reach, pictures: PagePictures | None = None) -> "Instruments":
         """Return the instruments for the crawls within reach."""
         states = CrawlStates(reach)
         return cls(
-            reach, states, PageIndexes(), answers=SparqlAnswers(), helm=Helm.of(reach), live=LiveFeed(reach, states)
+            reach, states, PageIndexes(), SparqlAnswers(), Helm.of(reach), LiveFeed(reach, states), pictures=pictures
         )
 
     def close(self) -> None:
         """End what is under way, and let go of every connection."""
         self.live.close()
         self.endings.close()
+        if self.pictures is not None:
+            self.pictures.close()
         self.helm.close()
         self.indexes.close()
         self.answers.close()

@@ -30,6 +30,7 @@ from aahcrawler.service.cockpit.site import COOKIE, Site
 from aahcrawler.service.cockpit_server import Published, assembled, names_of
 from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.server import Listening, Server, server_config
+from aahcrawler.service.views.page_pictures import PagePictures
 from aahcrawler.service.web.rates import UNLIMITED, Rates
 from aahcrawler.service.web.roles import LOCAL, Caller, Role
 from aahcrawler.service.web.service_log import ServiceLog
@@ -102,7 +103,7 @@ class Cockpit:
 
 
 @contextmanager
-def serving(place: Path, rates: Rates = UNLIMITED) -> Iterator[Cockpit]:
+def serving(place: Path, rates: Rates = UNLIMITED, pictures: PagePictures | None = None) -> Iterator[Cockpit]:
     """Serve a cockpit of the crawls in a folder, in a thread, until the block ends."""
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]
@@ -112,7 +113,7 @@ def serving(place: Path, rates: Rates = UNLIMITED) -> Iterator[Cockpit]:
     )
     names = names_of(listening, Published())
     sign_in = SignIn(settings.tokens.caller, None, LOCAL, has_tokens=True)
-    instruments = Instruments.of(Reach.of(settings.catalog, settings.shared))
+    instruments = Instruments.of(Reach.of(settings.catalog, settings.shared), pictures)
     app = assembled(settings, instruments, names, sign_in)
     pages = Site.of(instruments, sign_in, names, lambda path, _: path)
     routes = [route for topic in TOPICS for route in topic.routes(pages).routes if isinstance(route, Route)]

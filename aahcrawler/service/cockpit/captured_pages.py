@@ -1,18 +1,31 @@
 """Pages of what was captured: the list of pages, one capture, and two captures side by side."""
 
+from contextlib import suppress
 from datetime import datetime
+from http import HTTPStatus
 from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Path, Query, Response
 
+from aahcrawler.browser.process.browser_unavailable import BrowserUnavailableError
 from aahcrawler.replay.addresses import Address, Modifier
 from aahcrawler.replay.capture_lookup import moment_of
+from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.site import Reading, Site, address
+from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.views.browser_looks import Picture
-from aahcrawler.service.views.capture_view import CaptureShown, capture_picture, capture_view
+from aahcrawler.service.views.capture_view import (
+    NO_PICTURE,
+    CaptureShown,
+    capture_picture,
+    capture_row,
+    capture_view,
+)
 from aahcrawler.service.views.crawl_course import page_counts
 from aahcrawler.service.views.page_list import Level, PageFilter, PageShown, page_list
+from aahcrawler.service.views.page_pictures import Pictured, PicturesBusyError
 from aahcrawler.service.views.url_captures import capture_difference, url_captures
+from aahcrawler.service.web.problems import Kind, ProblemError
 
 Text = Annotated[str, Query(max_length=2_000)]
 Word = Annotated[str, Query(max_length=200)]
@@ -28,6 +41,7 @@ _VIEWS = {
 """How a capture is shown: what the choice is called, and what the replay is asked for."""
 _OF_SCRIPTS = {"sent": ("As it was sent", Modifier.SENT)}
 """The same for pages that are shown as a browser left them."""
+BUSY: Final = Kind("pictures-busy", HTTPStatus.SERVICE_UNAVAILABLE, "Too many pictures at once")
 _PICTURES = {"screenshot": Picture.SCREENSHOT, "thumbnail": Picture.THUMBNAIL}
 
 
@@ -66,6 +80,7 @@ def routes(site: Site) -> APIRouter:
         applications = list(dict.fromkeys(each.application for each in counts.levels if each.application))
         more = address("crawls", crawl, "pages", **asked, after=listed.next) if listed.next else ""
         values = {"listed": listed, "asked": asked, "applications": applications, "traps": list(counts.traps)}
+        values["pictured"] = site.instruments.pictures is not None and site.instruments.pictures.available
         return site.crawl_page(session, found, "pages", "pages.html", more=more, **values)
 
     @router.get("/captures/{record}")
@@ -81,6 +96,11 @@ def routes(site: Site) -> APIRouter:
         framed = replay_path(crawl, shown.page, views[chosen][1])
         values = {"shown": shown, "versions": versions, "views": views, "view": chosen, "framed": framed}
         return site.crawl_page(session, found, "pages", "capture.html", parts=score_parts(shown), most=_LINKS, **values)
+
+    @router.get("/captures/{record}/in-small")
+    def show_in_small(_: Reading, crawl: str, record: Annotated[str, Path(max_length=100)]) -> Response:
+        content, media_type = small_picture(site.instruments, site.crawl(crawl), record)
+        return Response(content, media_type=media_type)
 
     @router.get("/captures/{record}/{picture}")
     def show_picture(
@@ -101,6 +121,38 @@ def routes(site: Site) -> APIRouter:
         return site.crawl_page(session, found, "pages", "compare.html", shown=difference)
 
     return router
+
+
+def small_picture(instruments: Instruments, crawl: Crawl, record: str) -> tuple[bytes, str]:
+    """Return a small picture of a captured page and its media type: the archive's, else one that is made now.
+
+    Raise ``ProblemError`` where there is none, and where too many are asked for at once.
+    """
+    with instruments.indexes.asked(crawl) as index:
+        page, archived = capture_row(index, record), None
+        with suppress(ProblemError):
+            archived = capture_picture(index, record, Picture.THUMBNAIL)
+    if archived is not None:
+        return archived
+    if instruments.pictures is None or crawl.folder is None:
+        raise ProblemError(NO_PICTURE, "no browser took a picture of this page")
+    moment = moment_of(datetime.fromisoformat(page["fetched_at"]))
+    try:
+        made = instruments.pictures.picture(crawl.folder, Pictured(page["record"], page["url"], moment))
+    except PicturesBusyError as error:
+        text = "other pictures are being made; ask again in a moment"
+        raise ProblemError(BUSY, text, headers={"Retry-After": "2"}) from error
+    except (BrowserUnavailableError, OSError) as error:
+        raise ProblemError(NO_PICTURE, str(error)) from error
+    try:
+        with instruments.indexes.asked(crawl) as index:
+            capture_row(index, record)
+    except ProblemError:
+        instruments.pictures.forget(crawl.folder)
+        raise
+    if not made:
+        raise ProblemError(NO_PICTURE, "no picture can be made of this page")
+    return made, "image/jpeg"
 
 
 def replay_path(crawl: str, page: PageShown, modifier: Modifier) -> str:
