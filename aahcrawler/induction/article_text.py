@@ -551,6 +551,12 @@ def share_of(text: str, other: str) -> float:
     return _Lines(text.split("\n"), ()).share_in(_Lines(other.split("\n"), ()))
 
 
+def shares_by_line(text: str, other: str) -> Iterator[tuple[str, float]]:
+    """Yield each line of a text, and the share of its running text that another text has as well."""
+    searched = _Lines(other.split("\n"), ())
+    return ((line, _Lines((line,), ()).share_in(searched)) for line in text.split("\n"))
+
+
 def merged(text: str, other: str, third: str) -> str:
     """Return the common text of two readings of an article: the lines of ``text`` between those in ``other`` as well.
 

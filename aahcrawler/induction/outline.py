@@ -114,6 +114,7 @@ class Outline:
             self.pieces.append(Piece(owner, shown, weight(shown), links > 0, len(self.elements)))
 
     def _count_text(self) -> None:
+        self._before = [piece.before for piece in self.pieces]
         size = len(self.elements)
         free, linked, running = [0] * size, [0] * size, [0] * size
         for piece in self.pieces:
@@ -190,14 +191,7 @@ class Outline:
 
     def number_of_piece(self, place: int) -> int:
         """Return the number of the first piece of text behind the beginning of an element."""
-        low, high = 0, len(self.pieces)
-        while low < high:
-            middle = (low + high) // 2
-            if self.pieces[middle].before <= place:
-                low = middle + 1
-            else:
-                high = middle
-        return low
+        return bisect_right(self._before, place)
 
     def is_within(self, place: int, tags: Iterable[str]) -> bool:
         """Return whether an element is or lies in one of some names."""

@@ -7,7 +7,7 @@ and a date into one line as well: ``From: Ann Boyd @ 2021-03-02 8:15 UTC``.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import dropwhile, islice, takewhile
 
 from lxml.etree import _Element as Element
 from lxml.etree import iterwalk
@@ -54,8 +54,7 @@ def preformatted_messages(outline: Outline, shown: Sequence[Shown], names: Names
     found: list[Record] = []
     for place, tag in enumerate(outline.tags):
         if tag == "pre" and len(found) < MOST_MESSAGES:
-            inside = [each for each in shown if outline.contains(place, each.place)]
-            record = _message(outline, place, inside, names)
+            record = _message(outline, place, shown, names)
             found += [record] if record is not None else []
     if not found:
         return ()
@@ -75,22 +74,24 @@ def _alone(record: Record, names: Names) -> Record:
 def _message(outline: Outline, place: int, shown: Sequence[Shown], names: Names) -> Record | None:
     """Return the message in a preformatted element; None where it has no sender, no date or no text."""
     element = outline.elements[place]
-    lines = list(_lines(element))
-    first = next((n for n, line in enumerate(lines) if line.text.strip()), len(lines))
-    start = next((n for n in range(first, min(first + _BEFORE_HEADER, len(lines))) if _field(lines[n].text)), None)
+    text = _lines(element)
+    lines = list(islice(dropwhile(lambda line: not line.text.strip(), text), _BEFORE_HEADER + _MOST_HEADERS))
+    start = next((n for n, line in enumerate(lines[:_BEFORE_HEADER]) if _field(line.text)), None)
     if start is None or not any(_FROM.match(line.text) for line in lines[start : start + _MOST_HEADERS]):
         return None
+    lines += text
     header = list(takewhile(lambda line: line.text.strip(), lines[start : start + _MOST_HEADERS]))
     fields = {
         field: value for line in reversed(header) if (field := _field(line.text)) for value in [_value(line.text)]
     }
     told = " ".join(line.text for line in header)
-    dated = next((each for each in shown if fold(each.text) in fold(told) and not each.unread), None)
+    within = (each for each in shown if outline.contains(place, each.place) and not each.unread)
+    dated = next((each for each in within if fold(each.text) in fold(told)), None)
     author = name_in(_BEHIND_NAME.sub("", fields.get(FieldLabel.AUTHOR, "")))
     body = _text(lines[start + len(header) :])
     if dated is None or not author or len(author) > LONGEST_NAME or not body:
         return None
-    above = " ".join(line.text for line in lines[first:start])
+    above = " ".join(line.text for line in lines[:start])
     title = fold(fields.get(FieldLabel.TITLE, "") or above).strip(_MARKS)
     return Record(
         (element,),

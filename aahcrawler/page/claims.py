@@ -199,7 +199,7 @@ def is_front(url: str) -> bool:
 
 def is_row_of_teasers(page: Page, lines: Sequence[str]) -> bool:
     """Return whether running text follows several headings that link to other pages, or all of it follows one."""
-    leads_away = _headings(page)
+    leads_away = page.once(_headings)
     before = teased = teasers = 0
     below = False
     for line in lines:
@@ -215,7 +215,7 @@ def is_row_of_teasers(page: Page, lines: Sequence[str]) -> bool:
 
 def heads_teasers(page: Page) -> bool:
     """Return whether several headings of a page link to other pages of its site."""
-    return sum(_headings(page).values()) >= MANY_TEASERS
+    return sum(page.once(_headings).values()) >= MANY_TEASERS
 
 
 def _headings(page: Page) -> Mapping[str, bool]:

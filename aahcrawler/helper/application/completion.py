@@ -15,7 +15,16 @@ from lxml.html import HtmlElement
 from aahcrawler.helper.extraction.extraction import BODY, Extracted
 from aahcrawler.helper.parts.part_text import body_of
 from aahcrawler.helper.site_memory.sites import site_of
-from aahcrawler.induction.article_text import AGREED, LEAST_AGREED, MISSED, RUNNING, letters, merged, share_of
+from aahcrawler.induction.article_text import (
+    AGREED,
+    LEAST_AGREED,
+    MISSED,
+    RUNNING,
+    letters,
+    merged,
+    share_of,
+    shares_by_line,
+)
 from aahcrawler.induction.generic_objects import Reading, read
 from aahcrawler.induction.record_sets import Region
 from aahcrawler.page import Page
@@ -123,7 +132,7 @@ def _tells_more(own: str, generic: str, extracted_text: str, structure: str, thi
         return False
     more, alone = _left(generic, extracted_text), _left(own, generic)
     supported = max(share_of(more, other) for other in (structure, third)) >= MISSED
-    return supported and letters(more) > sum(letters(line) for line in alone.split("\n") if share_of(line, third))
+    return supported and letters(more) > sum(letters(line) for line, share in shares_by_line(alone, third) if share)
 
 
 def _agree(text: str, other: str) -> bool:
@@ -132,7 +141,8 @@ def _agree(text: str, other: str) -> bool:
 
 def _left(text: str, other: str) -> str:
     """Return the lines of running text that another text does not have."""
-    return "\n".join(line for line in text.split("\n") if share_of(line, other) < 1 and letters(line) >= RUNNING)
+    lines = shares_by_line(text, other)
+    return "\n".join(line for line, share in lines if share < 1 and letters(line) >= RUNNING)
 
 
 def _without_guesses(web_object: WebObject) -> WebObject:
