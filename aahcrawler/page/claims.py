@@ -8,6 +8,8 @@ from hashlib import sha256
 from itertools import islice
 from urllib.parse import urlsplit
 
+from lxml.etree import iterwalk
+
 from aahcrawler.page import Page, dates, schemaorg_texts
 from aahcrawler.page.schemaorg import Item, items
 from aahcrawler.page.text import bare, excerpt, fold
@@ -222,7 +224,9 @@ def _headings(page: Page) -> Mapping[str, bool]:
     """Return for each heading whether it links to another page of the site except its front page."""
     own = {canonicalize(page.url), permalink(page)}
     found: dict[str, bool] = {}
-    for heading in page.tree.iter("h1", "h2", "h3", "h4"):
+    walk = iterwalk(page.tree, events=("start",), tag=("h1", "h2", "h3", "h4"))
+    for _, heading in walk:
+        walk.skip_subtree()  # Headings within headings are the same text again, and again for each of a thousand.
         above = heading.getparent()
         link = above if above is not None and above.tag == "a" else next(heading.iter("a"), None)
         target = resolve(page.base_url, link.get("href") or "") if link is not None else None
