@@ -178,6 +178,22 @@ class ServiceClient:
         """Create a crawl from a definition. Raise ``ServiceError`` with its ``mistakes``."""
         return self._object("POST", "/v1/crawls", {"definition": definition, "start": start})
 
+    def description(self, crawl: str) -> JsonObject:
+        """Return the title and the description of a crawl, in the terms of Dublin Core."""
+        return self._object("GET", _path(crawl, "description"))
+
+    def describe(self, crawl: str, title: str, **terms: str | Sequence[str]) -> JsonObject:
+        """Write another title and description; a term that is left out is empty then."""
+        return self._object("PUT", _path(crawl, "description"), {"title": title, **terms})
+
+    def copy(self, crawl: str, title: str) -> JsonObject:
+        """Create a crawl with the same definition under another title; it is not started."""
+        return self._object("POST", _path(crawl, "copy"), {"title": title})
+
+    def delete(self, crawl: str, confirm: str) -> JsonObject:
+        """Delete a crawl that does not run, with all that it has archived; ``confirm`` is its id once more."""
+        return self._object("DELETE", _path(crawl, confirm=confirm))
+
     def exclude(self, crawl: str, kind: RuleKind, text: str) -> JsonObject:
         """Put a rule in force: what it names is not fetched."""
         return self._object("POST", _path(crawl, "exclusions"), {"rules": [{"kind": kind, "text": text}]})

@@ -59,6 +59,22 @@ def test_crawls_are_listed_posted_to_and_steered(client: ServiceClient, frontier
     assert acts[-2:] == ["fetch_now", "rescore"]
 
 
+def test_crawls_are_created_described_copied_and_deleted(tmp_path: Path) -> None:
+    with serving(ServiceSettings(Catalog([tmp_path]), tokens=Tokens.bare(TOKEN))) as service:
+        client = ServiceClient(f"http://127.0.0.1:{service.port}/", TOKEN)
+        fields = {"id": "flood", "title": "Flood", "contact": "a@example.org", "seeds": [URL], "topic": {"keywords": ["flood"]}}
+        first = client.create(fields)["id"]
+        described = client.describe(first, "The flood", creator=["Ann"], language=["en"])
+        assert (described["title"], described["creator"]) == ("The flood", ["Ann"])
+        assert client.description(first) == described
+        copied = client.copy(first, "The flood, once more")["id"]
+        assert client.description(copied)["title"] == "The flood, once more"
+        with pytest.raises(ServiceError, match="nothing was deleted"):
+            client.delete(first, copied)
+        assert client.delete(first, first)["id"] == first
+        assert [crawl.id for crawl in client.crawls()] == [copied]
+
+
 def test_lists_are_read_to_their_end(client: ServiceClient, frontier: RedisFrontier) -> None:
     urls = [f"http://a.test/{n}" for n in range(7)]
     frontier.offer([Offer(url, "a.test", 1 - n / 10) for n, url in enumerate(urls)])
