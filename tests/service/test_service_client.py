@@ -62,7 +62,13 @@ def test_crawls_are_listed_posted_to_and_steered(client: ServiceClient, frontier
 def test_crawls_are_created_described_copied_and_deleted(tmp_path: Path) -> None:
     with serving(ServiceSettings(Catalog([tmp_path]), tokens=Tokens.bare(TOKEN))) as service:
         client = ServiceClient(f"http://127.0.0.1:{service.port}/", TOKEN)
-        fields = {"id": "flood", "title": "Flood", "contact": "a@example.org", "seeds": [URL], "topic": {"keywords": ["flood"]}}
+        fields = {
+            "id": "flood",
+            "title": "Flood",
+            "contact": "a@example.org",
+            "seeds": [URL],
+            "topic": {"keywords": ["flood"]},
+        }
         first = client.create(fields)["id"]
         described = client.describe(first, "The flood", creator=["Ann"], language=["en"])
         assert (described["title"], described["creator"]) == ("The flood", ["Ann"])
