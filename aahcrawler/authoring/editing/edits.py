@@ -1,6 +1,6 @@
 """Changes of an application's file as values, so that they can be kept, sent and applied again."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -82,17 +82,3 @@ def apply(text: EntryText, edits: Sequence[Edit]) -> EntryText:
     for edit in edits:
         text = edit.apply(text)
     return text
-
-
-def followed(text: EntryText, edits: Sequence[Edit], places: Iterable[str]) -> Mapping[str, str | None]:
-    """Return where the elements at places are once edits are applied; None for those that are gone then.
-
-    Places at which there is nothing before are None too. Raises `EditError`.
-    """
-    now: dict[str, str | None] = {place: text.place(place) for place in places}
-    for edit in edits:
-        after = edit.apply(text)
-        if after is not text:
-            now = {place: None if there is None else after.followed(there, text) for place, there in now.items()}
-        text = after
-    return now

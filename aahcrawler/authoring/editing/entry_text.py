@@ -88,16 +88,6 @@ class EntryText:
         end = len(b"".join(self.data.splitlines(keepends=True)[:line]))
         return next((node.place for node in reversed(list(self._root.all())) if node.span.begin < end), "")
 
-    def touched(self, begin: int, end: int) -> tuple[tuple[str, ...], str, bool]:
-        """Return what bytes are part of: whole elements, the element around them, and whether its start tag is cut."""
-        around = self._root
-        while inner := [each for each in around.children if each.span.begin < begin and end < each.span.close]:
-            around = inner[0]
-        overlapped = [each for each in around.children if each.span.begin < end and begin < each.span.close]
-        whole = tuple(each.place for each in overlapped if begin <= each.span.begin and each.span.close <= end)
-        is_cut = len(whole) < len(overlapped) or begin < around.span.opened or end > around.span.end
-        return whole, around.place, is_cut
-
     def text(self, place: str) -> str:
         """Return an element as it stands in the file. Raises `EditError` where there is none."""
         span = self._node(place).span

@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Semaphore
 from typing import Final
 
-from aahcrawler.authoring.drafting.doubts import Alternative, Doubt
+from aahcrawler.authoring.drafting.doubts import Doubt
 from aahcrawler.authoring.editing.edit_error import EditError
 from aahcrawler.authoring.editing.edits import Confirm, Edit, SetAttribute
 from aahcrawler.authoring.own_entries.entry_files import Entry, PageParts, digest, is_name
@@ -15,7 +15,6 @@ from aahcrawler.authoring.printable_text import plain_line
 from aahcrawler.authoring.saved_pages import Expectation, SavedPage, as_json, page_of
 from aahcrawler.page import Page
 from aahcrawler.studio.works.entry_examination import never
-from aahcrawler.studio.works.independence import DependentError, moved
 from aahcrawler.studio.works.joined_edits import joined
 from aahcrawler.studio.works.saving import prove, write
 from aahcrawler.studio.works.work_errors import StaleError, WorkError
@@ -26,18 +25,14 @@ from aahcrawler.studio.works.work_steps import (
     PageState,
     Step,
     StepKind,
-    StepsOverlapError,
     last_to_redo,
     last_to_undo,
     patch_between,
     patches_of,
-    reversed_patches,
 )
 
 MOST_EDITS: Final = 500
 """Edits of one step."""
-MOST_MERGED: Final = 200
-"""Steps of others that a change is moved past; whoever missed more has to look first."""
 MOST_PAGES: Final = 60
 LARGEST_PAGE: Final = 10 << 20
 """Bytes of a page's body."""
@@ -54,12 +49,12 @@ class WorkPage:
 
 
 class Work:
-    """An entry under change in a folder of its own. Several people may change it at once, from several processes.
+    """An entry under change in a folder of its own. Several people may look at it at once, from several processes.
 
     ``who`` is the name of the person that acts; ``said`` is what they did, in plain words. ``revision`` is the number
-    of the last step that they saw: what others did since is kept, and where that is about the same place `StaleError`
-    is raised, and nothing is changed. ``examining`` is held while the entry is examined. ``mark`` is that of the
-    origin, where only the work that began so is meant.
+    of the last step that they saw: where the work was changed since, `StaleError` is raised, and nothing is changed.
+    ``examining`` is held while the entry is examined. ``mark`` is that of the origin, where only the work that began
+    so is meant.
     """
 
     def __init__(self, folder: WorkFolder, folders: Sequence[Path], examining: Semaphore, mark: str = "") -> None:
@@ -79,24 +74,22 @@ class Work:
             return self._present()
 
     def change(self, edits: Sequence[Edit], who: str, said: str, revision: int) -> WorkState:
-        """Make edits of the text that a revision had, and return the work after them.
+        """Make edits of the text, and return the work after them.
 
         Raises `StaleError`, `WorkError`, and `EditError` for edits that cannot be made.
         """
+        if len(edits) > MOST_EDITS:
+            raise EditError(f"more than {MOST_EDITS} changes at once; make them in several steps")
         with self._folder.locked():
-            state = self._present()
-            return self._edited(state, self._onto(state, edits, revision), who, said)
+            return self._edited(self._seen(revision), edits, who, said)
 
     def rewrite(self, data: bytes, who: str, revision: int) -> WorkState:
-        """Put a text that somebody wrote in the place of the one that a revision had, and return the work after it.
+        """Put a text that somebody wrote in the place of the present one, and return the work after it.
 
-        Raises `StaleError` where the text was changed since, and `EditError` for what is no file of an application.
+        Raises `StaleError`, `WorkError`, and `EditError` for what is no file of an application.
         """
         with self._folder.locked():
-            state = self._present()
-            step = next((each for each in reversed(state.steps) if each.number > revision and each.patches), None)
-            if step is not None:
-                raise _stale(step)
+            state = self._seen(revision)
             parsed_text(data, "the text")
             patch = patch_between(state.text.data, data)
             if patch is None:
@@ -104,18 +97,21 @@ class Work:
             said = f"wrote the text from line {state.text.data.count(10, 0, patch.begin) + 1} on"
             return self._stepped(state, who, said, patches=(patch,), text=digest(data))
 
-    def confirm(self, doubt: Doubt, who: str) -> WorkState:
-        """Settle a doubt: the guess is right. Raises `WorkError` where that was settled already."""
+    def confirm(self, doubt: Doubt, who: str, revision: int) -> WorkState:
+        """Settle a doubt: the guess is right. Raises `StaleError`, and `WorkError` where it was settled already."""
         with self._folder.locked():
-            state = self._present()
-            number, found = _current(state, doubt)
-            edits = _unmarking(state, number, found)
-            return self._edited(state, edits, who, f"confirmed: {found.said}", {number: True})
+            state = self._seen(revision)
+            number = _number(state, doubt)
+            edits = _unmarking(state, number, doubt)
+            return self._edited(state, edits, who, f"confirmed: {doubt.said}", {number: True})
 
-    def confirm_all(self, who: str) -> WorkState:
-        """Settle all doubts that are left in one step: the guesses are right. Raises `WorkError` if there are none."""
+    def confirm_all(self, who: str, revision: int) -> WorkState:
+        """Settle all doubts that are left in one step: the guesses are right.
+
+        Raises `StaleError`, and `WorkError` if there are none.
+        """
         with self._folder.locked():
-            state = self._present()
+            state = self._seen(revision)
             left = [number for number, kept in enumerate(state.kept_doubts) if kept.open and not kept.settled]
             edits = tuple(Confirm(place=place) for place in state.text.guesses())
             if not left and not edits:
@@ -123,46 +119,46 @@ class Work:
             said = "confirmed all guesses that were left"
             return self._edited(state, edits, who, said, dict.fromkeys(left, True))
 
-    def choose(self, doubt: Doubt, alternative: Alternative, who: str) -> WorkState:
-        """Settle a doubt with something else that could be right. Raises `WorkError` and `EditError`."""
+    def choose(self, doubt: Doubt, said: str, who: str, revision: int) -> WorkState:
+        """Settle a doubt with what else could be right, by its words. Raises `StaleError`, `WorkError`, `EditError`."""
         with self._folder.locked():
-            state = self._present()
-            number, found = _current(state, doubt)
-            chosen = next((each for each in found.alternatives if each.said == alternative.said), None)
+            state = self._seen(revision)
+            number = _number(state, doubt)
+            chosen = next((each for each in doubt.alternatives if each.said == said), None)
             if chosen is None:
                 raise WorkError("this is not among what else could be right; look at the work again")
-            edits = joined(state.text, (*_unmarking(state, number, found), *chosen.edits))
-            said = f"chose: {chosen.said}, instead of: {found.said}"
-            return self._edited(state, edits, who, said, {number: True})
+            edits = joined(state.text, (*_unmarking(state, number, doubt), *chosen.edits))
+            return self._edited(state, edits, who, f"chose: {said}, instead of: {doubt.said}", {number: True})
 
-    def undo(self, who: str) -> WorkState:
-        """Take back the last change of a person, without those that others made since. Raises `WorkError`.
+    def undo(self, who: str, revision: int) -> WorkState:
+        """Take back the last change of a person, unless somebody else changed the work since.
 
-        `StaleError` says who changed the same place since.
+        Raises `WorkError` where there is none, and `StaleError`.
         """
         with self._folder.locked():
-            state = self._present()
+            state = self._seen(revision)
             step = last_to_undo(state.steps, plain_line(who))
             if step is None:
                 raise WorkError("there is nothing of yours to take back")
             return self._taken_back(state, step, who, StepKind.UNDO)
 
-    def redo(self, who: str) -> WorkState:
-        """Make again what a person took back last. Raises `WorkError` and `StaleError`."""
+    def redo(self, who: str, revision: int) -> WorkState:
+        """Make again what a person took back last, unless anything was changed since. Raises as `undo` does."""
         with self._folder.locked():
-            state = self._present()
+            state = self._seen(revision)
             step = last_to_redo(state.steps, plain_line(who))
             if step is None:
                 raise WorkError("there is nothing of yours to make again")
             return self._taken_back(state, step, who, StepKind.REDO)
 
-    def add_page(self, page: Page, expected: Expectation, who: str, name: str = "") -> str:
-        """Add a page with what is expected of it, such as what is read on it now; return its name. Raises `WorkError`.
+    def add_page(self, page: Page, expected: Expectation, who: str, name: str = "", revision: int | None = None) -> str:
+        """Add a page with what is expected of it, such as what is read on it now; return its name.
 
-        Without a ``name`` it is called after its level.
+        Without a ``name`` it is called after its level. Without a ``revision`` it is added to the work as it is.
+        Raises `WorkError` and `StaleError`.
         """
         with self._folder.locked():
-            state = self._present()
+            state = self._seen(revision)
             called = _page_name(state, name, expected)
             if len(page.body) > LARGEST_PAGE:
                 raise WorkError(f"the page has more than {LARGEST_PAGE >> 20} MiB; take a smaller one")
@@ -172,18 +168,18 @@ class Work:
             self._with_page(state, called, kept, who, f"added the page {called} ({expected.url})")
             return called
 
-    def remove_page(self, name: str, who: str) -> WorkState:
-        """Remove a page. Raises `WorkError`."""
+    def remove_page(self, name: str, who: str, revision: int) -> WorkState:
+        """Remove a page. Raises `WorkError` and `StaleError`."""
         with self._folder.locked():
-            state = self._present()
+            state = self._seen(revision)
             _known(state, name)
             return self._with_page(state, name, None, who, f"removed the page {name}")
 
-    def set_expectation(self, name: str, expected: Expectation, who: str, revision: int | None = None) -> WorkState:
+    def set_expectation(self, name: str, expected: Expectation, who: str, revision: int) -> WorkState:
         """Say what is expected of a page, such as all that is read on it now. Raises `WorkError` and `StaleError`."""
         with self._folder.locked():
-            state = self._present()
-            known = _known(state, name, revision)
+            state = self._seen(revision)
+            known = _known(state, name)
             if expected.url != known.expected.url:
                 raise WorkError(f"{name} is the page {known.expected.url}; add the other one as a page of its own")
             headers = {"headers": expected.headers or known.expected.headers, "fetched": known.expected.fetched}
@@ -217,23 +213,24 @@ class Work:
         )
         return Entry(self.name, state.text.data, tuple(pages))
 
-    def save(self, who: str, *, force: bool = False, is_given_up: Callable[[], bool] = never) -> WorkState:
+    def save(
+        self, who: str, revision: int, *, force: bool = False, is_given_up: Callable[[], bool] = never
+    ) -> WorkState:
         """Save the entry to the own folder, once it is valid and read as expected; the work stays.
 
         Raises `NotSavedError` with the reasons against it, of which warnings do not count with ``force``; `StaleError`
         where somebody changed the work or saved the entry meanwhile; `WorkError`, also once it ``is_given_up`` before
         the entry is proved.
         """
-        state = self.now()
+        with self._folder.locked():
+            state = self._seen(revision)
         entry = self.entry(state)
         with self._examining:
             prove(state, entry, self.folders, force=force, is_given_up=is_given_up)
         with self._folder.locked():
-            present = self._present()
-            if present.revision != state.revision:
-                raise _stale(present.steps[-1])
+            state = self._seen(state.revision)
             write(state, entry, self.folders, who)
-            return self._stepped(present, who, "saved the entry", kind=StepKind.SAVE)
+            return self._stepped(state, who, "saved the entry", kind=StepKind.SAVE)
 
     def discard(self) -> None:
         """Remove the work with all its steps; what was saved of it stays."""
@@ -246,6 +243,15 @@ class Work:
         self._see_that_it_is_meant()
         return self._folder.read()
 
+    def _seen(self, revision: int | None) -> WorkState:
+        """Return the work as it is, which must be as it was at a revision where one is given. Raises `StaleError`."""
+        state = self._present()
+        later = (step for step in reversed(state.steps) if step.number > (revision or 0))
+        changed = next((step for step in later if step.kind is not StepKind.SAVE), None)
+        if revision is not None and changed is not None:
+            raise StaleError(changed.who, changed.when, changed.said)
+        return state
+
     def _see_that_it_is_meant(self) -> None:
         """Raise `WorkError` where the work is not there any more, or another one was begun under its name."""
         if not self._folder.is_there:
@@ -255,21 +261,6 @@ class Work:
                 f"somebody has discarded the work {self.name} that this page is of, and begun another one; look at "
                 "that, then make your change anew"
             )
-
-    def _onto(self, state: WorkState, edits: Sequence[Edit], revision: int) -> Sequence[Edit]:
-        """Return edits of a former text as edits of the present one."""
-        if len(edits) > MOST_EDITS:
-            raise EditError(f"more than {MOST_EDITS} changes at once; make them in several steps")
-        later = [step for step in state.steps if step.number > revision]
-        if not later:
-            return edits
-        then = state.text_at(revision) if len(later) <= MOST_MERGED else None
-        if then is None:
-            raise _stale(later[-1])
-        try:
-            return moved(edits, then, later)
-        except DependentError as error:
-            raise _stale(error.step) from error
 
     def _edited(
         self, state: WorkState, edits: Sequence[Edit], who: str, said: str, doubts: Mapping[int, bool] | None = None
@@ -286,34 +277,21 @@ class Work:
         return self._folder.append(state, step)
 
     def _taken_back(self, state: WorkState, step: Step, who: str, kind: StepKind) -> WorkState:
-        later = [each for each in state.steps if each.number > step.number]
-        try:
-            patches = reversed_patches(step, state.steps)
-        except StepsOverlapError as error:
-            raise _stale(error.step) from error
-        pages = {name: PageChange(before=each.after, after=each.before) for name, each in step.pages.items()}
-        for name, change in pages.items():
-            if state.pages.get(name) != change.before:
-                raise _stale(next(each for each in reversed(later) if name in each.pages))
-        text = state.text
-        try:
-            for patch in patches:
-                text = patch.applied(text)
-        except (EditError, ValueError) as error:
-            raise _stale((later or (step,))[-1]) from error
-        doubts = {number: not settled for number, settled in step.doubts.items()}
+        """Take a step back to which nothing was added since."""
+        patches, data = tuple(patch.reverse for patch in reversed(step.patches)), state.text.data
+        for patch in patches:
+            data = patch.replaced(data)
         words = step.said.removeprefix("took back: ").removeprefix("made again: ")
-        said = f"{'took back' if kind is StepKind.UNDO else 'made again'}: {words}"
         return self._stepped(
             state,
             who,
-            said,
+            f"{'took back' if kind is StepKind.UNDO else 'made again'}: {words}",
             kind=kind,
             of=step.number,
             patches=patches,
-            pages=pages,
-            doubts=doubts,
-            text=digest(text.data),
+            pages={name: PageChange(before=each.after, after=each.before) for name, each in step.pages.items()},
+            doubts={number: not settled for number, settled in step.doubts.items()},
+            text=digest(data),
         )
 
     def _with_page(self, state: WorkState, name: str, page: PageState | None, who: str, said: str) -> WorkState:
@@ -331,11 +309,7 @@ def _step(state: WorkState, who: str, said: str, **given: object) -> Step:
 
 def _edit_step(state: WorkState, edits: Sequence[Edit], who: str, said: str, doubts: Mapping[int, bool]) -> Step:
     text, patches = patches_of(state.text, edits)
-    return _step(state, who, said, edits=tuple(edits), patches=patches, doubts=doubts, text=digest(text.data))
-
-
-def _stale(step: Step) -> StaleError:
-    return StaleError(step.who, step.when, step.said)
+    return _step(state, who, said, patches=patches, doubts=doubts, text=digest(text.data))
 
 
 def _is_confirmed(before: WorkState, after: WorkState) -> bool:
@@ -345,16 +319,12 @@ def _is_confirmed(before: WorkState, after: WorkState) -> bool:
     return is_draft and was_open and not after.doubts and not after.text.guesses()
 
 
-def _current(state: WorkState, doubt: Doubt) -> tuple[int, Doubt]:
-    """Return a doubt as it is now, and its number: that at the same place, or the only one that says the same."""
-    open_ones = (
-        (number, kept.doubt) for number, kept in enumerate(state.kept_doubts) if kept.open and not kept.settled
-    )
-    alike = [each for each in open_ones if each[1].said == doubt.said]
-    there = [each for each in alike if each[1].place == doubt.place] or alike
-    if len(there) != 1:
-        raise WorkError("somebody has settled this doubt already; look at the work again")
-    return there[0]
+def _number(state: WorkState, doubt: Doubt) -> int:
+    """Return the number of a doubt that is left. Raises `WorkError` where it is not."""
+    for number, kept in enumerate(state.kept_doubts):
+        if kept.open and not kept.settled and kept.doubt == doubt:
+            return number
+    raise WorkError("this doubt is settled already; look at the work again")
 
 
 def _unmarking(state: WorkState, number: int, doubt: Doubt) -> tuple[Edit, ...]:
@@ -367,13 +337,8 @@ def _unmarking(state: WorkState, number: int, doubt: Doubt) -> tuple[Edit, ...]:
     return (Confirm(place=doubt.place),)
 
 
-def _known(state: WorkState, name: str, revision: int | None = None) -> PageState:
-    """Return a page, unless it was changed after a revision. Raises `WorkError` and `StaleError`."""
-    if revision is not None:
-        later = (step for step in reversed(state.steps) if step.number > revision and name in step.pages)
-        step = next(later, None)
-        if step is not None:
-            raise _stale(step)
+def _known(state: WorkState, name: str) -> PageState:
+    """Return a page of a work. Raises `WorkError` where there is none of the name."""
     if name not in state.pages:
         raise WorkError(
             f"the work has no page {plain_line(name)[:80]}, only {', '.join(sorted(state.pages)) or 'none'}"

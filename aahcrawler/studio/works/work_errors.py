@@ -8,7 +8,7 @@ class WorkError(Exception):
 
 
 class StaleError(WorkError):
-    """Somebody else changed the same place meanwhile: who, when, and what in plain words."""
+    """The work or its entry was changed meanwhile: by whom, when, and what in plain words."""
 
     def __init__(self, who: str, when: datetime, what: str) -> None:
         self.who, self.when, self.what = who, when, what

@@ -1,7 +1,6 @@
 """The steps of a work: who did what when, and what takes it back."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 
@@ -50,10 +49,6 @@ class Patch(BaseModel):
             raise ValueError("the patch is of another text")
         return data[: self.begin] + self.after.encode("latin-1") + data[self.end :]
 
-    def shifted(self, other: "Patch") -> "Patch":
-        """Return the patch for a text in which another one was applied before it."""
-        return self.model_copy(update={"begin": self.begin + len(other.after) - len(other.before)})
-
 
 class PageState(BaseModel):
     """A page of a work: the digest of its body, and what is expected of it."""
@@ -74,7 +69,7 @@ class PageChange(BaseModel):
 
 
 class Step(BaseModel):
-    """A step: when (UTC), by whom, what in plain words, and the changes as made on the text before.
+    """A step: when (UTC), by whom, and what in plain words.
 
     ``patches`` are the bytes that were replaced, one after the other; ``text`` is the digest of the text afterwards.
     ``of`` is the number of the step that this one takes back or makes again, 0 for others. ``doubts`` says which of the
@@ -90,18 +85,9 @@ class Step(BaseModel):
     text: str
     kind: StepKind = StepKind.CHANGE
     of: int = 0
-    edits: tuple[Edit, ...] = ()
     patches: tuple[Patch, ...] = ()
     pages: Mapping[str, PageChange] = Field(default_factory=dict)
     doubts: Mapping[int, bool] = Field(default_factory=dict)
-
-
-class StepsOverlapError(Exception):
-    """A step cannot be taken back by itself: ``step`` changed the same bytes after it."""
-
-    def __init__(self, step: Step) -> None:
-        self.step = step
-        super().__init__(step.said)
 
 
 def patches_of(text: EntryText, edits: Sequence[Edit]) -> tuple[EntryText, tuple[Patch, ...]]:
@@ -138,112 +124,35 @@ def _patch(before: EntryText, after: EntryText, splice: Splice) -> Patch:
     return Patch(begin=splice.begin, before=old.decode("latin-1"), after=new.decode("latin-1"))
 
 
-def reversed_patches(step: Step, steps: Sequence[Step]) -> tuple[Patch, ...]:
-    """Return the patches that take one of ``steps`` back on the text after all of them. Raises `StepsOverlapError`."""
-    left = _in_force(steps, step)
-    at = next(number for number, (each, _) in enumerate(left) if each is step)
-    back = [patch.reverse for patch in reversed(left[at][1])]
-    for each, patches in left[at + 1 :]:
-        try:
-            back = _moved_past_all(back, patches)
-        except _OverlapError:
-            raise StepsOverlapError(each) from None
-    return tuple(back)
-
-
-def _in_force(steps: Sequence[Step], but: Step) -> list[tuple[Step, Sequence[Patch]]]:
-    """Return steps with their patches, without those that were taken back and the ones that did so.
-
-    The newest pairs go first, so that what was made again counts at its first place. ``but`` is left in any case.
-    """
-    left: list[tuple[Step, Sequence[Patch]]] = [(step, step.patches) for step in steps]
-    pairs = [(step.of, step.number) for step in reversed(steps) if step.of and step is not but]
-    is_less = True
-    while is_less:
-        is_less = False
-        for pair in pairs:
-            numbers = [each.number for each, _ in left]
-            if pair[0] in numbers and pair[1] in numbers:
-                with suppress(_OverlapError):
-                    left = _without_pair(left, *map(numbers.index, pair))
-                    is_less = True
-    return left
-
-
-def _without_pair(
-    steps: list[tuple[Step, Sequence[Patch]]], first: int, second: int
-) -> list[tuple[Step, Sequence[Patch]]]:
-    """Return steps without one and the one that takes it back, as they would be had there been neither."""
-    back: list[Patch] = [patch.reverse for patch in reversed(steps[first][1])]
-    between: list[tuple[Step, Sequence[Patch]]] = []
-    for step, patches in steps[first + 1 : second]:
-        between.append((step, _moved_past_all(patches, back)))
-        back = _moved_past_all(back, patches)
-    if back != list(steps[second][1]):
-        raise _OverlapError
-    return [*steps[:first], *between, *steps[second + 1 :]]
-
-
-class _OverlapError(Exception):
-    """Two patches have bytes in common."""
-
-
-def _moved_past_all(patches: Sequence[Patch], others: Sequence[Patch]) -> list[Patch]:
-    moved = list(patches)
-    for other in others:
-        moved = _moved_past(moved, other)
-    return moved
-
-
-def _moved_past(patches: Sequence[Patch], other: Patch) -> list[Patch]:
-    """Return patches of a text as they are on it with another patch, if they have no bytes in common."""
-    moved = []
-    for patch in patches:
-        if patch.begin == patch.end == other.begin == other.end:
-            # Which of the two goes first cannot be known.
-            raise _OverlapError
-        if other.end <= patch.begin:
-            moved.append(patch.shifted(other))
-        elif patch.end <= other.begin:
-            moved.append(patch)
-            other = other.shifted(patch)
-        else:
-            raise _OverlapError
-    return moved
-
-
 def last_to_undo(steps: Sequence[Step], who: str) -> Step | None:
-    """Return the last step of a person that is in force and can be taken back, None if there is none."""
+    """Return the last step of a person that can be taken back: nobody else has changed the work since."""
     done, _ = _stacks(steps, who)
     return done[-1] if done else None
 
 
 def last_to_redo(steps: Sequence[Step], who: str) -> Step | None:
-    """Return the step that took back the change that a person may make again, None if there is none."""
+    """Return the step that took back what a person may make again: nobody has changed the work since."""
     _, undone = _stacks(steps, who)
     return undone[-1] if undone else None
 
 
 def _stacks(steps: Sequence[Step], who: str) -> tuple[list[Step], list[Step]]:
+    """Return the changes of a person since the last one of somebody else, and those that took others of them back."""
     done: list[Step] = []
     undone: list[Step] = []
-    for step in _own(steps, who):
-        match step.kind:
-            case StepKind.CHANGE:
-                done.append(step)
-                undone.clear()
-            case StepKind.UNDO:
-                if done:
-                    done.pop()
-                undone.append(step)
-            case StepKind.REDO:
-                if undone:
-                    undone.pop()
-                done.append(step)
-            case StepKind.SAVE:
-                continue
+    for step in steps:
+        if step.kind is StepKind.SAVE:
+            continue
+        if step.who != who:
+            done, undone = [], []
+        elif step.kind is StepKind.CHANGE:
+            done.append(step)
+            undone = []
+        elif step.kind is StepKind.UNDO:
+            # The change itself may be one of those that are forgotten.
+            del done[-1:]
+            undone.append(step)
+        else:
+            del undone[-1:]
+            done.append(step)
     return done, undone
-
-
-def _own(steps: Sequence[Step], who: str) -> Iterator[Step]:
-    return (step for step in steps if step.who == who)

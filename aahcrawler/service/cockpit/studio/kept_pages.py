@@ -12,7 +12,7 @@ from aahcrawler.service.cockpit.site import Editing, Sent, Site, address, then
 from aahcrawler.service.cockpit.studio.page_views import Record, page_address
 from aahcrawler.service.cockpit.studio.studio_desk import OF_WORK, StudioDesk
 from aahcrawler.service.cockpit.studio.studio_jobs import Done, StudioJobs
-from aahcrawler.service.cockpit.studio.work_changes import mark_of
+from aahcrawler.service.cockpit.studio.work_changes import WorkChanges, seen_by
 from aahcrawler.service.steering.jobs import Progress
 from aahcrawler.service.views.page_indexes import NO_FOLDER
 from aahcrawler.service.web.problems import CONFLICT, ProblemError
@@ -31,7 +31,7 @@ def routes(site: Site, desk: StudioDesk, jobs: StudioJobs) -> APIRouter:
     @router.post("/fetch")
     def fetch(session: Editing, crawl: str, work: WorkName, form: Sent) -> Response:
         found, who, url = site.crawl(crawl), session.caller.name, form.get("url")[:4_000]
-        held, manners = desk.works.work(work, mark_of(form)), manners_of(found)
+        held, manners = desk.works.work(work, seen_by(form)[1]), manners_of(found)
         to = address("crawls", crawl, "studio", "works", work)
 
         def fetched(_: Progress) -> Done:
@@ -46,14 +46,15 @@ def routes(site: Site, desk: StudioDesk, jobs: StudioJobs) -> APIRouter:
     @router.post("/pages/{record}/test")
     def keep_as_test(session: Editing, crawl: str, work: WorkName, record: Record, form: Sent) -> Response:
         page = desk.page(site.crawl(crawl), desk.works.open(work), record)
-        held, who = desk.works.work(work, mark_of(form)), session.caller.name
+        (revision, mark), who = seen_by(form), session.caller.name
+        held = desk.works.work(work, mark)
         try:
             expected = read_now(held, page.sampled.page)
             if record.startswith(OF_WORK):
-                held.set_expectation(record.removeprefix(OF_WORK), expected, who, page.work.revision)
+                held.set_expectation(record.removeprefix(OF_WORK), expected, who, revision)
                 said = "What is read on it now is what its test expects."
             else:
-                name = held.add_page(page.sampled.page, expected, who)
+                name = held.add_page(page.sampled.page, expected, who, revision=revision)
                 said = f"It is kept as the test {name}: whatever changes it from now on is told."
         except WorkError as error:
             return then(session, page_address(page), Said(str(error), "bad"))
@@ -62,11 +63,9 @@ def routes(site: Site, desk: StudioDesk, jobs: StudioJobs) -> APIRouter:
     @router.post("/pages/{record}/drop")
     def drop_test(session: Editing, crawl: str, work: WorkName, record: Record, form: Sent) -> Response:
         to, name = address("crawls", crawl, "studio", "works", work), record.removeprefix(OF_WORK)
-        try:
-            desk.works.work(work, mark_of(form)).remove_page(name, session.caller.name)
-        except WorkError as error:
-            return then(session, to, Said(str(error), "bad"))
-        return then(session, to, Said(f"The page {name} is no test of the entry any more."))
+        acts, words = WorkChanges(desk), f"The page {name} is no test of the entry any more."
+        said = acts.stepped(work, form, lambda each, seen: each.remove_page(name, session.caller.name, seen), words)
+        return then(session, to, said)
 
     return router
 

@@ -49,19 +49,9 @@ class OpenWork:
     mistakes: tuple[Mistake, ...] = ()
 
     @property
-    def revision(self) -> int:
-        """The number of the last step."""
-        return self.state.revision
-
-    @property
-    def mark(self) -> str:
-        """What forms say of the work, so that they are not taken for those of another one of its name."""
-        return self.state.origin.mark
-
-    @property
     def seen(self) -> str:
         """What forms say of the state that they were made for: the number of the last step, and of which work."""
-        return f"{self.revision}-{self.mark}"
+        return f"{self.state.revision}-{self.state.origin.mark}"
 
     @cached_property
     def parts(self) -> EntryParts:

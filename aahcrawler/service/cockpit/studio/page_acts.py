@@ -38,7 +38,8 @@ def routes(site: Site, desk: StudioDesk) -> APIRouter:
             group=shown.link.group if shown is not None and shown.link is not None else None,
         )
         said = acts.changed(session, work, form, lambda text: kept(text, choice, rule))
-        return then(session, page_address(page), said)
+        # What was refused stays chosen.
+        return then(session, page_address(page, choice.query if said.kind == "bad" else ""), said)
 
     @router.post("/pages/{record}/avoid")
     def avoid_links(session: Editing, crawl: str, work: WorkName, record: Record, form: Sent) -> Response:

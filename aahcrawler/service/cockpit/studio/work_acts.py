@@ -1,5 +1,6 @@
 """What is done to a work: each act leads back to where it was done, and tells what came of it."""
 
+from collections.abc import Callable
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
@@ -10,13 +11,13 @@ from aahcrawler.service.cockpit.sign_in import Said
 from aahcrawler.service.cockpit.site import Editing, Form, Sent, Site, address, then
 from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk
 from aahcrawler.service.cockpit.studio.studio_jobs import Done, StudioJobs
-from aahcrawler.service.cockpit.studio.work_changes import WorkChanges, mark_of
+from aahcrawler.service.cockpit.studio.work_changes import WorkChanges, seen_by
 from aahcrawler.service.cockpit.studio.work_desk import WorkDesk
 from aahcrawler.service.steering.jobs import Progress
-from aahcrawler.service.web.problems import BAD_SEARCH, CONFLICT, ProblemError
 from aahcrawler.studio.works.object_edits import remove
 from aahcrawler.studio.works.work import Work
 from aahcrawler.studio.works.work_errors import NotSavedError, WorkError
+from aahcrawler.studio.works.work_state import WorkState
 
 WorkName = Annotated[str, Path(max_length=80)]
 
@@ -28,12 +29,12 @@ def routes(site: Site, desk: StudioDesk, checks: WorkDesk, jobs: StudioJobs) -> 
 
     @router.post("/undo")
     def undo(session: Editing, crawl: str, work: WorkName, form: Sent) -> Response:
-        said = acts.stepped(work, form, lambda each: each.undo(session.caller.name))
+        said = acts.stepped(work, form, lambda each, seen: each.undo(session.caller.name, seen))
         return then(session, _back(crawl, work), said)
 
     @router.post("/redo")
     def redo(session: Editing, crawl: str, work: WorkName, form: Sent) -> Response:
-        said = acts.stepped(work, form, lambda each: each.redo(session.caller.name))
+        said = acts.stepped(work, form, lambda each, seen: each.redo(session.caller.name, seen))
         return then(session, _back(crawl, work), said)
 
     @router.post("/confirm")
@@ -42,14 +43,12 @@ def routes(site: Site, desk: StudioDesk, checks: WorkDesk, jobs: StudioJobs) -> 
 
     @router.post("/choose")
     def choose(session: Editing, crawl: str, work: WorkName, form: Sent) -> Response:
-        doubt, wanted = _doubt(desk, work, form), form.get("alternative")
-        other = next((each for each in doubt.alternatives if each.said == wanted), None)
-        if other is None:
-            raise ProblemError(BAD_SEARCH, "this is not among what else could be right; look at the work again")
-        chosen = other
-        who, words = session.caller.name, f"Chosen: {other.said}"
-        said = acts.stepped(work, form, lambda each: each.choose(doubt, chosen, who), words)
-        return then(session, _back(crawl, work), said)
+        wanted, who = form.get("alternative"), session.caller.name
+
+        def chosen(each: Work, seen: int) -> WorkState:
+            return each.choose(_doubt(each, form), wanted, who, seen)
+
+        return then(session, _back(crawl, work), acts.stepped(work, form, chosen, f"Chosen: {wanted}"))
 
     @router.post("/remove")
     def remove_part(session: Editing, crawl: str, work: WorkName, form: Sent) -> Response:
@@ -60,7 +59,9 @@ def routes(site: Site, desk: StudioDesk, checks: WorkDesk, jobs: StudioJobs) -> 
     def discard(session: Editing, crawl: str, work: WorkName, form: Sent) -> Response:
         words = f"The work {work} is discarded. What was saved of it stays."
         said = (
-            _discarded(desk, work, words) if form.get("unreadable") else acts.stepped(work, form, Work.discard, words)
+            _discarded(desk, work, words)
+            if form.get("unreadable")
+            else acts.stepped(work, form, lambda each, _: each.discard(), words)
         )
         checks.forget(work)
         return then(session, address("crawls", crawl, "studio"), said)
@@ -68,10 +69,11 @@ def routes(site: Site, desk: StudioDesk, checks: WorkDesk, jobs: StudioJobs) -> 
     @router.post("/save")
     def save(session: Editing, crawl: str, work: WorkName, form: Sent) -> Response:
         found, to = site.crawl(crawl), _back(crawl, work)
-        held, who, force = desk.works.work(work, mark_of(form)), session.caller.name, form.get("force") == "yes"
+        (revision, mark), who, force = seen_by(form), session.caller.name, form.get("force") == "yes"
+        held = desk.works.work(work, mark)
 
         def saved(progress: Progress) -> Done:
-            return _saved(held, who, to, progress, force=force)
+            return _saved(lambda: held.save(who, revision, force=force, is_given_up=lambda: progress.is_cancelled), to)
 
         return jobs.led(session, found, jobs.begin(session, found, f"checking and saving {work}", saved))
 
@@ -81,9 +83,9 @@ def routes(site: Site, desk: StudioDesk, checks: WorkDesk, jobs: StudioJobs) -> 
 def _confirmed(acts: WorkChanges, work: str, who: str, form: Form) -> Said:
     """Confirm the guess that a form is about, or all that are left where it says so; return what is told of it."""
     if form.get("all") == "yes":
-        return acts.stepped(work, form, lambda each: each.confirm_all(who), "All guesses are confirmed.")
-    doubt = _doubt(acts.desk, work, form)
-    return acts.stepped(work, form, lambda each: each.confirm(doubt, who), f"Confirmed: {doubt.said}")
+        return acts.stepped(work, form, lambda each, seen: each.confirm_all(who, seen), "All guesses are confirmed.")
+    words = f"Confirmed: {form.get('said')}"
+    return acts.stepped(work, form, lambda each, seen: each.confirm(_doubt(each, form), who, seen), words)
 
 
 def _discarded(desk: StudioDesk, work: str, words: str) -> Said:
@@ -101,9 +103,9 @@ def _back(crawl: str, work: str) -> str:
     return address("crawls", crawl, "studio", "works", work)
 
 
-def _saved(work: Work, who: str, to: str, progress: Progress, *, force: bool) -> Done:
+def _saved(save: Callable[[], object], to: str) -> Done:
     try:
-        work.save(who, force=force, is_given_up=lambda: progress.is_cancelled)
+        save()
     except NotSavedError as error:
         hint = ("It can be saved all the same.",) if error.can_force else ()
         return Done(
@@ -118,12 +120,10 @@ def _saved(work: Work, who: str, to: str, progress: Progress, *, force: bool) ->
     return Done(to=to, text="Saved. Crawls that start from now on use it, and those that run take it over.")
 
 
-def _doubt(desk: StudioDesk, work: str, form: Form) -> Doubt:
-    """Return the doubt that a form is about. Raise ``ProblemError`` where it was settled."""
+def _doubt(work: Work, form: Form) -> Doubt:
+    """Return the doubt that a form is about. Raise ``WorkError`` where it is settled."""
     place, said = form.get("place"), form.get("said")
-    doubts = desk.works.open(work).state.doubts
-    alike = [each for each in doubts if each.said == said]
-    found = next((each for each in alike if each.place == place), None) or (alike[0] if len(alike) == 1 else None)
+    found = next((each for each in work.now().doubts if (each.place, each.said) == (place, said)), None)
     if found is None:
-        raise ProblemError(CONFLICT, "somebody has settled this guess already; look at the work again")
+        raise WorkError("somebody has settled this guess already; look at the work again")
     return found

@@ -17,7 +17,6 @@ from aahcrawler.studio.works.work_errors import StaleError, WorkError
 from aahcrawler.studio.works.work_state import WorkState
 
 _SEEN: Final = re.compile("([0-9]{1,9})-([0-9a-f]{12})")
-_MARK: Final = re.compile("[0-9a-f]{12}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,29 +26,35 @@ class WorkChanges:
     desk: StudioDesk
 
     def changed(self, session: Session, work: str, form: Form, make: Callable[[EntryText], Made]) -> Said:
-        """Change a work from the state that somebody saw; return what is told of it.
+        """Change a work as somebody saw it; return what is told of it.
 
-        ``make`` gives the changes of the text that it had then.
+        ``make`` gives the changes of the text that it had then. Where the work was changed since, nothing is done, and
+        what was wanted is told.
         """
         revision, mark = seen_by(form)
-        found, wanted = self.desk.works.work(work, mark), ""
+        wanted = ""
         try:
+            found = self.desk.works.work(work, mark)
             then = found.now().text_at(revision)
             if then is None:
                 return Said("too much was done since this page was loaded; look at it again", "bad")
             made = make(then)
             wanted = made.said
-            found.change(made.edits, session.caller.name, made.said, revision)
+            found.change(made.edits, session.caller.name, wanted, revision)
         except StaleError as error:
             return Said(str(error), "bad", (f"What you wanted, which was not done: {wanted}",))
         except (EditError, WorkError) as error:
             return Said(str(error), "bad")
-        return Said(_sentence(made.said))
+        return Said(_sentence(wanted))
 
-    def stepped(self, work: str, form: Form, act: Callable[[Work], WorkState | None], said: str = "") -> Said:
-        """Do something to the work of a form; return what is told of it: ``said``, else what its history says."""
+    def stepped(self, work: str, form: Form, act: Callable[[Work, int], WorkState | None], said: str = "") -> Said:
+        """Do something to a work as somebody saw it; return what is told of it: ``said``, else what its history says.
+
+        ``act`` is given the work, and the number of the last step that was seen.
+        """
+        revision, mark = seen_by(form)
         try:
-            state = act(self.desk.works.work(work, mark_of(form)))
+            state = act(self.desk.works.work(work, mark), revision)
         except (WorkError, EditError) as error:
             return Said(str(error), "bad")
         return Said(said or (_sentence(state.steps[-1].said) if state is not None else ""))
@@ -68,10 +73,3 @@ def seen_by(form: Form) -> tuple[int, str]:
     if found is None:
         raise ProblemError(BAD_SEARCH, "the form is of no state of this work; load the page again")
     return int(found[1]), found[2]
-
-
-def mark_of(form: Form) -> str:
-    """Return the mark of the work that a form was made for. Raise ``ProblemError`` where it names none."""
-    if _MARK.fullmatch(form.get("mark")) is None:
-        raise ProblemError(BAD_SEARCH, "the form is of no work; load the page again")
-    return form.get("mark")
