@@ -7,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from aahcrawler.authoring.editing.edit_error import EditError
-from aahcrawler.authoring.editing.edits import Add, Confirm, Edit, Put, Remove, SetAttribute, apply
-from aahcrawler.authoring.editing.entry_text import EntryText
+from aahcrawler.editor.text.edits import Add, Confirm, Edit, Put, Remove, SetAttribute, apply
+from aahcrawler.editor.text.entry_text import EditError, EntryText
 
 SHIPPED = sorted(Path("knowledge_base/applications").glob("*.xml"))
 FILE = b"""<?xml version="1.0" encoding="UTF-8"?>

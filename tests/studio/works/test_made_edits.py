@@ -6,18 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.authoring.drafting.address_groups import address_groups
-from aahcrawler.authoring.editing.edit_error import EditError
-from aahcrawler.authoring.editing.edits import apply
-from aahcrawler.authoring.editing.entry_text import EntryText
-from aahcrawler.authoring.own_entries.entry_files import Entry
-from aahcrawler.authoring.own_entries.staging import staged
+from aahcrawler.editor.drafting.address_groups import address_groups
+from aahcrawler.editor.entries.entry_files import Entry
+from aahcrawler.editor.entries.staging import staged
+from aahcrawler.editor.text.edits import apply
+from aahcrawler.editor.text.entry_text import EditError, EntryText
+from aahcrawler.editor.works import level_edits, object_edits
+from aahcrawler.editor.works.level_edits import NamedGroup
+from aahcrawler.editor.works.made_edits import REASONS, ROLES, Made
+from aahcrawler.editor.works.object_edits import Extent
 from aahcrawler.helper import ApplicationAwareHelper
-from aahcrawler.studio.works import level_edits, object_edits
-from aahcrawler.studio.works.level_edits import NamedGroup
-from aahcrawler.studio.works.made_edits import Made
-from aahcrawler.studio.works.menu_words import REASONS, ROLES
-from aahcrawler.studio.works.object_edits import Extent
 from aahcrawler.wrapper_induction.robust_paths import Expression
 from knowledge_base.model import FieldKind, KnowledgeBase, Strength
 from knowledge_base.url_rules import Reason

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.studio.works.page_fetching import Manners, PageFetchError, PageFetching, fetch_into
-from aahcrawler.studio.works.work_collection import Works
+from aahcrawler.editor.works.page_fetching import Manners, PageFetchError, PageFetching, fetch_into
+from aahcrawler.editor.works.work_collection import Works
 from online_analysis.icd import Icd
 from tests.authoring.tinyforum import topic
 from tests.crawl.site import Reply, Site, serving

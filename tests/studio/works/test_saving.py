@@ -10,22 +10,22 @@ from signal import SIGKILL
 
 import pytest
 
-from aahcrawler.authoring.check_findings import Severity
-from aahcrawler.authoring.editing.edits import Put, SetAttribute
-from aahcrawler.authoring.own_entries.own_folder import OwnFolder
-from aahcrawler.authoring.own_entries.staging import staged
-from aahcrawler.authoring.saved_pages import read_expectation
+from aahcrawler.editor.checks.check_findings import Severity
+from aahcrawler.editor.entries.own_folder import OwnFolder
+from aahcrawler.editor.entries.staging import staged
+from aahcrawler.editor.pages.saved_pages import read_expectation
+from aahcrawler.editor.text.edits import Put, SetAttribute
+from aahcrawler.editor.works import work as work_module
+from aahcrawler.editor.works import work_progress
+from aahcrawler.editor.works.entry_examination import Wanted, examined
+from aahcrawler.editor.works.page_fetching import reading
+from aahcrawler.editor.works.work import Work
+from aahcrawler.editor.works.work_collection import MOST_EXAMINED, Works
+from aahcrawler.editor.works.work_progress import Progress
+from aahcrawler.editor.works.work_state import NotSavedError, StaleError, WorkError
 from aahcrawler.service.catalog.knowledge_folders import KnowledgeFolders
 from aahcrawler.service.cockpit.studio.open_works import OpenWorks
 from aahcrawler.service.cockpit.studio.work_desk import WorkDesk
-from aahcrawler.studio.works import work as work_module
-from aahcrawler.studio.works import work_progress
-from aahcrawler.studio.works.entry_examination import Wanted, examined
-from aahcrawler.studio.works.expected_readings import reading
-from aahcrawler.studio.works.work import Work
-from aahcrawler.studio.works.work_collection import MOST_EXAMINED, Works
-from aahcrawler.studio.works.work_errors import NotSavedError, StaleError, WorkError
-from aahcrawler.studio.works.work_progress import Progress
 from tests.authoring.tinyforum import BOARD, FORM, TOPIC
 from tests.studio.works.sailing import DATE, DOUBTS, DRAFT, EXTRACT
 
@@ -33,9 +33,9 @@ pytestmark = pytest.mark.starts
 EXAMINING = """
 import sys
 from pathlib import Path
-from aahcrawler.studio.works import work_progress
-from aahcrawler.studio.works.entry_examination import Wanted, examined
-from aahcrawler.studio.works.work_collection import Works
+from aahcrawler.editor.works import work_progress
+from aahcrawler.editor.works.entry_examination import Wanted, examined
+from aahcrawler.editor.works.work_collection import Works
 
 work = Works(Path(sys.argv[1]), ()).existing("tinyforum")
 examined(Wanted(1, work.entry(work.now()), work.folders))
@@ -44,8 +44,8 @@ examined(Wanted(1, work.entry(work.now()), work.folders))
 SAVING = """
 import os, signal, sys
 from pathlib import Path
-from aahcrawler.studio.works import work
-from aahcrawler.studio.works.work_collection import Works
+from aahcrawler.editor.works import work
+from aahcrawler.editor.works.work_collection import Works
 
 left, fsync, replace = int(sys.argv[2]), os.fsync, Path.replace
 

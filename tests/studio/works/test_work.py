@@ -9,15 +9,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aahcrawler.authoring.drafting.doubts import Alternative, Doubt
-from aahcrawler.authoring.editing.edit_error import EditError
-from aahcrawler.authoring.editing.edits import Add, Edit, Put, Remove, SetAttribute
-from aahcrawler.authoring.saved_pages import Expectation, ObjectRow
-from aahcrawler.studio.works import work_folder
-from aahcrawler.studio.works.work import Work
-from aahcrawler.studio.works.work_collection import Works
-from aahcrawler.studio.works.work_errors import StaleError, WorkError
-from aahcrawler.studio.works.work_steps import StepKind
+from aahcrawler.editor.drafting.doubts import Alternative, Doubt
+from aahcrawler.editor.pages.saved_pages import Expectation, ObjectRow
+from aahcrawler.editor.text.edits import Add, Edit, Put, Remove, SetAttribute
+from aahcrawler.editor.text.entry_text import EditError
+from aahcrawler.editor.works import work_folder
+from aahcrawler.editor.works.work import Work
+from aahcrawler.editor.works.work_collection import Works
+from aahcrawler.editor.works.work_state import StaleError, StepKind, WorkError
 from knowledge_base.file_selection import SHIPPED
 from tests.authoring.tinyforum import TOPIC
 from tests.studio.works.sailing import DATE, DOUBTS, DRAFT, EXTRACT, ITEM

@@ -2,25 +2,50 @@
 
 import tempfile
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from threading import BoundedSemaphore, Lock
 from typing import Final
 
-from aahcrawler.authoring.own_entries.entry_files import digest
+from aahcrawler.editor.entries.entry_files import digest
+from aahcrawler.editor.rules.entry_parts import EntryParts
+from aahcrawler.editor.works.work import Work
+from aahcrawler.editor.works.work_collection import MOST_EXAMINED, Begun, Works
+from aahcrawler.editor.works.work_state import WorkError, WorkState
 from aahcrawler.service.catalog.knowledge_folders import KnowledgeFolders
-from aahcrawler.service.cockpit.studio.loaded_knowledge import seen
 from aahcrawler.service.web.problems import CONFLICT, NO_WORK, ProblemError
-from aahcrawler.studio.entry_parts import EntryParts
-from aahcrawler.studio.works.work import Work
-from aahcrawler.studio.works.work_collection import MOST_EXAMINED, Begun, Works
-from aahcrawler.studio.works.work_errors import WorkError
-from aahcrawler.studio.works.work_state import WorkState
-from knowledge_base.file_selection import chosen_files, filled
-from knowledge_base.loader import LoadError, load_files
-from knowledge_base.model import Application
+from knowledge_base.file_selection import chosen_files, files_of, filled
+from knowledge_base.loader import LoadError, load, load_files
+from knowledge_base.model import Application, KnowledgeBase
+
+Seen = tuple[tuple[Path, int, int, int], ...]
+"""Files, with their inodes, sizes and the times of their last change."""
+
+
+class LoadedKnowledge:
+    """Keeps what was loaded last. It may be used by several threads at once, one of which loads."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._kept: tuple[Seen, KnowledgeBase] | None = None
+
+    def of(self, folders: Sequence[Path]) -> KnowledgeBase:
+        """Return the knowledge base of some folders. Raise ``LoadError`` for mistakes in it."""
+        with self._lock:
+            now = seen(folders)
+            if self._kept is None or self._kept[0] != now:
+                self._kept = None
+                self._kept = now, load(*filled(folders))
+            return self._kept[1]
+
+
+def seen(folders: Sequence[Path]) -> Seen:
+    """Return the files of some folders as they are now; another value once one of them is changed."""
+    told = ((file, file.stat()) for file in files_of(folders) if file.is_file())
+    return tuple((file, found.st_ino, found.st_size, found.st_mtime_ns) for file, found in told)
+
 
 _KEPT: Final = 40
 NO_PLACE: Final = (

@@ -8,12 +8,12 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Path, Response
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from aahcrawler.authoring.archive_trial import Progress as Read
-from aahcrawler.authoring.archive_trial import Summary
-from aahcrawler.authoring.archive_trial_lines import HeaviestPages
-from aahcrawler.authoring.own_entries.entry_files import Entry
-from aahcrawler.authoring.own_entries.staging import Staged, staged
-from aahcrawler.authoring.page_readings import PageChanged
+from aahcrawler.editor.entries.entry_files import Entry
+from aahcrawler.editor.entries.staging import Staged, staged
+from aahcrawler.editor.pages.archive_trial import HeaviestPages, Summary
+from aahcrawler.editor.pages.archive_trial import Progress as Read
+from aahcrawler.editor.pages.page_readings import PageChanged
+from aahcrawler.editor.works.work import Work
 from aahcrawler.service.cockpit.site import Editing, Sent, Site, address
 from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk
 from aahcrawler.service.cockpit.studio.studio_jobs import Done, StudioJobs
@@ -21,7 +21,6 @@ from aahcrawler.service.steering.jobs import Progress
 from aahcrawler.service.steering.told_process import ToldProcess
 from aahcrawler.service.views.page_indexes import NO_FOLDER
 from aahcrawler.service.web.problems import ProblemError
-from aahcrawler.studio.works.work import Work
 from knowledge_base.loader import LoadError
 
 WorkName = Annotated[str, Path(max_length=80)]

@@ -1,25 +1,147 @@
 """What is done to a work: each act leads back to where it was done, and tells what came of it."""
 
+import re
 from collections.abc import Callable
-from typing import Annotated
+from dataclasses import dataclass
+from typing import Annotated, Final, get_args
 
 from fastapi import APIRouter, Path, Response
 
-from aahcrawler.authoring.drafting.doubts import Doubt
-from aahcrawler.authoring.editing.edit_error import EditError
-from aahcrawler.service.cockpit.sign_in import Said
-from aahcrawler.service.cockpit.site import Editing, Form, Sent, Site, address, then
+from aahcrawler.editor.drafting.doubts import Doubt
+from aahcrawler.editor.rules.site_groups import SiteGroup
+from aahcrawler.editor.text.entry_text import EditError, EntryText
+from aahcrawler.editor.works.level_edits import NamedGroup, avoid, name_level, set_role
+from aahcrawler.editor.works.made_edits import Made
+from aahcrawler.editor.works.object_edits import remove
+from aahcrawler.editor.works.work import Work
+from aahcrawler.editor.works.work_state import NotSavedError, StaleError, WorkError, WorkState
+from aahcrawler.service.catalog.crawl_catalog import Crawl
+from aahcrawler.service.cockpit.sign_in import Said, Session
+from aahcrawler.service.cockpit.site import Editing, Form, Reading, Sent, Site, address, then
 from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk
 from aahcrawler.service.cockpit.studio.studio_jobs import Done, StudioJobs
-from aahcrawler.service.cockpit.studio.work_changes import WorkChanges, seen_by
 from aahcrawler.service.cockpit.studio.work_desk import WorkDesk
 from aahcrawler.service.steering.jobs import Progress
-from aahcrawler.studio.works.object_edits import remove
-from aahcrawler.studio.works.work import Work
-from aahcrawler.studio.works.work_errors import NotSavedError, WorkError
-from aahcrawler.studio.works.work_state import WorkState
+from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
+from knowledge_base.model import Role
+from knowledge_base.url_rules import Reason
+
+_SEEN: Final = re.compile("([0-9]{1,9})-([0-9a-f]{12})")
+
+
+@dataclass(frozen=True, slots=True)
+class WorkChanges:
+    """Changes works on behalf of somebody."""
+
+    desk: StudioDesk
+
+    def changed(self, session: Session, work: str, form: Form, make: Callable[[EntryText], Made]) -> Said:
+        """Change a work as somebody saw it; return what is told of it.
+
+        ``make`` gives the changes of the text that it had then. Where the work was changed since, nothing is done, and
+        what was wanted is told.
+        """
+        revision, mark = seen_by(form)
+        wanted = ""
+        try:
+            found = self.desk.works.work(work, mark)
+            then = found.now().text_at(revision)
+            if then is None:
+                return Said("too much was done since this page was loaded; look at it again", "bad")
+            made = make(then)
+            wanted = made.said
+            found.change(made.edits, session.caller.name, wanted, revision)
+        except StaleError as error:
+            return Said(str(error), "bad", (f"What you wanted, which was not done: {wanted}",))
+        except (EditError, WorkError) as error:
+            return Said(str(error), "bad")
+        return Said(_sentence(wanted))
+
+    def stepped(self, work: str, form: Form, act: Callable[[Work, int], WorkState | None], said: str = "") -> Said:
+        """Do something to a work as somebody saw it; return what is told of it: ``said``, else what its history says.
+
+        ``act`` is given the work, and the number of the last step that was seen.
+        """
+        revision, mark = seen_by(form)
+        try:
+            state = act(self.desk.works.work(work, mark), revision)
+        except (WorkError, EditError) as error:
+            return Said(str(error), "bad")
+        return Said(said or (_sentence(state.steps[-1].said) if state is not None else ""))
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}"
+
+
+def seen_by(form: Form) -> tuple[int, str]:
+    """Return the revision that a form was made for, and the mark of its work.
+
+    Raise ``ProblemError`` where it names none.
+    """
+    found = _SEEN.fullmatch(form.get("seen"))
+    if found is None:
+        raise ProblemError(BAD_SEARCH, "the form is of no state of this work; load the page again")
+    return int(found[1]), found[2]
+
 
 WorkName = Annotated[str, Path(max_length=80)]
+_ROLES: Final[tuple[Role, ...]] = get_args(Role)
+
+
+def group_routes(site: Site, desk: StudioDesk) -> APIRouter:
+    """Return the routes of acts on groups and levels."""
+    router = APIRouter(prefix="/crawls/{crawl}/studio/works/{work}")
+    acts = WorkChanges(desk)
+
+    @router.post("/levels")
+    def add_level(session: Editing, crawl: str, work: WorkName, form: Sent) -> Response:
+        group = _group(desk, site.crawl(crawl), form)
+        role = _role(form)
+        addresses = desk.shelf.sample(site.crawl(crawl), form.get("host")).groups[group.number].addresses
+        named = NamedGroup(addresses, role, form.get("name"))
+        said = acts.changed(session, work, form, lambda text: name_level(text, named))
+        return then(session, _pages_of(crawl, work, form), said)
+
+    @router.post("/role")
+    def say_role(session: Editing, crawl: str, work: WorkName, form: Sent) -> Response:
+        role, level = _role(form), form.get("level")
+        said = acts.changed(session, work, form, lambda text: set_role(text, level, role))
+        return then(session, address("crawls", crawl, "studio", "works", work), said)
+
+    @router.post("/avoided")
+    def avoid_group(session: Editing, crawl: str, work: WorkName, form: Sent) -> Response:
+        group = _group(desk, site.crawl(crawl), form)
+        if form.get("reason") not in set(Reason):
+            raise ProblemError(BAD_SEARCH, "choose a reason of the list")
+        addresses = desk.shelf.sample(site.crawl(crawl), form.get("host")).groups[group.number].addresses
+        reason = Reason(form.get("reason"))
+        said = acts.changed(session, work, form, lambda text: avoid(text, addresses, reason))
+        return then(session, _pages_of(crawl, work, form), said)
+
+    return router
+
+
+def _role(form: Form) -> Role:
+    """Return the role that a form names. Raise ``ProblemError`` where it names none."""
+    role = next((each for each in _ROLES if each == form.get("role")), None)
+    if role is None:
+        raise ProblemError(BAD_SEARCH, "say whether the pages hold content or lead to it")
+    return role
+
+
+def _group(desk: StudioDesk, crawl: Crawl, form: Form) -> SiteGroup:
+    """Return the group that a form names. Raise ``ProblemError`` where there is none."""
+    number = form.get("group")
+    groups = desk.shelf.groups(crawl, form.get("host"))
+    found = next((each for each in groups if str(each.number) == number), None)
+    if found is None:
+        raise ProblemError(BAD_SEARCH, "there is no such group of addresses (any more); look at the pages again")
+    return found
+
+
+def _pages_of(crawl: str, work: str, form: Form) -> str:
+    return address("crawls", crawl, "studio", "works", work, "pages", host=form.get("host"))
 
 
 def routes(site: Site, desk: StudioDesk, checks: WorkDesk, jobs: StudioJobs) -> APIRouter:
@@ -127,3 +249,31 @@ def _doubt(work: Work, form: Form) -> Doubt:
     if found is None:
         raise WorkError("somebody has settled this guess already; look at the work again")
     return found
+
+
+def text_routes(site: Site, desk: StudioDesk) -> APIRouter:
+    """Return the routes of texts."""
+    router = APIRouter(prefix="/crawls/{crawl}/studio/works/{work}/xml")
+
+    def shown(session: Session, crawl: str, work: str, text: str = "", wrong: str = "") -> Response:
+        opened = desk.works.open(work)
+        now = opened.state.text.data.decode("utf-8", "replace")
+        values = {"work": opened, "now": now, "text": text or now, "wrong": wrong}
+        return site.crawl_page(session, site.crawl(crawl), "studio", "studio/xml.html", **values)
+
+    @router.get("")
+    def show_text(session: Reading, crawl: str, work: WorkName) -> Response:
+        return shown(session, crawl, work)
+
+    @router.post("")
+    def write_text(session: Editing, crawl: str, work: WorkName, form: Sent) -> Response:
+        (revision, mark), text = seen_by(form), form.raw("xml")
+        held = desk.works.work(work, mark)
+        try:
+            held.rewrite(text.encode(), session.caller.name, revision)
+        except (EditError, WorkError) as error:
+            # What was written stays before who wrote it.
+            return shown(session, crawl, work, text, str(error))
+        return then(session, address("crawls", crawl, "studio", "works", work, "xml"), Said("The text is changed."))
+
+    return router

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Final
 
+from aahcrawler.editor.rules.page_sample import PageSample, SampledPage
+from aahcrawler.editor.rules.part_matches import matches
+from aahcrawler.editor.works.work_progress import Progress
 from aahcrawler.service.cockpit.studio.open_works import OpenWork, OpenWorks
-from aahcrawler.studio.page_sample import PageSample, SampledPage
-from aahcrawler.studio.part_matches import matches
-from aahcrawler.studio.works.work_progress import Progress
 
 MOST_CHECKED: Final = 20
 """Works of which the newest check is kept."""

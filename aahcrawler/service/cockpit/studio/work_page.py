@@ -5,17 +5,15 @@ from typing import Annotated, Final
 
 from fastapi import APIRouter, Path, Query, Response
 
+from aahcrawler.editor.rules.entry_parts import Part
+from aahcrawler.editor.works.work_state import WorkError, last_to_redo, last_to_undo
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.site import Reading, Site
-from aahcrawler.service.cockpit.studio.entry_words import Said, is_container, said_of, whereabouts
+from aahcrawler.service.cockpit.studio.entry_words import PartWords, is_container, said_of, whereabouts
 from aahcrawler.service.cockpit.studio.open_works import OpenWork
-from aahcrawler.service.cockpit.studio.outlined_parts import mark_kind
-from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk
+from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk, mark_kind
 from aahcrawler.service.cockpit.studio.work_desk import Counted, WorkDesk
 from aahcrawler.service.web.problems import CONFLICT, ProblemError
-from aahcrawler.studio.entry_parts import Part
-from aahcrawler.studio.works.work_errors import WorkError
-from aahcrawler.studio.works.work_steps import last_to_redo, last_to_undo
 
 WorkName = Annotated[str, Path(max_length=80)]
 HostName = Annotated[str, Query(max_length=255)]
@@ -29,7 +27,7 @@ class PartNode:
     """A part in the tree of a work: in words, with the guess it rests on, and the parts in it."""
 
     part: Part
-    said: Said
+    said: PartWords
     kind: str
     guess: str
     line: int
