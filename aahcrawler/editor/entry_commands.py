@@ -16,6 +16,12 @@ from aahcrawler.exits import MISTAKE, told
 entry_app = typer.Typer()
 
 EntryName = Annotated[str, typer.Argument(metavar="NAME", help="The entry, as its file is called: tinyforum.")]
+Crawl = Annotated[
+    Path, typer.Argument(metavar="CRAWL", help="The folder of a crawl.", exists=True, file_okay=False, readable=True)
+]
+RepairName = Annotated[str, typer.Argument(metavar="NAME", help="Its name, as aah kb learned lists it.")]
+OfApplication = Annotated[str, typer.Option("--application", help="The application, if several items have the name.")]
+OfSite = Annotated[str, typer.Option("--site", help="The site it was learned on, if several items have the name.")]
 
 
 @entry_app.command("history")
@@ -130,14 +136,6 @@ def add_from_file(
         change = take(proposal, folders[-1], person or login_name(), replace=replace)
     typer.echo(f"written: {folders[-1] / 'applications' / f'{proposal.pack.entry.name}.xml'}")
     typer.echo(str(change))
-
-
-Crawl = Annotated[
-    Path, typer.Argument(metavar="CRAWL", help="The folder of a crawl.", exists=True, file_okay=False, readable=True)
-]
-RepairName = Annotated[str, typer.Argument(metavar="NAME", help="Its name, as aah kb learned lists it.")]
-OfApplication = Annotated[str, typer.Option("--application", help="The application, if several items have the name.")]
-OfSite = Annotated[str, typer.Option("--site", help="The site it was learned on, if several items have the name.")]
 
 
 @entry_app.command("learned")

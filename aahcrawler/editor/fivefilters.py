@@ -18,6 +18,36 @@ MOST_FILES = 20_000
 LARGEST_FILE = 256 * 1024
 LARGEST_ARCHIVE = 256 * 1024 * 1024
 """The most unpacked bytes of an archive that are read: the real one has 10 million."""
+_DIRECTIVE = re.compile(r"\s*(?P<name>[a-z_]+)\s*(?:\((?P<parameter>[^)]*)\))?\s*:\s*(?P<value>.*?)\s*", re.IGNORECASE)
+_HOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?\.)+[a-z0-9-]{2,}")
+PROJECT = "github.com/fivefilters/ftr-site-config"
+MOST_EXAMPLES = 5
+LONGEST_EXPRESSION = 4_000
+_NEEDLESS = frozenset(
+    (
+        *("test_url", "test_contains", "parser", "https", "native_ad_clue", "autodetect_on_failure"),
+        *("autodetect_next_page", "tidy", "prune", "strip_attr", "post_strip_attr", "strip_comments", "skip_json_ld"),
+        *("insert_detected_image", "src_lazy_load_attr", "convert_double_br_tags", "footnotes", "wrap_in", "dissolve"),
+    )
+)
+"""Directives that change the form of an excerpt, or test it: the extracted text is the same without them."""
+_LOGIN = "the crawler logs in nowhere; pages behind the login are not collected"
+_REASONS = {
+    "http_header": "the crawler identifies itself truthfully, and sends the same header fields to every site",
+    "find_string": "pages are read as they were sent; text is not replaced before",
+    "replace_string": "pages are read as they were sent; text is not replaced before",
+    "requires_login": _LOGIN,
+    "not_logged_in_xpath": _LOGIN,
+    "login_uri": _LOGIN,
+    "login_username_field": _LOGIN,
+    "login_password_field": _LOGIN,
+    "login_extra_fields": _LOGIN,
+    "if_page_contains": "a rule for some pages of a site has to be written as a level or a variant by hand",
+    "move_into": "the parts of a page stay where they are",
+    "skip_id_or_class": "exceptions from exclusions have to be written by hand",
+}
+_FIELDS = {"title": ("text", "headline name"), "author": ("person", "author"), "date": ("datetime", "datePublished")}
+_LINKS = {"single_page_link": "single-page", "next_page_link": "next-page"}
 
 
 class ConfigsError(Exception):
@@ -82,10 +112,6 @@ def _decoded(content: bytes) -> str:
         return content.decode("cp1252", "replace")
 
 
-_DIRECTIVE = re.compile(r"\s*(?P<name>[a-z_]+)\s*(?:\((?P<parameter>[^)]*)\))?\s*:\s*(?P<value>.*?)\s*", re.IGNORECASE)
-_HOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?\.)+[a-z0-9-]{2,}")
-
-
 @dataclass(frozen=True, slots=True)
 class Directive:
     """One line of a config: ``name: value``, or ``name(parameter): value``."""
@@ -114,38 +140,6 @@ def host_of(file: ConfigFile) -> str | None:
     if not _HOST.fullmatch(host):
         return None
     return f"*.{host}" if name.startswith(".") else host
-
-
-PROJECT = "github.com/fivefilters/ftr-site-config"
-MOST_EXAMPLES = 5
-LONGEST_EXPRESSION = 4_000
-
-_NEEDLESS = frozenset(
-    (
-        *("test_url", "test_contains", "parser", "https", "native_ad_clue", "autodetect_on_failure"),
-        *("autodetect_next_page", "tidy", "prune", "strip_attr", "post_strip_attr", "strip_comments", "skip_json_ld"),
-        *("insert_detected_image", "src_lazy_load_attr", "convert_double_br_tags", "footnotes", "wrap_in", "dissolve"),
-    )
-)
-"""Directives that change the form of an excerpt, or test it: the extracted text is the same without them."""
-
-_LOGIN = "the crawler logs in nowhere; pages behind the login are not collected"
-_REASONS = {
-    "http_header": "the crawler identifies itself truthfully, and sends the same header fields to every site",
-    "find_string": "pages are read as they were sent; text is not replaced before",
-    "replace_string": "pages are read as they were sent; text is not replaced before",
-    "requires_login": _LOGIN,
-    "not_logged_in_xpath": _LOGIN,
-    "login_uri": _LOGIN,
-    "login_username_field": _LOGIN,
-    "login_password_field": _LOGIN,
-    "login_extra_fields": _LOGIN,
-    "if_page_contains": "a rule for some pages of a site has to be written as a level or a variant by hand",
-    "move_into": "the parts of a page stay where they are",
-    "skip_id_or_class": "exceptions from exclusions have to be written by hand",
-}
-_FIELDS = {"title": ("text", "headline name"), "author": ("person", "author"), "date": ("datetime", "datePublished")}
-_LINKS = {"single_page_link": "single-page", "next_page_link": "next-page"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,12 @@ from knowledge_base.parsing import attributes
 from knowledge_base.parsing.notes import Notes
 from knowledge_base.selectors import Node, Selector
 
+READ_OFF = "unproven: read off"
+"""The beginning of the citations of what a program read off a page."""
+MOST_ITEMS = 50
+"""Objects of a page in which the expressions of fields are tried."""
+_LONGEST = 100
+
 
 class Severity(StrEnum):
     """Whether a knowledge base can be used in spite of a finding."""
@@ -62,10 +68,6 @@ def error(place: Place, message: str) -> Finding:
 def warning(place: Place, message: str, *, is_guess: bool = False) -> Finding:
     """Return a warning."""
     return Finding(place, Severity.WARNING, message, is_guess)
-
-
-READ_OFF = "unproven: read off"
-"""The beginning of the citations of what a program read off a page."""
 
 
 @dataclass(frozen=True)
@@ -109,11 +111,6 @@ def is_read_off(cite: str) -> bool:
 def cite_of(element: etree._Element) -> str:
     """Return the citation of an element."""
     return element.get("cite") or ""
-
-
-MOST_ITEMS = 50
-"""Objects of a page in which the expressions of fields are tried."""
-_LONGEST = 100
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,13 @@ _HOST = "http://site.test"
 _SEGMENTS = ("", "a/b")
 """The replacements with which the two stars of a glob are tried."""
 _MOST_EXAMPLES = 16
+MOST_NAMED = 3
+MOST_TOLD = 20
+"""Guesses left in a finished file that are told one by one."""
+_GUESS = re.compile(r"\s*guess:\s*(.*?)\s*", re.DOTALL)
+_IMPORTANCE = ("pattern", "when", "address", "item", "identity", "navigate", "body", "url", "paging", "drop")
+"""What a mistake in costs most comes first: whose page it is, then which pages are found, then what is read of them."""
+_LONGEST = 100
 
 
 def contradictions(application: Application, places: FileLines, shown: Iterable[str]) -> Iterator[Finding]:
@@ -54,7 +61,9 @@ def rivalries(detector: Detector, saved: Sequence[SavedPage], places: FileLines)
 
 def _covers(earlier: PageLevel, later: PageLevel) -> bool:
     """Return whether the earlier level fits wherever the later one does, judging by their conditions."""
-    excluded = all(any(_same(mine, theirs) for theirs in later.unless) for mine in earlier.unless)
+    excluded = all(
+        any((_wider(mine, theirs) and _wider(theirs, mine)) for theirs in later.unless) for mine in earlier.unless
+    )
     return (
         bool(later.when) and excluded and all(any(_wider(one, other) for one in earlier.when) for other in later.when)
     )
@@ -65,10 +74,6 @@ def _wider(one: Condition, other: Condition) -> bool:
     if one.rule is not None and one.rule != other.rule:
         return False
     return one.selector is None or (other.selector is not None and one.selector.source == other.selector.source)
-
-
-def _same(one: Condition, other: Condition) -> bool:
-    return _wider(one, other) and _wider(other, one)
 
 
 def _dead_ends(
@@ -154,15 +159,6 @@ def _filled(glob: str) -> str:
 
 
 __all__ = ["contradictions", "rivalries"]
-
-
-MOST_NAMED = 3
-MOST_TOLD = 20
-"""Guesses left in a finished file that are told one by one."""
-_GUESS = re.compile(r"\s*guess:\s*(.*?)\s*", re.DOTALL)
-_IMPORTANCE = ("pattern", "when", "address", "item", "identity", "navigate", "body", "url", "paging", "drop")
-"""What a mistake in costs most comes first: whose page it is, then which pages are found, then what is read of them."""
-_LONGEST = 100
 
 
 @dataclass(frozen=True, slots=True)

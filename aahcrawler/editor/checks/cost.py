@@ -22,6 +22,40 @@ _NAME = re.compile(r"(?<![\w@$-])([A-Za-z_][\w-]*)(?!\s*\(|::|[\w:-])")
 _OPERATORS = frozenset({"and", "or", "mod"})
 _MOST_WORDS = 8
 _WIDTH = 100
+SLOW = 0.5
+"""The seconds on a page of common elements from which an expression is called slow."""
+HOPELESS = 5.0
+"""Seconds on such a page with which an expression cannot be used, and on one made against it a slow one."""
+_SIZES = (250, 1_000)
+_LONG = 0.005
+"""Seconds on the smallest page from which the next one is but twice as large."""
+_LINEAR = 1.3
+"""Growth up to which time is proportional to size; on small pages, linear parts hide quadratic ones."""
+_DESCENT = re.compile(r"//|\bdescendant(?:-or-self)?::")
+_COSTLY = re.compile(
+    r"\b(?:ancestor|ancestor-or-self|preceding|following|preceding-sibling|following-sibling|namespace)::"
+    r"|\[[^\]]*/|\bcount\s*\(|[(,\[]\s*\.\s*[,)=\]]|\(\s*\)|\bdescendant[^|]*\[[^\]]*::"
+)
+_WHOLE_PAGE = re.compile(
+    r"\[\s*(?:not\s*\(\s*|count\s*\(\s*|boolean\s*\(\s*)*//?(?![/\]])\w*|\b(?:and|or|not\s*\()\s*//"
+)
+_BACKWARD = re.compile(r"\b(ancestor|ancestor-or-self|preceding|following)::")
+_SIBLINGS = re.compile(r"\b(preceding-sibling|following-sibling)::")
+_WITHIN = re.compile(r"\[[^\]]*(?:\.//|descendant(?:-or-self)?::)")
+_COUNTED = re.compile(r"\bcount\s*\(")
+_ALL_TEXT = re.compile(r"[(,]\s*\.\s*[,)]")
+ADVICE = {
+    _WHOLE_PAGE: "a condition on the whole page is looked at again for each element; write it once in front, "
+    "/*[condition]//a, or as a when or unless of its own",
+    _BACKWARD: "{0}:: walks through the page again for each element; begin at the outer element and go down, "
+    "div[...]//a, or use parent::",
+    _COUNTED: "count() looks at all there are; for any write the path alone, for more than one path[2]",
+    _WITHIN: "// within [...] looks through all that each element holds; name the steps down to it, ul/li/a",
+    _SIBLINGS: "{0}:: looks at all siblings of each element; add [1] to look at the nearest alone",
+    _ALL_TEXT: "the whole text of each element is read; compare an attribute, or name the element whose text counts",
+}
+"""The causes of slow expressions, the costliest first, and what to write instead."""
+OTHERWISE = "name an element with its id or class first, so that the rest is looked at for few elements"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,19 +153,6 @@ def common_page(shape: str, size: int) -> etree._Element:
     return stress_page(shape, COMMON, size)
 
 
-SLOW = 0.5
-"""The seconds on a page of common elements from which an expression is called slow."""
-
-HOPELESS = 5.0
-"""Seconds on such a page with which an expression cannot be used, and on one made against it a slow one."""
-
-_SIZES = (250, 1_000)
-_LONG = 0.005
-"""Seconds on the smallest page from which the next one is but twice as large."""
-_LINEAR = 1.3
-"""Growth up to which time is proportional to size; on small pages, linear parts hide quadratic ones."""
-
-
 @dataclass(frozen=True, slots=True)
 class Cost:
     """The seconds an expression takes on the worst of the pages; ``tailored`` if that was made against it."""
@@ -216,13 +237,6 @@ def _estimated(expression: etree.XPath, pages: Callable[[int], etree._Element], 
     return float(second * (FULL / size) ** power)
 
 
-_DESCENT = re.compile(r"//|\bdescendant(?:-or-self)?::")
-_COSTLY = re.compile(
-    r"\b(?:ancestor|ancestor-or-self|preceding|following|preceding-sibling|following-sibling|namespace)::"
-    r"|\[[^\]]*/|\bcount\s*\(|[(,\[]\s*\.\s*[,)=\]]|\(\s*\)|\bdescendant[^|]*\[[^\]]*::"
-)
-
-
 def is_linear(source: str) -> bool:
     """Return whether the time of an expression is, by its shape, linear in the size of the page.
 
@@ -236,30 +250,6 @@ def is_linear(source: str) -> bool:
 def _bare(source: str) -> str:
     """Empty the strings of an expression."""
     return re.sub(r"\"[^\"]*\"|'[^']*'", "''", source)
-
-
-_WHOLE_PAGE = re.compile(
-    r"\[\s*(?:not\s*\(\s*|count\s*\(\s*|boolean\s*\(\s*)*//?(?![/\]])\w*|\b(?:and|or|not\s*\()\s*//"
-)
-_BACKWARD = re.compile(r"\b(ancestor|ancestor-or-self|preceding|following)::")
-_SIBLINGS = re.compile(r"\b(preceding-sibling|following-sibling)::")
-_WITHIN = re.compile(r"\[[^\]]*(?:\.//|descendant(?:-or-self)?::)")
-_COUNTED = re.compile(r"\bcount\s*\(")
-_ALL_TEXT = re.compile(r"[(,]\s*\.\s*[,)]")
-
-ADVICE = {
-    _WHOLE_PAGE: "a condition on the whole page is looked at again for each element; write it once in front, "
-    "/*[condition]//a, or as a when or unless of its own",
-    _BACKWARD: "{0}:: walks through the page again for each element; begin at the outer element and go down, "
-    "div[...]//a, or use parent::",
-    _COUNTED: "count() looks at all there are; for any write the path alone, for more than one path[2]",
-    _WITHIN: "// within [...] looks through all that each element holds; name the steps down to it, ul/li/a",
-    _SIBLINGS: "{0}:: looks at all siblings of each element; add [1] to look at the nearest alone",
-    _ALL_TEXT: "the whole text of each element is read; compare an attribute, or name the element whose text counts",
-}
-"""The causes of slow expressions, the costliest first, and what to write instead."""
-
-OTHERWISE = "name an element with its id or class first, so that the rest is looked at for few elements"
 
 
 def advice(source: str) -> str:

@@ -30,6 +30,11 @@ from knowledge_base.model import KnowledgeBase
 GRACE = 5
 """The seconds after which a step ends by itself, if its parent is gone and cannot stop it."""
 _SHOWN = 100
+SECONDS = 60.0
+MOST_KILLS = 25
+"""Steps that may hang before the rest is left unexamined."""
+STARTING = 30.0
+"""Seconds a process has for its start, on top of those for its first step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,13 +209,6 @@ def _cost(entries: tuple[Entry, ...], step: int, begin: Callable[[Busy], None]) 
 def _short(written: str) -> str:
     written = " ".join(written.split())
     return written if len(written) <= _SHOWN else f"{written[:_SHOWN]}..."
-
-
-SECONDS = 60.0
-MOST_KILLS = 25
-"""Steps that may hang before the rest is left unexamined."""
-STARTING = 30.0
-"""Seconds a process has for its start, on top of those for its first step."""
 
 
 @dataclass(slots=True)

@@ -32,6 +32,9 @@ from knowledge_base.model import Action, Application, Extract, LinkSource, PageL
 from knowledge_base.parsing.attributes import has_expression, words
 from knowledge_base.url_rules import ParsedUrl
 
+_SEVERAL = 2
+"""Pages or objects on none of which something is found that must not be on each."""
+
 
 def idle_behaviours(file: ApplicationFile, pages: LevelPages) -> Iterator[Finding]:
     """Yield the steps of a file that find nothing on the saved pages of the levels that their behaviour is for.
@@ -60,10 +63,6 @@ def _pages_of(behaviour: etree._Element, file: ApplicationFile, pages: LevelPage
     if not levels:
         return tuple(page for page in pages.of_application(file.name) if page.expected.level is not None)
     return tuple(page for level in levels for page in pages.of_level(file, level))
-
-
-_SEVERAL = 2
-"""Pages or objects on none of which something is found that must not be on each."""
 
 
 def fruitless_parts(file: ApplicationFile, pages: LevelPages) -> Iterator[Finding]:

@@ -19,12 +19,17 @@ from aahcrawler.page import Page
 from knowledge_base.model import Application, LinkSource, Navigate, PageLevel
 from knowledge_base.parsing import attributes
 from knowledge_base.parsing.notes import Notes
-from knowledge_base.url_rules import AvoidRule, Paging, ParsedUrl, UrlRule
+from knowledge_base.url_rules import AvoidRule, ParsedUrl, UrlRule
 
 MOST = 0.75
 """The share of an action's links that a rule may refuse: some of them lead to the same pages in another order."""
 LEAST = 2
 """Refused links of an action on all saved pages that say anything."""
+LEAST_ALIKE = 3
+"""Links that look alike from which it matters that a level fits few of them."""
+FEW = 0.5
+_SHOWN = 2
+_ANYTHING = frozenset({"", "**", "*", "#"})
 
 
 def greedy_rules(application: Application, pages: LevelPages) -> Iterator[Finding]:
@@ -143,13 +148,6 @@ def _places(application: Application, places: FileLines) -> Mapping[AvoidRule, t
     return {rule: written_as[n] if n < len(written_as) else of_kind for n, rule in reversed(list(enumerate(rules)))}
 
 
-LEAST_ALIKE = 3
-"""Links that look alike from which it matters that a level fits few of them."""
-FEW = 0.5
-_SHOWN = 2
-_ANYTHING = frozenset({"", "**", "*", "#"})
-
-
 def narrow_addresses(file: ApplicationFile, pages: LevelPages) -> Iterator[Finding]:
     """Yield the addresses, and paths of signs, that fit few of the links that saved pages show to be alike.
 
@@ -217,13 +215,9 @@ def _groups(application: Application, pages: LevelPages) -> Sequence[AddressGrou
     return [
         group
         for urls in by_site.values()
-        for group in address_groups(urls, _paging(application))
+        for group in address_groups(urls, tuple(paging for level in application.levels for paging in level.paging))
         if group.urls[LEAST_ALIKE - 1 :]
     ]
-
-
-def _paging(application: Application) -> Sequence[Paging]:
-    return tuple(paging for level in application.levels for paging in level.paging)
 
 
 def _is_of_one(rule: UrlRule, shape: Shape) -> bool:

@@ -15,57 +15,6 @@ SAFE = re.compile(r"[A-Za-z0-9_.~!$()+,;=:@|-]*")
 """Characters that a rule contains unescaped; blanks separate, quotation marks end, and others are wildcards."""
 NAME = re.compile(r"[A-Za-z0-9_.~-]+")
 """Names of parameters that a rule can name."""
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """The common form of URLs of one sort: a glob of the path, and the parameters present; some are absent."""
-
-    path: str
-    parameters: tuple[str, ...] = ()
-    query: str = ""
-    absent: tuple[str, ...] = ()
-
-    @property
-    def rule(self) -> UrlRule:
-        """The rule as the knowledge base applies it, other parameters allowed."""
-        pairs = (part.partition("=") for part in self.parameters)
-        present = tuple((name, value if sign else "*") for name, sign, value in pairs)
-        query = QueryGlob(self.query) if self.query else None
-        return UrlRule(PathGlob(self.path), present, frozenset(self.absent), query=query)
-
-    def address(self, optional: Iterable[str] = ()) -> UrlRule:
-        """Return the rule of URLs that are documented: no parameters but those of the shape and the optional ones."""
-        return replace(self.rule, allowed=frozenset(optional))
-
-    def attributes(self) -> dict[str, str]:
-        """Return the attributes for a file."""
-        parameters, absent = " ".join(self.parameters), " ".join(self.absent)
-        given = {"path": self.path, "parameters": parameters, "query": self.query, "absent": absent}
-        return {name: value for name, value in given.items() if value}
-
-
-def anywhere(parts: Sequence[str]) -> str:
-    """Write the parts of a path so that they fit wherever the software is installed, if a word or file says enough.
-
-    >>> anywhere(("forum", "#-*", "")), anywhere(("#", "*", "")), anywhere(("board", "topic.php"))
-    ('**/forum/#-*/', '/#/*/', '**/topic.php')
-    """
-    if FILE.fullmatch(parts[-1]):
-        return f"**/{parts[-1]}"
-    if len([part for part in parts if part]) > 1 and parts[0].isalpha():
-        return "/".join(("**", *parts))
-    return "/" + "/".join(parts)
-
-
-def literal(address: ParsedUrl) -> Shape | None:
-    """Return the shape of a single URL, nothing left open; None if it has signs that mean something in a rule."""
-    pairs = tuple(f"{name}={value}" for name, value in address.parameters.items())
-    if not SAFE.fullmatch("".join(address.segments)) or not all(SAFE.fullmatch(pair) for pair in pairs):
-        return None
-    return Shape("/" + "/".join(address.segments), pairs)
-
-
 MOST_URLS = 20_000
 MOST_SEGMENTS = 24
 MOST_PARAMETERS = 12
@@ -73,7 +22,6 @@ FEW_WORDS = 3
 """Words at one place of URLs that are alike otherwise, up to which each word makes a group of its own."""
 MOSTLY = 0.6
 """The share of titles with a number from which the number belongs to the shape."""
-
 _SEPARATORS = "-_.~,+"
 _DIGITS = re.compile(r"\d+")
 _LED = re.compile(rf"\d+([{_SEPARATORS}]).+", re.DOTALL)
@@ -87,7 +35,6 @@ _CHOSEN = re.compile(r"\.?[A-Za-z][A-Za-z_-]*;?")
 _WORD = re.compile(r"[A-Za-z]{1,20}")
 _SPACE = re.compile(r"[A-Za-z]{3,20}:(?=[^\s_-])")
 _SORTED = re.compile(rf"([A-Za-z]{{3,12}})([{_SEPARATORS}]).+", re.DOTALL)
-
 _SORTS = """
 topic topics thread threads discussion discussions forum forums board boards subforum viewtopic viewforum showthread
 forumdisplay showtopic showforum post posts message messages comment comments replies question questions answer
@@ -156,6 +103,55 @@ _CHOOSING = frozenset(
 """Parameters whose value says what sort of page a URL leads to."""
 _SORTS_AS_NAMES = frozenset(_SORTS.split()) | _TAKING
 """Words that may be a name as well, behind one of those that names follow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The common form of URLs of one sort: a glob of the path, and the parameters present; some are absent."""
+
+    path: str
+    parameters: tuple[str, ...] = ()
+    query: str = ""
+    absent: tuple[str, ...] = ()
+
+    @property
+    def rule(self) -> UrlRule:
+        """The rule as the knowledge base applies it, other parameters allowed."""
+        pairs = (part.partition("=") for part in self.parameters)
+        present = tuple((name, value if sign else "*") for name, sign, value in pairs)
+        query = QueryGlob(self.query) if self.query else None
+        return UrlRule(PathGlob(self.path), present, frozenset(self.absent), query=query)
+
+    def address(self, optional: Iterable[str] = ()) -> UrlRule:
+        """Return the rule of URLs that are documented: no parameters but those of the shape and the optional ones."""
+        return replace(self.rule, allowed=frozenset(optional))
+
+    def attributes(self) -> dict[str, str]:
+        """Return the attributes for a file."""
+        parameters, absent = " ".join(self.parameters), " ".join(self.absent)
+        given = {"path": self.path, "parameters": parameters, "query": self.query, "absent": absent}
+        return {name: value for name, value in given.items() if value}
+
+
+def anywhere(parts: Sequence[str]) -> str:
+    """Write the parts of a path so that they fit wherever the software is installed, if a word or file says enough.
+
+    >>> anywhere(("forum", "#-*", "")), anywhere(("#", "*", "")), anywhere(("board", "topic.php"))
+    ('**/forum/#-*/', '/#/*/', '**/topic.php')
+    """
+    if FILE.fullmatch(parts[-1]):
+        return f"**/{parts[-1]}"
+    if len([part for part in parts if part]) > 1 and parts[0].isalpha():
+        return "/".join(("**", *parts))
+    return "/" + "/".join(parts)
+
+
+def literal(address: ParsedUrl) -> Shape | None:
+    """Return the shape of a single URL, nothing left open; None if it has signs that mean something in a rule."""
+    pairs = tuple(f"{name}={value}" for name, value in address.parameters.items())
+    if not SAFE.fullmatch("".join(address.segments)) or not all(SAFE.fullmatch(pair) for pair in pairs):
+        return None
+    return Shape("/" + "/".join(address.segments), pairs)
 
 
 @dataclass(frozen=True, slots=True)

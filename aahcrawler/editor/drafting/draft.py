@@ -2,7 +2,7 @@
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -37,6 +37,15 @@ from knowledge_base.loader import load_files
 from knowledge_base.model import Extract, KnowledgeBase, PageLevel, Signal, Strength
 from knowledge_base.url_rules import ParsedUrl
 
+FILE = "draft.xml"
+XSI = "http://www.w3.org/2001/XMLSchema-instance"
+_ADVICE_OF_SIGNS = "Remove signs that only this site has, such as the name of its own template."
+_ADVICE_OF_SITE = (
+    "This file is for one site alone. For the software it needs signs that hold on every site with it and on no other: "
+    "write them here as css, script, link or generator, and take the host out."
+)
+_DOUBT_OF_SIGNS = {Strength.PROOF: SURE, Strength.STRONG: LIKELY, Strength.HINT: OPEN}
+
 
 def with_open_names(levels: Sequence[LevelPlan]) -> list[LevelPlan]:
     """Return levels in whose shapes the names of other lists are left open; those that become alike are one."""
@@ -60,15 +69,15 @@ def _opened(level: LevelPlan, other: LevelPlan) -> LevelPlan:
     fixed = [place for place in places if parts[place] not in ("*", "**", "#")]
     if not fixed or any(a != b for place, (a, b) in enumerate(zip(parts, outer, strict=False)) if place not in places):
         return level
-    called = {segment for url in (*other.urls, *_own(other)) for segment in ParsedUrl.parse(url).segments}
+    called = {
+        segment
+        for url in (*other.urls, *(page.url for page in other.pages))
+        for segment in ParsedUrl.parse(url).segments
+    }
     if not all(parts[place] in called for place in fixed):
         return level
     path = "/".join("*" if place in fixed else part for place, part in enumerate(parts))
     return replace(level, shape=replace(level.shape, path=path))
-
-
-def _own(level: LevelPlan) -> Iterable[str]:
-    return (page.url for page in level.pages)
 
 
 def _has_word(parts: Sequence[str]) -> bool:
@@ -83,9 +92,6 @@ def _joined(known: LevelPlan, other: LevelPlan) -> LevelPlan:
         links=known.links or other.links,
         paging=tuple(dict.fromkeys((*known.paging, *other.paging)))[:2],
     )
-
-
-FILE = "draft.xml"
 
 
 def prove(root: etree._Element, pages: Mapping[str, Sequence[Page]]) -> tuple[str, ...]:
@@ -134,15 +140,6 @@ def _idle(
                 yield child
         elif action is not None and child.tag == "navigate" and links and not links[action.name]:
             yield child
-
-
-XSI = "http://www.w3.org/2001/XMLSchema-instance"
-_ADVICE_OF_SIGNS = "Remove signs that only this site has, such as the name of its own template."
-_ADVICE_OF_SITE = (
-    "This file is for one site alone. For the software it needs signs that hold on every site with it and on no other: "
-    "write them here as css, script, link or generator, and take the host out."
-)
-_DOUBT_OF_SIGNS = {Strength.PROOF: SURE, Strength.STRONG: LIKELY, Strength.HINT: OPEN}
 
 
 class DraftError(Exception):

@@ -35,6 +35,17 @@ LEAST_FOREIGN = 0.02
 """The share of words of other objects and of the template in a body up to which they are there by chance."""
 
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|\w+")
+_DAY_FIRST = 12
+_NUMERIC_DATE = re.compile(r"\b(\d{1,2})[./-](\d{1,2})[./-](?:\d{4}|\d{2})\b")
+_GENERAL = frozenset({"post", "posts", "article", "articles", "thread", "threads", "topic", "topics", "html", "page"})
+_WINDOW_TITLE = compile_selector(css="head > title")
+_DECLARED = ("datePublished", "dateCreated")
+ENOUGH = 0.95
+"""The share of what generic reading finds that an action has to read."""
+LEAST_BESIDE = 0.5
+"""The share below which answers to the page's own object are left out of the file."""
+MOST_WIDER = 2
+Ways = Callable[[Page], Iterator[LabelledExample]]
 
 
 @dataclass
@@ -109,11 +120,6 @@ def _counted(texts: Iterable[str]) -> Counter[str]:
     return Counter(word for text in texts for word in _WORD.findall(text.lower()))
 
 
-_DAY_FIRST = 12
-_NUMERIC_DATE = re.compile(r"\b(\d{1,2})[./-](\d{1,2})[./-](?:\d{4}|\d{2})\b")
-_GENERAL = frozenset({"post", "posts", "article", "articles", "thread", "threads", "topic", "topics", "html", "page"})
-_WINDOW_TITLE = compile_selector(css="head > title")
-_DECLARED = ("datePublished", "dateCreated")
 LITTLE_DOUBT, SOME_DOUBT = 0.1, 0.3
 
 
@@ -366,15 +372,6 @@ def _doubt(order: Literal["dmy", "mdy", "ymd"] | None, shown: Iterable[str]) -> 
 
 def _pairs(shown: Iterable[str]) -> list[tuple[int, int]]:
     return [(int(found[1]), int(found[2])) for text in shown if (found := _NUMERIC_DATE.search(text))]
-
-
-ENOUGH = 0.95
-"""The share of what generic reading finds that an action has to read."""
-LEAST_BESIDE = 0.5
-"""The share below which answers to the page's own object are left out of the file."""
-MOST_WIDER = 2
-
-Ways = Callable[[Page], Iterator[LabelledExample]]
 
 
 @dataclass(frozen=True, slots=True)

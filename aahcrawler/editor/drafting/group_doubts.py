@@ -24,7 +24,7 @@ _OF_GUESSED, _OF_LEFT, _FOR_EACH = 0.5, 0.6, 0.3
 def ask_about_levels(root: etree._Element, levels: Sequence[LevelPlan], guesses: Guesses) -> None:
     """Doubt each level that was only guessed from links: its URLs may lead to content, or to neither."""
     for level in levels:
-        element = _level(root, level.name)
+        element = next((each for each in root.iter("level") if each.get("name") == level.name), None)
         if element is None or level.pages or level.terminal or level.start:
             continue
         away = [*_leading_to(root, level.name), element]
@@ -138,10 +138,6 @@ def _navigation(target: str) -> etree._Element:
 
 def _element(tag: str, attributes: dict[str, str]) -> etree._Element:
     return etree.Element(tag, attributes)
-
-
-def _level(root: etree._Element, name: str) -> etree._Element | None:
-    return next((each for each in root.iter("level") if each.get("name") == name), None)
 
 
 def _leading_to(root: etree._Element, name: str) -> list[etree._Element]:

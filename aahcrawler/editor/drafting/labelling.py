@@ -40,6 +40,25 @@ _DATE = re.compile(r"date|time|posted|published", re.IGNORECASE)
 _LEADS_TO_NAME = re.compile(
     r"(?:^|\s)(?:by|von|par|por|di|door|av|af|przez|oleh|autor|auteur|autore|author|от|автор|από)\W*$", re.IGNORECASE
 )
+LEAST_TEXT = 20
+"""Characters of an object's text; anything shorter is a button or a menu."""
+MOST_ITEMS = 60
+_WORKS = re.compile(r"(?:\w*Posting|\w*Article|Report|Recipe|Review|VideoObject|Photograph|MusicRecording)$")
+_REPEATED = re.compile(r"(?:DiscussionForumPosting|SocialMediaPosting|Comment|Answer|Question|UserComments)$")
+_PROPERTIES: Mapping[str, tuple[str, ...]] = {
+    "title": ("headline", "name"),
+    "author": ("author", "creator"),
+    "date": ("datePublished", "dateCreated", "commentTime", "uploadDate"),
+    "body": ("articleBody", "text", "commentText", "reviewBody", "description"),
+}
+_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_LINES = frozenset({"p", "blockquote", "pre", "ul", "ol", "table", "br", "figure", "dl", *_HEADINGS})
+_SHARE = 0.7
+_DATE_ATTRIBUTES = ("datetime", "content", "title", "data-time", "data-timestamp")
+_BESIDE = re.compile(r"signature|edited|quote-?author|share|social|related|tags|byline|breadcrumb", re.IGNORECASE)
+_MOST_OF_BODY = 0.3
+_Parts = Mapping[str, Sequence[HtmlElement | None]]
+"""For each field the element of each item, None if an item has none."""
 
 
 def date_in(item: HtmlElement, page: Page) -> HtmlElement | None:
@@ -114,28 +133,6 @@ def _html(elements: Iterator[Element]) -> Iterator[HtmlElement]:
 
 def _html_of(element: Element) -> HtmlElement:
     return cast("HtmlElement", element)
-
-
-LEAST_TEXT = 20
-"""Characters of an object's text; anything shorter is a button or a menu."""
-MOST_ITEMS = 60
-
-_WORKS = re.compile(r"(?:\w*Posting|\w*Article|Report|Recipe|Review|VideoObject|Photograph|MusicRecording)$")
-_REPEATED = re.compile(r"(?:DiscussionForumPosting|SocialMediaPosting|Comment|Answer|Question|UserComments)$")
-_PROPERTIES: Mapping[str, tuple[str, ...]] = {
-    "title": ("headline", "name"),
-    "author": ("author", "creator"),
-    "date": ("datePublished", "dateCreated", "commentTime", "uploadDate"),
-    "body": ("articleBody", "text", "commentText", "reviewBody", "description"),
-}
-_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
-_LINES = frozenset({"p", "blockquote", "pre", "ul", "ol", "table", "br", "figure", "dl", *_HEADINGS})
-_SHARE = 0.7
-_DATE_ATTRIBUTES = ("datetime", "content", "title", "data-time", "data-timestamp")
-_BESIDE = re.compile(r"signature|edited|quote-?author|share|social|related|tags|byline|breadcrumb", re.IGNORECASE)
-_MOST_OF_BODY = 0.3
-_Parts = Mapping[str, Sequence[HtmlElement | None]]
-"""For each field the element of each item, None if an item has none."""
 
 
 def ways_of_repeated(page: Page) -> Iterator[LabelledExample]:

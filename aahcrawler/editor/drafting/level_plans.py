@@ -354,11 +354,7 @@ def _called(name: str, taken: set[str]) -> str:
 
 def _narrow_first(levels: Sequence[LevelPlan]) -> list[LevelPlan]:
     """Put levels whose URLs vary less before others, since the first that fits counts."""
-    return sorted(levels, key=lambda level: _width(level.shape))
-
-
-def _width(shape: Shape) -> int:
-    return shape.path.replace("**", "").count("*") - len(shape.parameters)
+    return sorted(levels, key=lambda level: level.shape.path.replace("**", "").count("*") - len(level.shape.parameters))
 
 
 def _is_root(address: ParsedUrl) -> bool:

@@ -42,6 +42,9 @@ _SORT_OF_PAGE = re.compile(
     r"topic|thread|single|article|question|entry|story|photo|video|album|track|forum|categor|archive|list|view",
     re.IGNORECASE,
 )
+MOST_OTHER_SIGNS = 3
+SHORT = 0.95
+"""The share of what is read without a file below which a draft says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +158,6 @@ def _is_about(name: str, page: Page) -> bool:
 
 SURE, LIKELY, OPEN, WEAK = 0.05, 0.15, 0.4, 0.7
 """Doubts of guesses: what the pages show, what they suggest, what may as well be otherwise, what little speaks for."""
-MOST_OTHER_SIGNS = 3
 
 
 @dataclass
@@ -333,10 +335,6 @@ def _other_addresses(address: etree._Element, level: LevelPlan) -> Iterable[Choi
             optional = {"optional": str(given)} if (given := address.get("optional")) else {}
             xml = etree.Element("address", shape.attributes() | optional)
             yield Choice(f"{said}: {shape.path}", (Change("put", address, xml=xml),))
-
-
-SHORT = 0.95
-"""The share of what is read without a file below which a draft says so."""
 
 
 def _narrower(navigate: etree._Element, places: tuple[Expression, float] | None) -> Iterable[Choice]:

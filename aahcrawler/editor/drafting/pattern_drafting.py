@@ -30,6 +30,23 @@ LONGEST_NAME = 80
 
 _PIECES = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _CAPITALS = re.compile(r"[A-Z]|(?<![A-Za-z])[a-z]")
+MOST_SIGNS = 8
+MOST_OF_ONE_SORT = 2
+MOST_ELEMENTS = 20_000
+MOST_WORDS = 16
+MOST_PIECES = 3
+"""Folders and files of one address that a sign holds."""
+_ENDING = re.compile(r"(?:\.min)?\.[a-z0-9]{2,5}$")
+_CREDIT = re.compile(
+    r"\b(?:powered|published|driven|software|running|runs on|based on|built with|made with)\b", re.IGNORECASE
+)
+_RIGHTS = re.compile(r"©|\(c\)|\bcopyright\b", re.IGNORECASE)
+_CREDIT_LENGTH = 160
+_VERSION = re.compile(r"[\s/v.-]*\d[\w.+-]*.*$")
+_GENERATED = re.compile(r"[0-9a-f]{6,}|\d", re.IGNORECASE)
+_REPEATED_PREFIX = 3
+"""Different classes that begin alike, from which the beginning is that of the software or of its template."""
+_FIRST = re.compile(r"([A-Za-z]{2,12})(?:[-_]{1,2}(?=[A-Za-z]))")
 
 
 @dataclass(frozen=True)
@@ -109,25 +126,6 @@ def _name_of_site(page: Page) -> str:
     front = f"{origin(page.url)}/"
     home = (link for link in page.tree.iter("a") if resolve(page.base_url, link.get("href") or "") == front)
     return " ".join((*named, *(fold(plain_text(link))[:LONGEST_NAME] for link in islice(home, MOST_TITLES))))
-
-
-MOST_SIGNS = 8
-MOST_OF_ONE_SORT = 2
-MOST_ELEMENTS = 20_000
-MOST_WORDS = 16
-MOST_PIECES = 3
-"""Folders and files of one address that a sign holds."""
-_ENDING = re.compile(r"(?:\.min)?\.[a-z0-9]{2,5}$")
-
-_CREDIT = re.compile(
-    r"\b(?:powered|published|driven|software|running|runs on|based on|built with|made with)\b", re.IGNORECASE
-)
-_RIGHTS = re.compile(r"©|\(c\)|\bcopyright\b", re.IGNORECASE)
-_CREDIT_LENGTH = 160
-_VERSION = re.compile(r"[\s/v.-]*\d[\w.+-]*.*$")
-_GENERATED = re.compile(r"[0-9a-f]{6,}|\d", re.IGNORECASE)
-_REPEATED_PREFIX = 3
-"""Different classes that begin alike, from which the beginning is that of the software or of its template."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,9 +312,6 @@ def _beginning(name: str) -> str:
     """Return the first piece of a name of several, ``tf`` of ``tf-page``; empty for a name of one."""
     found = _FIRST.match(name)
     return found[1] if found else ""
-
-
-_FIRST = re.compile(r"([A-Za-z]{2,12})(?:[-_]{1,2}(?=[A-Za-z]))")
 
 
 def _name_sign(mark: str, name: str, strength: Strength, reason: str) -> Sign:

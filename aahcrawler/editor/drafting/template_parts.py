@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lxml.etree import _Element as Element
@@ -35,7 +35,11 @@ class TemplateParts:
         if len(pages) < 2:
             return cls({})
         placed = [_unique_places(page) for page in pages]
-        texts = {place: [_texts(each[place]) for each in placed] for place in placed[0] if _is_in_all(place, placed)}
+        texts = {
+            place: [_texts(each[place]) for each in placed]
+            for place in placed[0]
+            if all(place in each for each in placed)
+        }
         shared = [place for place, each in texts.items() if _is_template(each)]
         return cls({page.url: _outermost(each, shared) for page, each in zip(pages, placed, strict=True)})
 
@@ -78,10 +82,6 @@ def _is_of_data(element: HtmlElement) -> bool:
     return first is not None and sum(cell.tag in ("td", "th") for cell in first) >= DATA_COLUMNS
 
 
-def _is_in_all(place: _Place, placed: Sequence[dict[_Place, HtmlElement]]) -> bool:
-    return all(place in each for each in placed)
-
-
 def _texts(element: HtmlElement) -> tuple[str, ...]:
     """Return the texts within an element, each of one text node."""
     found = []
@@ -106,8 +106,8 @@ def _is_template(texts: Sequence[tuple[str, ...]]) -> bool:
 
 def _outermost(placed: dict[_Place, HtmlElement], shared: Sequence[_Place]) -> tuple[HtmlElement, ...]:
     known = set(shared)
-    return tuple(placed[place] for place in shared if not any(above in known for above in _above(place)))
-
-
-def _above(place: _Place) -> Iterator[_Place]:
-    return (place[:length] for length in range(1, len(place)))
+    return tuple(
+        placed[place]
+        for place in shared
+        if not any(above in known for above in (place[:length] for length in range(1, len(place))))
+    )

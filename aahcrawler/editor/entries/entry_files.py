@@ -20,6 +20,10 @@ from aahcrawler.segments import append_line, no_link
 LONGEST_NAME = 80
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 """Names of entries and of saved pages, as their files are called."""
+LARGEST_LOG = 32 << 20
+"""Bytes of a history beyond which the contents of the oldest changes are no longer kept."""
+LARGEST_CONTENT = 16 << 20
+"""Bytes of a file beyond which its earlier states are not kept."""
 
 
 class Contents(StrEnum):
@@ -110,12 +114,6 @@ def is_name(name: str) -> bool:
     (True, False, False)
     """
     return len(name) <= LONGEST_NAME and bool(NAME.fullmatch(name)) and ".." not in name and not name.endswith(".")
-
-
-LARGEST_LOG = 32 << 20
-"""Bytes of a history beyond which the contents of the oldest changes are no longer kept."""
-LARGEST_CONTENT = 16 << 20
-"""Bytes of a file beyond which its earlier states are not kept."""
 
 
 class Change(BaseModel):

@@ -30,6 +30,13 @@ SECONDS = 300.0
 """Seconds after which the proof is ended."""
 MOST_LINES = 100
 """Lines that are told of what fails."""
+STEP = 10.0
+"""Seconds that an expression may take while its cost is measured."""
+MOST_NOTES = 20
+MOST_DIFFERENCE = 400
+"""Lines of a difference that are shown."""
+LONGEST_LINE = 300
+"""Characters of each that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,15 +131,6 @@ def _written(pattern: Pattern) -> str:
     if pattern.rule is not None:
         return f'path="{pattern.rule.path.source}"' if pattern.rule.path is not None else "about its URL"
     return f'{pattern.signal}="{pattern.name}{": " if pattern.name else ""}{pattern.value}"'
-
-
-STEP = 10.0
-"""Seconds that an expression may take while its cost is measured."""
-MOST_NOTES = 20
-MOST_DIFFERENCE = 400
-"""Lines of a difference that are shown."""
-LONGEST_LINE = 300
-"""Characters of each that are shown."""
 
 
 class ImportRefusedError(PackError):

@@ -48,6 +48,10 @@ LICENCE = r"[A-Za-z0-9][A-Za-z0-9.+-]*(?: (?:AND|OR|WITH) [A-Za-z0-9][A-Za-z0-9.
 """How SPDX identifiers and expressions look."""
 NO_LICENCE = "write an SPDX identifier, such as CC0-1.0 or Apache-2.0"
 _Short = Annotated[str, Field(max_length=300)]
+KNOWN_LICENCE = "CC0-1.0"
+"""The licence whose text is at hand."""
+_TAG = "SPDX-License-Identifier:"
+_LARGEST_LICENCE = 1 << 20
 
 
 class PackError(Exception):
@@ -263,12 +267,6 @@ def _mistakes(error: ValidationError) -> Iterator[str]:
             yield f"licence: {NO_LICENCE}"
         else:
             yield f"{plain_line(place)[:100]}: {mistake['msg']}"
-
-
-KNOWN_LICENCE = "CC0-1.0"
-"""The licence whose text is at hand."""
-_TAG = "SPDX-License-Identifier:"
-_LARGEST_LICENCE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,9 @@ from aahcrawler.segments.series import sync_folder
 from knowledge_base.file_selection import SHIPPED
 
 _READY = "ready.json"
+BY_HAND = "found changed by hand, or by a program that notes nothing"
+WAITING = 20.0
+"""Seconds to wait for another process that is saving."""
 
 
 class Replacement:
@@ -93,11 +96,6 @@ def _write(file: Path, data: bytes) -> None:
         opened.write(data)
         opened.flush()
         os.fsync(opened.fileno())
-
-
-BY_HAND = "found changed by hand, or by a program that notes nothing"
-WAITING = 20.0
-"""Seconds to wait for another process that is saving."""
 
 
 class OwnFolderError(Exception):

@@ -39,6 +39,15 @@ from knowledge_base.url_rules import ParsedUrl
 
 MOST_LISTED: Final = 500_000
 """URLs of an archive among which pages are chosen; more are left out."""
+MOST_TOLD: Final = 2_000
+"""Pages that are told one by one; all are counted."""
+MOST_MOVES: Final = 30
+EVERY: Final = 20
+"""Pages after which progress is told."""
+MOST_PAGES = 20
+MOST_OBJECTS = 3
+MOST_URLS = 3
+_LONGEST = 90
 
 
 def chosen(urls: Iterable[str], most: int) -> frozenset[str]:
@@ -81,13 +90,6 @@ def _in_turn(lists: Iterable[Iterable[str]]) -> Iterator[str]:
         taken = [(each, url) for each in left for url in islice(each, 1)]
         yield from (url for _, url in taken)
         left = [each for each, _ in taken]
-
-
-MOST_TOLD: Final = 2_000
-"""Pages that are told one by one; all are counted."""
-MOST_MOVES: Final = 30
-EVERY: Final = 20
-"""Pages after which progress is told."""
 
 
 class ArchiveTrialError(Exception):
@@ -305,12 +307,6 @@ class _Tally:
             links_followed=self.counts["links_followed"],
             links_left=self.counts["links_left"],
         )
-
-
-MOST_PAGES = 20
-MOST_OBJECTS = 3
-MOST_URLS = 3
-_LONGEST = 90
 
 
 class HeaviestPages:

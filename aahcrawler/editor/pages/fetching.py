@@ -34,6 +34,13 @@ LARGEST = 512 * 1024
 _LINE = re.compile(r"\s*(user-agent|allow|disallow)\s*:(.*)", re.IGNORECASE)
 _ESCAPE = re.compile(r"%([0-9a-fA-F]{2})")
 _UNRESERVED = re.compile(r"[A-Za-z0-9._~-]")
+PRODUCT = "AAHCrawler"
+"""The crawler's name in robots.txt files."""
+MOST_REDIRECTS = 5
+PAGE_BYTES = 10 * 1024 * 1024
+"""The bytes of a page that are read; the rest is left out."""
+TIMEOUTS = Timeouts(connect=15.0, first_byte=30.0, idle=20.0, total=90.0)
+_CONTACT = re.compile(r"(?:mailto:)?[!-~]+@[!-~]+|https?://[!-~]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,16 +119,6 @@ def _fits(rule: str, path: str) -> bool:
             return False
         at = found + len(part)
     return not anchored or at == len(path)
-
-
-PRODUCT = "AAHCrawler"
-"""The crawler's name in robots.txt files."""
-MOST_REDIRECTS = 5
-PAGE_BYTES = 10 * 1024 * 1024
-"""The bytes of a page that are read; the rest is left out."""
-TIMEOUTS = Timeouts(connect=15.0, first_byte=30.0, idle=20.0, total=90.0)
-
-_CONTACT = re.compile(r"(?:mailto:)?[!-~]+@[!-~]+|https?://[!-~]+")
 
 
 class FetchError(Exception):

@@ -36,6 +36,11 @@ _FAULTS = {
     Failure.NOT_SENT: "sends no form, which would change something or lacks a value; give it the value or take it out",
 }
 _OTHERWISE = "did not do its work"
+_SHOWN_OBJECTS = 5
+_SHOWN_TEXT = 90
+_EMPTY = frozenset({Failure.NOTHING_FOUND.value, Failure.NEEDS_BROWSER.value, Failure.ERROR.value, Failure.SLOW.value})
+"""Failures that say already why a page yields nothing."""
+_LAST_DAY_THAT_MAY_BE_A_MONTH = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +81,6 @@ def problems(assistance: Assistance, places: FileLines) -> Iterator[str]:
 def rivals(failures: Iterable[FailedAction]) -> str:
     """Return the applications that claim a page with equal strength, empty where none do."""
     return next((failed.application for failed in failures if failed.failure is Failure.CONFLICT), "")
-
-
-_SHOWN_OBJECTS = 5
-_SHOWN_TEXT = 90
-_EMPTY = frozenset({Failure.NOTHING_FOUND.value, Failure.NEEDS_BROWSER.value, Failure.ERROR.value, Failure.SLOW.value})
-"""Failures that say already why a page yields nothing."""
-_LAST_DAY_THAT_MAY_BE_A_MONTH = 12
 
 
 class CaptureError(Exception):
@@ -268,15 +266,11 @@ def _described(folders: Sequence[Path], application: str) -> tuple[str, str | No
         return NO_APPLICATION, None
     files = [file for file in files_of(folders) if file.parent.name == "applications"]
     for file in reversed(files):
-        name = _name_in(file)
+        name = next((each.name for each in read_files((file,))), None)
         if application in (file.stem, name):
             return file.stem, name
     known = ", ".join(sorted({file.stem for file in files})) or "none"
     raise CaptureError(f"no file describes {application}, only: {known}; begin one with aah kb new")
-
-
-def _name_in(file: Path) -> str | None:
-    return next((each.name for each in read_files((file,))), None)
 
 
 def kept_headers(page: Page, knowledge_base: KnowledgeBase) -> Iterator[tuple[str, str]]:

@@ -22,6 +22,7 @@ from aahcrawler.wire.replay import replayed
 _ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 _SAVED_FROM = re.compile(r"saved from url=\(\d+\)(\S+)", re.IGNORECASE)
 _FILE_START = 4_096
+ENDINGS = (f".{WARC}", f".{WARC}{OPEN}", ".warc")
 
 
 class SourceError(Exception):
@@ -97,9 +98,6 @@ def _own_address(body: bytes, now: datetime) -> str | None:
     tree = Page("http://localhost/", 200, Headers((("Content-Type", "text/html"),)), body, now).tree
     links = (link.get("href") or "" for link in tree.iter("link") if (link.get("rel") or "").lower() == "canonical")
     return next((url for link in links if (url := urls.canonicalize(link))), None)
-
-
-ENDINGS = (f".{WARC}", f".{WARC}{OPEN}", ".warc")
 
 
 def named_page(

@@ -48,6 +48,8 @@ _COMMON = frozenset(
 _SAYS_THEME = re.compile(r"theme|skin|template|layout", re.IGNORECASE)
 _CLASS = re.compile(r"[.#]([A-Za-z][A-Za-z0-9_-]+)|['\" ]([A-Za-z][A-Za-z0-9_-]{2,})['\" ]")
 _LEAST = 3
+_Found = tuple[str, Expression | None]
+"""A name with the sign of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +73,6 @@ def template_of(
         if len(cleaned) >= _LEAST and not _is_of_site(cleaned, learned, pages):
             return Template(cleaned, sign)
     return Template(OTHERWISE)
-
-
-_Found = tuple[str, Expression | None]
-"""A name with the sign of it."""
 
 
 def _candidates(

@@ -29,6 +29,10 @@ from knowledge_base.url_rules import ParsedUrl
 READ = ("title", "author", "date", "body")
 MOST_TOLD = 3
 _SHOWN = 60
+MOST_PAGES = 40
+"""Pages of the evidence on which a change is proved."""
+LONGEST_LINE = 300
+"""Characters of a line of a file that are shown as a whole."""
 
 
 def taken_for(page: Page, knowledge_base: KnowledgeBase) -> tuple[str, str, str]:
@@ -137,12 +141,6 @@ def _unfollowed(
     }
     if not wanted or not wanted & followed or (fully and not wanted <= followed):
         yield f"no link to level {learned.to} would be followed from {page.url}"
-
-
-MOST_PAGES = 40
-"""Pages of the evidence on which a change is proved."""
-LONGEST_LINE = 300
-"""Characters of a line of a file that are shown as a whole."""
 
 
 @dataclass(frozen=True, slots=True)

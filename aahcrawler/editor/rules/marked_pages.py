@@ -15,6 +15,11 @@ from knowledge_base.model import DateFormat, Field, FieldKind
 from knowledge_base.selectors import Selector
 from knowledge_base.xpath_limits import TooCostlyError
 
+MOST_ITEMS = 200
+MOST_AT_ONCE = 4_000_000
+"""Nodes that one expression may look at on one page."""
+_KINDS = {"author": FieldKind.PERSON, "date": FieldKind.DATETIME}
+
 
 def element_at(tree: HtmlElement, number: int) -> HtmlElement | None:
     """Return the element of a number: elements are counted from 0 in document order, the root being 0.
@@ -34,12 +39,6 @@ def numbers_of(tree: HtmlElement, elements: Iterable[HtmlElement]) -> dict[HtmlE
         if element in wanted:
             found[element] = number
     return found
-
-
-MOST_ITEMS = 200
-MOST_AT_ONCE = 4_000_000
-"""Nodes that one expression may look at on one page."""
-_KINDS = {"author": FieldKind.PERSON, "date": FieldKind.DATETIME}
 
 
 class Role(StrEnum):

@@ -32,6 +32,38 @@ from aahcrawler.webobject import Person, Reference, Value, WebObject
 from knowledge_base.model import KnowledgeBase
 
 MOST_LINKS = 3_000
+MOST_READ = 200
+"""Objects of one page that rules are judged by."""
+FIELDS = ("title", "author", "date", "body")
+MOST_OF_GROUP: Final = 20
+MOST_PAGES: Final = 200
+MOST_CAPTURES: Final = 20_000
+"""Captures of a host that the sample is drawn from, the newest."""
+MOST_HOSTS: Final = 500
+MOST_ADDED: Final = 60
+"""Pages besides those of the crawl that are kept at once, those taken in last."""
+MOST_ADDED_BYTES: Final = 32 << 20
+"""Bytes of their bodies, which are kept without what was parsed of them."""
+MOST_BYTES: Final = 256 << 20
+"""Bytes that the pages kept in memory may take, as far as they can be told."""
+LARGEST: Final = 1_500_000
+"""Bytes of a page by which rules are judged; larger ones are hostile, or no pages for people."""
+_WEIGHT: Final = 14
+"""Bytes of a parsed page for each byte of its source."""
+_LEAST_WEIGHT: Final = 100_000
+_HTML: Final = ("text/html", "application/xhtml+xml")
+_NEWEST: Final = """
+SELECT id, url FROM capture INDEXED BY capture_at
+WHERE site = ? AND status = 200 AND NOT is_requisite AND unchanged IS NULL ORDER BY at DESC, id DESC LIMIT ?
+"""
+_AT_ONCE: Final = 500
+_COLUMNS: Final = (
+    "segment, place, record, url, fetched_at, application, level, role, objects, media_type, is_page, unchanged"
+)
+_HOSTS: Final = """
+SELECT substr(url, instr(url, '://') + 3, instr(substr(url, instr(url, '://') + 3), '/') - 1) AS host, count(*) AS n
+FROM capture INDEXED BY capture_at WHERE status = 200 AND NOT is_requisite GROUP BY host ORDER BY n DESC, host LIMIT ?
+"""
 
 
 def page_links(page: Page) -> Iterator[tuple[HtmlElement, str]]:
@@ -42,10 +74,6 @@ def page_links(page: Page) -> Iterator[tuple[HtmlElement, str]]:
         if href is not None:
             within = href.startswith(("#", "javascript:"))
             yield element, "" if within else resolve(base, href) or ""
-
-
-MOST_READ = 200
-"""Objects of one page that rules are judged by."""
 
 
 class ReadBy(StrEnum):
@@ -82,9 +110,6 @@ class ReadObject:
     def value(self, name: str) -> str:
         """Return the value of one of the four fields that mean the same everywhere, else an empty text."""
         return str(getattr(self, name)) if name in FIELDS else ""
-
-
-FIELDS = ("title", "author", "date", "body")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,37 +167,6 @@ def written(value: Value | None) -> str:
         case datetime():
             return value.isoformat()
     return str(value)
-
-
-MOST_OF_GROUP: Final = 20
-MOST_PAGES: Final = 200
-MOST_CAPTURES: Final = 20_000
-"""Captures of a host that the sample is drawn from, the newest."""
-MOST_HOSTS: Final = 500
-MOST_ADDED: Final = 60
-"""Pages besides those of the crawl that are kept at once, those taken in last."""
-MOST_ADDED_BYTES: Final = 32 << 20
-"""Bytes of their bodies, which are kept without what was parsed of them."""
-MOST_BYTES: Final = 256 << 20
-"""Bytes that the pages kept in memory may take, as far as they can be told."""
-LARGEST: Final = 1_500_000
-"""Bytes of a page by which rules are judged; larger ones are hostile, or no pages for people."""
-_WEIGHT: Final = 14
-"""Bytes of a parsed page for each byte of its source."""
-_LEAST_WEIGHT: Final = 100_000
-_HTML: Final = ("text/html", "application/xhtml+xml")
-_NEWEST: Final = """
-SELECT id, url FROM capture INDEXED BY capture_at
-WHERE site = ? AND status = 200 AND NOT is_requisite AND unchanged IS NULL ORDER BY at DESC, id DESC LIMIT ?
-"""
-_AT_ONCE: Final = 500
-_COLUMNS: Final = (
-    "segment, place, record, url, fetched_at, application, level, role, objects, media_type, is_page, unchanged"
-)
-_HOSTS: Final = """
-SELECT substr(url, instr(url, '://') + 3, instr(substr(url, instr(url, '://') + 3), '/') - 1) AS host, count(*) AS n
-FROM capture INDEXED BY capture_at WHERE status = 200 AND NOT is_requisite GROUP BY host ORDER BY n DESC, host LIMIT ?
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,7 +374,7 @@ def drawn(captured: Sequence[CapturedPage]) -> tuple[SampleGroup, ...]:
     members = [tuple(by_url[url] for url in sorted(group.urls)) for group in groups]
     quotas = _quotas([len(pages) for pages in members])
     return tuple(
-        SampleGroup(group, pages, tuple(_evenly(pages, quota)))
+        SampleGroup(group, pages, tuple(pages[place * len(pages) // quota] for place in range(quota)))
         for group, pages, quota in zip(groups, members, quotas, strict=True)
     )
 
@@ -395,10 +389,6 @@ def _quotas(sizes: Sequence[int]) -> list[int]:
                 quotas[number] += 1
                 left -= 1
     return quotas
-
-
-def _evenly(pages: Sequence[CapturedPage], number: int) -> Iterable[CapturedPage]:
-    return (pages[place * len(pages) // number] for place in range(number))
 
 
 def _captured(base: sqlite3.Connection, host: str) -> tuple[CapturedPage, ...]:

@@ -29,6 +29,14 @@ MOST_ITEMS = 200
 MOST_NODES = 16
 """Results of one expression within one object that are shown."""
 LONGEST_VALUE = 2_000
+_ANY = ("ignore", "own", "instead", "form", "block", "signature", "stop", "heading")
+MOST_FOUND = 500
+"""Things that one part finds on a page and that are shown."""
+_SIGNALS: Mapping[Signal, tuple[str, str]] = {
+    Signal.GENERATOR: ("meta", "content"),
+    Signal.SCRIPT: ("script", "src"),
+    Signal.LINK: ("link", "href"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,12 +152,6 @@ def finding_of(node: Node, attribute: str, item: int | None = None, is_made: boo
     parent = getattr(node, "getparent", lambda: None)()
     at = parent if isinstance(parent, HtmlElement) and not is_made else None
     return Finding(at, str(node)[:LONGEST_VALUE], item)
-
-
-_ANY = ("ignore", "own", "instead", "form", "block", "signature", "stop", "heading")
-
-MOST_FOUND = 500
-"""Things that one part finds on a page and that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -492,13 +494,6 @@ class _Matching:
             words += [f"{step.expression} finds {step.count}" for step in steps[-2:] if len(steps) > 1]
         said = "; ".join(filter(None, (*words, more)))
         return PartMatch(part.place, part.tag, part.words, said, holds, tuple(findings[:MOST_FOUND]), count)
-
-
-_SIGNALS: Mapping[Signal, tuple[str, str]] = {
-    Signal.GENERATOR: ("meta", "content"),
-    Signal.SCRIPT: ("script", "src"),
-    Signal.LINK: ("link", "href"),
-}
 
 
 def _many(count: int, name: str) -> str:

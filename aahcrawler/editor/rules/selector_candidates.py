@@ -21,6 +21,33 @@ from knowledge_base.selectors import BadExpressionError, Selector
 
 _NAMED = {"itemprop": "marked as", "property": "marked as", "rel": "marked as", "typeof": "of type", "role": "of role"}
 _TAGS = {"a": "link", "img": "picture", "time": "time", "p": "paragraph", "li": "list entry", "tr": "table row"}
+MOST_INDUCED = 5_000_000
+"""Elements that may be visited to find an expression with a further condition."""
+MOST_NESTED = 1_000_000
+"""The work of looking for elements within elements beyond which no such expression is looked for."""
+MOST_COMPARED = 50
+FEW_MARKS = 4
+MOST_KEPT = 14
+"""Expressions that are judged by the pages of the sample."""
+MOST_ALIKE = 4
+"""Expressions among them that find the same on the marked pages."""
+_ALONE = 3.0
+"""The cost of finding one of several elements alike, where all are meant."""
+_NESTED = 4.0
+"""The cost of finding elements within one another, where each is to be one object."""
+_ANY_TAG = 0.4
+_MISSED = 2.0
+"""The cost of reading a field in no object of the marked pages."""
+_VAGUE = 0.6
+"""The cost of finding several elements in an object, of which the first is read."""
+_VAGUE_ON_PAGE = 1.5
+"""The same for fields of the page as a whole."""
+_ANY = re.compile(r"(^|[ >])\*(?=[.#\[])")
+_LABELLED = 1.8
+"""The cost of relying on the words of a label, which differ where the site speaks another language."""
+_LABELS = frozenset({"th", "td", "dt", "b", "strong", "label", "span", "i", "em", "small"})
+_LONGEST_LABEL = 30
+_DATES = ("datetime", "title", "content", "data-time", "data-timestamp")
 
 
 def words_of(path: Path, attribute: str = "", within: str = "") -> str:
@@ -88,35 +115,6 @@ def _further_words(further: str) -> str:
 
 def _article(noun: str) -> str:
     return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"
-
-
-MOST_INDUCED = 5_000_000
-"""Elements that may be visited to find an expression with a further condition."""
-MOST_NESTED = 1_000_000
-"""The work of looking for elements within elements beyond which no such expression is looked for."""
-MOST_COMPARED = 50
-FEW_MARKS = 4
-MOST_KEPT = 14
-"""Expressions that are judged by the pages of the sample."""
-MOST_ALIKE = 4
-"""Expressions among them that find the same on the marked pages."""
-_ALONE = 3.0
-"""The cost of finding one of several elements alike, where all are meant."""
-_NESTED = 4.0
-"""The cost of finding elements within one another, where each is to be one object."""
-_ANY_TAG = 0.4
-_MISSED = 2.0
-"""The cost of reading a field in no object of the marked pages."""
-_VAGUE = 0.6
-"""The cost of finding several elements in an object, of which the first is read."""
-_VAGUE_ON_PAGE = 1.5
-"""The same for fields of the page as a whole."""
-_ANY = re.compile(r"(^|[ >])\*(?=[.#\[])")
-_LABELLED = 1.8
-"""The cost of relying on the words of a label, which differ where the site speaks another language."""
-_LABELS = frozenset({"th", "td", "dt", "b", "strong", "label", "span", "i", "em", "small"})
-_LONGEST_LABEL = 30
-_DATES = ("datetime", "title", "content", "data-time", "data-timestamp")
 
 
 @dataclass(frozen=True)

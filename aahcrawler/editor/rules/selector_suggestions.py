@@ -38,6 +38,28 @@ WORDS_OF_LINE = 30
 _CUT = 1.0
 """The cost of relying on the words around a value."""
 _EDGES = " ,;:()[]|·•«»-–—"
+MOST_SUGGESTED = 8
+ENOUGH = 4
+"""Suggestions up to which mostly wrong ones are shown beside those that are right."""
+CUT = ("author", "date")
+"""Fields whose values may be a part of a line."""
+PAGES_CUT = 6
+"""Pages on which the words around values are compared."""
+FEW_CUT = 2
+"""Expressions out of whose texts values are cut."""
+MOST_LOOKED_AT = 60
+"""Pages of a sample that suggestions are judged by."""
+MOST_WORK = 15_000_000
+"""Nodes that expressions may look at on the marked pages."""
+MOST_JUDGED = 60_000_000
+"""Nodes that they may look at on the pages that they are judged by."""
+MOST_ELEMENTS = 40_000
+"""Elements of a page by which suggestions are judged, if nobody marked anything on it."""
+_TAG = re.compile(r"(^|[ >])[a-z][a-z0-9]*(?=[.#\[])")
+_WRONG = 4.0
+"""The cost of disagreeing with what is there on every page."""
+_RARE = 2.0
+"""The cost of finding nothing on any page of the marked ones' sort."""
 
 
 @dataclass(frozen=True)
@@ -128,30 +150,6 @@ def _moment(written: str) -> datetime | None:
         return datetime.fromisoformat(written)
     except ValueError:
         return None
-
-
-MOST_SUGGESTED = 8
-ENOUGH = 4
-"""Suggestions up to which mostly wrong ones are shown beside those that are right."""
-CUT = ("author", "date")
-"""Fields whose values may be a part of a line."""
-PAGES_CUT = 6
-"""Pages on which the words around values are compared."""
-FEW_CUT = 2
-"""Expressions out of whose texts values are cut."""
-MOST_LOOKED_AT = 60
-"""Pages of a sample that suggestions are judged by."""
-MOST_WORK = 15_000_000
-"""Nodes that expressions may look at on the marked pages."""
-MOST_JUDGED = 60_000_000
-"""Nodes that they may look at on the pages that they are judged by."""
-MOST_ELEMENTS = 40_000
-"""Elements of a page by which suggestions are judged, if nobody marked anything on it."""
-_TAG = re.compile(r"(^|[ >])[a-z][a-z0-9]*(?=[.#\[])")
-_WRONG = 4.0
-"""The cost of disagreeing with what is there on every page."""
-_RARE = 2.0
-"""The cost of finding nothing on any page of the marked ones' sort."""
 
 
 @dataclass(frozen=True)

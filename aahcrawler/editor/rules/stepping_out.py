@@ -17,6 +17,15 @@ MOST_FOUND = 50
 MOST_READ = 6_000_000
 """Characters of text that one search reads; markup that is nested deeply holds the same text many times."""
 SHORTEST = 2
+MOST_AROUND = 12
+MOST_COMPARED = 60
+"""Elements within one that are looked at to tell whether two are built alike."""
+_ALIKE = 0.5
+_WHOLE = 0.9
+"""The share of a text that an element must hold to hold the whole."""
+_SHOWN = 80
+_TELLING = frozenset({"a", "time", "h1", "h2", "h3", "h4", "h5", "h6"})
+_PARAGRAPHS = frozenset({"p", "blockquote", "pre", "ul", "ol", "li", "br", "em", "strong", "i", "b", "code", "span"})
 
 
 def elements_with(tree: HtmlElement, text: str, most: int = MOST_FOUND) -> tuple[HtmlElement, ...]:
@@ -46,17 +55,6 @@ def elements_with(tree: HtmlElement, text: str, most: int = MOST_FOUND) -> tuple
         if not within and element is not tree:
             found.append((len(plain_text(element)), len(found), element))
     return tuple(element for _, _, element in sorted(found, key=lambda each: each[:2])[:most])
-
-
-MOST_AROUND = 12
-MOST_COMPARED = 60
-"""Elements within one that are looked at to tell whether two are built alike."""
-_ALIKE = 0.5
-_WHOLE = 0.9
-"""The share of a text that an element must hold to hold the whole."""
-_SHOWN = 80
-_TELLING = frozenset({"a", "time", "h1", "h2", "h3", "h4", "h5", "h6"})
-_PARAGRAPHS = frozenset({"p", "blockquote", "pre", "ul", "ol", "li", "br", "em", "strong", "i", "b", "code", "span"})
 
 
 @dataclass(frozen=True, slots=True)

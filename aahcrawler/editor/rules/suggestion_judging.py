@@ -22,6 +22,7 @@ from knowledge_base.url_rules import ParsedUrl
 
 MOST_SAVED = 2_000
 """Saved pages that are looked at."""
+_SHORT = 60
 
 
 @dataclass(frozen=True)
@@ -82,9 +83,6 @@ def _shows(selector: Selector, page: Page) -> bool:
         return selector.shows(page.tree, page.elements)
     except XPathError:
         return False
-
-
-_SHORT = 60
 
 
 @dataclass(frozen=True, slots=True)

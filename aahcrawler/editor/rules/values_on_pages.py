@@ -20,6 +20,35 @@ from aahcrawler.wrapper_induction.samples import Outcome, compared, page_locatio
 from knowledge_base.model import DateFormat, Field
 from knowledge_base.selectors import Selector
 
+MOST_PAGES = 20
+MOST_OBJECTS = 30
+"""Objects of one page whose values are read."""
+MOST_TEXT = 400_000
+"""Characters that are read on one page."""
+LONGEST = 2_000
+LONGEST_DATE = 60
+LONGEST_NAME = 40
+LONGEST_TITLE = 200
+LEAST_TITLE = 3
+LONGEST_LINE = 120
+"""Characters of a line about an object in which a date may stand."""
+LEAST_BODY = 80
+_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_PARAGRAPHS = frozenset({"p", "blockquote", "pre", "ul", "ol"})
+_BLOCKS = frozenset({"div", "article", "section", "td", "li", "dd", "p", "blockquote", "pre", "main"})
+_PROFILE = re.compile(r"\b(?:users?|members?|authors?|profiles?|people|by|u)\b", re.IGNORECASE)
+_ANSWER = re.compile(r"(?:re|aw|antw|sv|odp|vs)\s*:\s*\S", re.IGNORECASE)
+_HOUR = re.compile(r"\d{1,2}[:.h]\d{2}(?!\d)")
+_NAMES = {
+    "author": re.compile(
+        r"author|user-?name|poster(?!\w)|by-?line|\bnick|\bwho\b|writer|\bfn\b|vcard|\bfrom\b", re.IGNORECASE
+    ),
+    "date": re.compile(r"\bdate|date\b|\btime|timestamp|\bwhen\b|published|created", re.IGNORECASE),
+    "title": re.compile(r"title|subject|headline|heading", re.IGNORECASE),
+    "body": re.compile(r"body|content|\btext\b|message|\bprose\b|-copy\b", re.IGNORECASE),
+}
+"""What the names of elements are called that show a field, in any part of a name."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
@@ -60,14 +89,6 @@ def paired(page: SampledPage, items: Sequence[HtmlElement], objects: Sequence[Re
             found.setdefault(number, []).append(left[around])
             lost.pop(around, None)
     return Pairing({number: tuple(objects) for number, objects in found.items()}, tuple(lost.values()))
-
-
-MOST_PAGES = 20
-MOST_OBJECTS = 30
-"""Objects of one page whose values are read."""
-MOST_TEXT = 400_000
-"""Characters that are read on one page."""
-LONGEST = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,30 +209,6 @@ def _raw(element: HtmlElement | None, attribute: str) -> str:
     if element is None:
         return ""
     return (element.get(attribute) or "" if attribute else plain_text(element))[:LONGEST]
-
-
-LONGEST_DATE = 60
-LONGEST_NAME = 40
-LONGEST_TITLE = 200
-LEAST_TITLE = 3
-LONGEST_LINE = 120
-"""Characters of a line about an object in which a date may stand."""
-LEAST_BODY = 80
-_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
-_PARAGRAPHS = frozenset({"p", "blockquote", "pre", "ul", "ol"})
-_BLOCKS = frozenset({"div", "article", "section", "td", "li", "dd", "p", "blockquote", "pre", "main"})
-_PROFILE = re.compile(r"\b(?:users?|members?|authors?|profiles?|people|by|u)\b", re.IGNORECASE)
-_ANSWER = re.compile(r"(?:re|aw|antw|sv|odp|vs)\s*:\s*\S", re.IGNORECASE)
-_HOUR = re.compile(r"\d{1,2}[:.h]\d{2}(?!\d)")
-_NAMES = {
-    "author": re.compile(
-        r"author|user-?name|poster(?!\w)|by-?line|\bnick|\bwho\b|writer|\bfn\b|vcard|\bfrom\b", re.IGNORECASE
-    ),
-    "date": re.compile(r"\bdate|date\b|\btime|timestamp|\bwhen\b|published|created", re.IGNORECASE),
-    "title": re.compile(r"title|subject|headline|heading", re.IGNORECASE),
-    "body": re.compile(r"body|content|\btext\b|message|\bprose\b|-copy\b", re.IGNORECASE),
-}
-"""What the names of elements are called that show a field, in any part of a name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,14 +13,21 @@ from lxml.etree import _Comment as Comment
 from aahcrawler.editor.text.places import Node, Span, nodes_of, root_of
 from knowledge_base.loader import LARGEST_FILE
 
-
-class EditError(Exception):
-    """A file cannot be changed in the wanted way; the message says why in plain words."""
-
-
 LONGEST = 256 * 1024
 """Characters of a new element at most."""
 _FORBIDDEN = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+GUESS = "guess:"
+"""How the comment before an element that nobody has confirmed begins."""
+DEEPEST = 60
+"""Elements within one another at most."""
+_ENCODING = re.compile(rb"""^(?:\xef\xbb\xbf)?<\?xml[^>]*?\bencoding\s*=\s*["']([A-Za-z0-9._-]+)["']""")
+_ATTRIBUTE = re.compile(rb"""(\s+)([^\s=/>]+)\s*=\s*("[^"]*"|'[^']*')""")
+_ATTRIBUTE_NAME = re.compile(r"(?!xml)[A-Za-z_][A-Za-z0-9_.-]*(:[A-Za-z_][A-Za-z0-9_.-]*)?", re.IGNORECASE)
+_BLANKS = b" \t"
+
+
+class EditError(Exception):
+    """A file cannot be changed in the wanted way; the message says why in plain words."""
 
 
 def checked(text: str) -> str:
@@ -78,16 +85,6 @@ def _lay_out(element: etree._Element, indent: str | None, unit: str) -> None:
 
 def _is_blank(text: str | None) -> bool:
     return not (text or "").strip(" \t\r\n")
-
-
-GUESS = "guess:"
-"""How the comment before an element that nobody has confirmed begins."""
-DEEPEST = 60
-"""Elements within one another at most."""
-_ENCODING = re.compile(rb"""^(?:\xef\xbb\xbf)?<\?xml[^>]*?\bencoding\s*=\s*["']([A-Za-z0-9._-]+)["']""")
-_ATTRIBUTE = re.compile(rb"""(\s+)([^\s=/>]+)\s*=\s*("[^"]*"|'[^']*')""")
-_ATTRIBUTE_NAME = re.compile(r"(?!xml)[A-Za-z_][A-Za-z0-9_.-]*(:[A-Za-z_][A-Za-z0-9_.-]*)?", re.IGNORECASE)
-_BLANKS = b" \t"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 from xml.parsers import expat
 
 _START_TAG = re.compile(rb"""<[^\s/>]+(?:\s+[^\s=/>]+\s*=\s*(?:"[^"]*"|'[^']*'))*\s*/?>""")
+_SEGMENT = re.compile(r"([^\[\]/]+)(?:\[([^\[\]/]+)\])?")
+_NUMBER = re.compile(r"[1-9][0-9]{0,5}")
+_DRAWN = re.compile(r"[^\[\]/\s](?:[^\[\]/]*[^\[\]/\s])?")
 
 
 @dataclass(slots=True)
@@ -64,11 +67,6 @@ def _behind_start_tag(text: bytes, begin: int) -> int:
     if found is None:  # A declared encoding in which ASCII is not itself.
         raise expat.ExpatError("the tags cannot be found in this encoding")
     return found.end()
-
-
-_SEGMENT = re.compile(r"([^\[\]/]+)(?:\[([^\[\]/]+)\])?")
-_NUMBER = re.compile(r"[1-9][0-9]{0,5}")
-_DRAWN = re.compile(r"[^\[\]/\s](?:[^\[\]/]*[^\[\]/\s])?")
 
 
 @dataclass(slots=True)

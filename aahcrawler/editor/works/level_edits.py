@@ -79,7 +79,10 @@ def add_link_rule(
     if same is None:
         name = _free_name(element, f"to-{to}")
         edits.append(added(text, place, written("navigate", {"name": name, "to": to}, select)))
-    elif not any(_is_same(each, expression) for each in same.iterchildren("select")):
+    elif not any(
+        (Expression(*(each.get(name) or "" for name in ("css", "xpath", "attribute"))) == expression)
+        for each in same.iterchildren("select")
+    ):
         edits.append(Add(place=f"{place}/navigate[{same.get('name')}]", xml=select))
     what = f"all links to {to}" if is_any else f"links at {shown(expression)}"
     return Made(tuple(edits), f"on pages of level {level}, {what} lead to level {to}")
@@ -130,10 +133,6 @@ def _shape(address: etree._Element) -> Shape | None:
 def _attributes(element: etree._Element) -> Mapping[str, str]:
     names = ("path", "parameters", "query")
     return {name: value for name in names if (value := element.get(name))}
-
-
-def _is_same(select: etree._Element, expression: Expression) -> bool:
-    return Expression(*(select.get(name) or "" for name in ("css", "xpath", "attribute"))) == expression
 
 
 def _free_name(level: etree._Element, name: str) -> str:

@@ -23,6 +23,10 @@ from knowledge_base.loader import LoadError
 from knowledge_base.model import KnowledgeBase
 from online_analysis.icd import Icd
 
+LONGEST_WAIT: Final = 30.0
+"""Seconds that somebody waits for the turn of a page."""
+_PAGE_STATUS: Final = 200
+
 
 def reading(page: Page, knowledge_base: KnowledgeBase) -> Expectation:
     """Return what a knowledge base reads on a page, with the header fields that it needs, as what is expected of it.
@@ -42,11 +46,6 @@ def read_now(work: Work, page: Page) -> Expectation:
             return reading(page, stage.knowledge_base)
     except LoadError as error:
         raise WorkError(f"the entry is not valid yet, so nothing is read: {error.problems[0]}") from error
-
-
-LONGEST_WAIT: Final = 30.0
-"""Seconds that somebody waits for the turn of a page."""
-_PAGE_STATUS: Final = 200
 
 
 class PageFetchError(WorkError):

@@ -38,6 +38,15 @@ from aahcrawler.page import Page
 
 _ONCE = ("detect", "canonical", "avoid")
 """Parts of an application that it has once, with what they hold."""
+MOST_SAID: Final = 900
+"""Characters of what is told of the steps in the history of the entry."""
+MOST_EDITS: Final = 500
+"""Edits of one step."""
+MOST_PAGES: Final = 60
+LARGEST_PAGE: Final = 10 << 20
+"""Bytes of a page's body."""
+MOST_BYTES: Final = 256 << 20
+"""Bytes of all pages of a work, those that steps still need included."""
 
 
 def joined(text: EntryText, edits: Sequence[Edit]) -> tuple[Edit, ...]:
@@ -69,10 +78,6 @@ def _fitting(text: EntryText, edit: Edit) -> Iterator[Edit]:
             yield edit
         else:
             yield from (Add(place=place, xml=etree.tostring(child, encoding="unicode")) for child in new)
-
-
-MOST_SAID: Final = 900
-"""Characters of what is told of the steps in the history of the entry."""
 
 
 def prove(
@@ -164,15 +169,6 @@ def _holds(folder: Path, page: PageParts) -> bool:
         return body.read_bytes() == page.html and expected.read_bytes() == page.expectation
     except OSError:
         return False
-
-
-MOST_EDITS: Final = 500
-"""Edits of one step."""
-MOST_PAGES: Final = 60
-LARGEST_PAGE: Final = 10 << 20
-"""Bytes of a page's body."""
-MOST_BYTES: Final = 256 << 20
-"""Bytes of all pages of a work, those that steps still need included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -489,8 +485,8 @@ def _page_name(state: WorkState, name: str, expected: Expectation) -> str:
             raise WorkError(f"there is a page {name} already; choose another name")
         return name
     stem = expected.level or "other"
-    return next(free for number in range(1, MOST_PAGES + 2) if (free := _numbered(stem, number)) not in state.pages)
-
-
-def _numbered(stem: str, number: int) -> str:
-    return stem if number == 1 else f"{stem}-{number}"
+    return next(
+        free
+        for number in range(1, MOST_PAGES + 2)
+        if (free := (stem if number == 1 else f"{stem}-{number}")) not in state.pages
+    )

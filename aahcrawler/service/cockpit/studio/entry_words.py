@@ -10,21 +10,6 @@ from aahcrawler.editor.rules.entry_parts import EntryParts, Part
 
 _PARTS: Final = re.compile(r"\*\*/|\*\*|\*|#")
 _WORDS: Final = {"**/": "…/", "**": "…", "*": "‹any text›", "#": "‹number›"}
-
-
-def address_words(path: str, parameters: tuple[str, ...] = (), query: str = "") -> str:
-    """Return the shape of addresses as people read it.
-
-    >>> address_words("**/topic.php", ("id", "view=print"))
-    '…/topic.php with id and view=print'
-    >>> address_words("/thread/#/*")
-    '/thread/‹number›/‹any text›'
-    """
-    said = _PARTS.sub(lambda found: _WORDS[found[0]], path)
-    asked = [*parameters, *([_PARTS.sub(lambda found: _WORDS[found[0]], query)] if query else [])]
-    return f"{said} with {' and '.join(asked)}" if asked else said
-
-
 _SIGNALS: Final[Mapping[str, str]] = {
     "host": "the site is {}",
     "generator": "the page says it was made by “{}”",
@@ -73,6 +58,25 @@ _NAMES: Final[Mapping[str, str]] = {
 _CONTAINERS: Final = frozenset(
     {"detect", "avoid", "canonical", "listings", "level", "variant", "extract", "field", "behaviour"}
 )
+_FIELD_NOTES: Final = {
+    "page": "anywhere on the page",
+    "first-only": "of the first object alone",
+    "many": "several values",
+    "join": "all that is found is one value",
+}
+
+
+def address_words(path: str, parameters: tuple[str, ...] = (), query: str = "") -> str:
+    """Return the shape of addresses as people read it.
+
+    >>> address_words("**/topic.php", ("id", "view=print"))
+    '…/topic.php with id and view=print'
+    >>> address_words("/thread/#/*")
+    '/thread/‹number›/‹any text›'
+    """
+    said = _PARTS.sub(lambda found: _WORDS[found[0]], path)
+    asked = [*parameters, *([_PARTS.sub(lambda found: _WORDS[found[0]], query)] if query else [])]
+    return f"{said} with {' and '.join(asked)}" if asked else said
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,14 +202,6 @@ def _field(part: Part, _: EntryParts) -> PartWords:
     notes = [note for attribute, note in _FIELD_NOTES.items() if part.text(attribute) == "yes"]
     kind = part.text("kind")
     return PartWords(part.text("name").capitalize(), ", ".join([*([an(kind)] if kind else []), *notes]))
-
-
-_FIELD_NOTES: Final = {
-    "page": "anywhere on the page",
-    "first-only": "of the first object alone",
-    "many": "several values",
-    "join": "all that is found is one value",
-}
 
 
 def _select(part: Part, parts: EntryParts) -> PartWords:

@@ -1,7 +1,7 @@
 """What somebody has chosen on pages of a work, and the changes of the entry that keep it."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, TypedDict, Unpack
@@ -25,6 +25,9 @@ MOST_CHOSEN: Final = 24
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,59}")
 _PLACE: Final = re.compile(r"([!-~]{1,100})@([0-9]{1,7})")
 _LONGEST: Final = 2_000
+Chosen = tuple[str, int]
+"""An element: the record of its page, and its number."""
+STRENGTHS: Final = {each.name.lower(): each for each in Strength}
 
 
 class Purpose(StrEnum):
@@ -44,10 +47,6 @@ class Purpose(StrEnum):
     """A link that is never followed."""
     LEFT_OUT = "left-out"
     """A part of a field that does not belong to it."""
-
-
-Chosen = tuple[str, int]
-"""An element: the record of its page, and its number."""
 
 
 class Changes(TypedDict, total=False):
@@ -132,9 +131,6 @@ def _name(text: str) -> str:
 def _chosen(said: list[str]) -> tuple[Chosen, ...]:
     found = (_PLACE.fullmatch(each) for each in said[:MOST_CHOSEN])
     return tuple(dict.fromkeys((each[1], int(each[2])) for each in found if each is not None))
-
-
-STRENGTHS: Final = {each.name.lower(): each for each in Strength}
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,8 +255,4 @@ def _needed_extract(parts: EntryParts, choice: Choice) -> Part:
 
 
 def _child(parts: EntryParts, around: Part, name: str) -> Part | None:
-    return next((each for each in _children(parts, around) if each.text("name") == name), None)
-
-
-def _children(parts: EntryParts, around: Part) -> Iterator[Part]:
-    return iter(parts.children(around, "field"))
+    return next((each for each in parts.children(around, "field") if each.text("name") == name), None)

@@ -22,6 +22,11 @@ from knowledge_base.model import Application, KnowledgeBase
 
 Seen = tuple[tuple[Path, int, int, int], ...]
 """Files, with their inodes, sizes and the times of their last change."""
+_KEPT: Final = 40
+NO_PLACE: Final = (
+    "there is no folder for entries of your own, so that none can be saved: start the cockpit on the folder that "
+    "holds the crawls, or with AAH_KNOWLEDGE_BASE=shipped:FOLDER"
+)
 
 
 class LoadedKnowledge:
@@ -45,13 +50,6 @@ def seen(folders: Sequence[Path]) -> Seen:
     """Return the files of some folders as they are now; another value once one of them is changed."""
     told = ((file, file.stat()) for file in files_of(folders) if file.is_file())
     return tuple((file, found.st_ino, found.st_size, found.st_mtime_ns) for file, found in told)
-
-
-_KEPT: Final = 40
-NO_PLACE: Final = (
-    "there is no folder for entries of your own, so that none can be saved: start the cockpit on the folder that "
-    "holds the crawls, or with AAH_KNOWLEDGE_BASE=shipped:FOLDER"
-)
 
 
 @dataclass(frozen=True, slots=True)

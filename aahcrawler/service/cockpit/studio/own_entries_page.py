@@ -34,6 +34,9 @@ CONTENTS: Final = {
     Contents.OTHERS: "other people's: whoever takes the entry must not publish them",
     Contents.LEFT_OUT: "leave the pages out; nothing proves then that the entry works",
 }
+MOST_PROPOSALS: Final = 8
+"""Entries that were looked at and wait to be taken in."""
+_MOST_LINES: Final = 300
 
 
 def routes(site: Site, desk: StudioDesk) -> APIRouter:
@@ -99,11 +102,6 @@ def _packed(desk: StudioDesk, name: str, who: str, form: Form) -> bytes:
         without = contents is Contents.LEFT_OUT
         said = Labelled(who, form.get("licence"), file if text else None, None if without else contents, without)
         return pack_entry(name, folders, load(*filled(folders)), said)
-
-
-MOST_PROPOSALS: Final = 8
-"""Entries that were looked at and wait to be taken in."""
-_MOST_LINES: Final = 300
 
 
 class ProposalShown(BaseModel):

@@ -45,6 +45,22 @@ KINDS: Final = {
 """How what a part matches is marked; other parts are not, or by the links that they choose."""
 _FATES: Final = {Fate.LEADS: MarkKind.LINK, Fate.AVOIDED: MarkKind.AVOID}
 _MOST: Final = 1_500
+MOST_PAGES: Final = 6
+_MatchKey = tuple[tuple[str, str], str]
+"""The key of a page, and what an entry was loaded with."""
+MOST_SAMPLES: Final = 4
+FRESH_SECONDS: Final = 900.0
+"""Seconds after which the sample of a host is drawn anew, for what was captured since."""
+_SOON: Final = 4.0
+"""The same while the index of the crawl's pages is still being read."""
+MOST_BYTES: Final = 96 << 20
+"""Bytes that the parsed pages of one sample may take."""
+_Key = tuple[str, int, str]
+"""The id of a crawl, its number, and a host."""
+RECORD: Final = "urn:uuid:"
+OF_WORK: Final = "work:"
+"""How the records of pages begin that the crawl does not have and a work has."""
+_TITLE: Final = 160
 
 
 def marks_of(tree: HtmlElement, matches: PageMatches, parts: EntryParts, chosen: int | None = None) -> tuple[Mark, ...]:
@@ -89,11 +105,6 @@ def _link_label(link: LinkFate) -> str:
     return link.said.partition(",")[0].replace("avoided because", "avoid:")
 
 
-MOST_PAGES: Final = 6
-_MatchKey = tuple[tuple[str, str], str]
-"""The key of a page, and what an entry was loaded with."""
-
-
 class MatchShelf:
     """Keeps the matches of a few pages. Several threads may use it at once; one of them finds matches at a time."""
 
@@ -118,19 +129,6 @@ class MatchShelf:
         """Let go of all."""
         with self._lock:
             self._kept.clear()
-
-
-MOST_SAMPLES: Final = 4
-FRESH_SECONDS: Final = 900.0
-"""Seconds after which the sample of a host is drawn anew, for what was captured since."""
-_SOON: Final = 4.0
-"""The same while the index of the crawl's pages is still being read."""
-MOST_BYTES: Final = 96 << 20
-"""Bytes that the parsed pages of one sample may take."""
-
-
-_Key = tuple[str, int, str]
-"""The id of a crawl, its number, and a host."""
 
 
 @dataclass
@@ -222,12 +220,6 @@ class SampleShelf:
         for each in left:
             each.sample.close()
         return shelved
-
-
-RECORD: Final = "urn:uuid:"
-OF_WORK: Final = "work:"
-"""How the records of pages begin that the crawl does not have and a work has."""
-_TITLE: Final = 160
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,8 @@ from knowledge_base.model import Role
 from knowledge_base.url_rules import Reason
 
 _SEEN: Final = re.compile("([0-9]{1,9})-([0-9a-f]{12})")
+WorkName = Annotated[str, Path(max_length=80)]
+_ROLES: Final[tuple[Role, ...]] = get_args(Role)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +85,6 @@ def seen_by(form: Form) -> tuple[int, str]:
     if found is None:
         raise ProblemError(BAD_SEARCH, "the form is of no state of this work; load the page again")
     return int(found[1]), found[2]
-
-
-WorkName = Annotated[str, Path(max_length=80)]
-_ROLES: Final[tuple[Role, ...]] = get_args(Role)
 
 
 def group_routes(site: Site, desk: StudioDesk) -> APIRouter:
