@@ -6,7 +6,7 @@ The steps run in a process that is killed when one of them does not end.
 import multiprocessing
 import signal
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -259,7 +259,9 @@ def check(folders: tuple[Path, ...], seconds: float = SECONDS, progress: Callabl
     checked = Checked()
     start = 0
     for _ in range(MOST_KILLS):
-        silence = _examined(Task(folders, seconds, start), checked, progress)
+        task = Task(folders, seconds, start)
+        with reports_of(examine, task) as ours:
+            silence = _taken(ours, task, checked, progress)
         if silence is None:
             return checked
         checked.add(_told(silence, seconds))
@@ -277,15 +279,19 @@ class _Silence:
     broken: bool
 
 
-def _examined(task: Task, checked: Checked, progress: Callable[[str], None]) -> _Silence | None:
-    """Examine in a process of its own; None if it came to its end."""
+@contextmanager
+def reports_of(target: Callable[..., None], *arguments: object) -> Iterator[Connection]:
+    """Run a function in a process of its own, which is killed at the end; yield the connection over which it reports.
+
+    ``target`` gets the other end of the connection and the arguments.
+    """
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=examine, args=(theirs, task), daemon=True)
+    process = context.Process(target=target, args=(theirs, *arguments), daemon=True)
     process.start()
     theirs.close()
     try:
-        return _taken(ours, task, checked, progress)
+        yield ours
     finally:
         process.kill()
         process.join()

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from lxml import etree
 from lxml.etree import _Comment as Comment
 
+from aahcrawler.editor.text.printable_text import printable
+
 UNPROVEN = "unproven: read off a page"
 
 
@@ -40,7 +42,7 @@ def replace_by_note(element: etree._Element, text: str) -> None:
 
 
 def _comment(text: str) -> Comment:
-    return etree.Comment(f" {re.sub('-{2,}', '-', _plain(text)).strip('-')} ")
+    return etree.Comment(f" {re.sub('-{2,}', '-', printable(text)).strip('-')} ")
 
 
 def document(root: etree._Element) -> bytes:
@@ -59,7 +61,3 @@ def _space_before(element: etree._Element) -> None:
         before = before.getprevious()
     if before is not None:
         before.tail = "\n" + (before.tail or "")
-
-
-def _plain(text: str) -> str:
-    return "".join(sign if sign.isprintable() else " " for sign in text)

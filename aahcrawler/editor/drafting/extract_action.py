@@ -15,6 +15,7 @@ from aahcrawler.editor.drafting.doubts import Change, Choice, Guesses, removal
 from aahcrawler.editor.drafting.labelling import with_wider_bodies, without_template
 from aahcrawler.editor.drafting.template_parts import TemplateParts
 from aahcrawler.helper import ApplicationAwareHelper
+from aahcrawler.helper.parts.part_text import body_of
 from aahcrawler.page import Page
 from aahcrawler.page.text import fold, plain_text
 from aahcrawler.webobject import WebObject
@@ -108,12 +109,6 @@ def _apart(text: str, common: Iterable[str]) -> str:
     for part in common:
         left = left.replace(part, " ", 1) if part else left
     return left if left.strip() else text
-
-
-def body_of(web_object: WebObject) -> str:
-    """Return the body of an object, empty where it has none."""
-    body = web_object.first("body")
-    return body if isinstance(body, str) else ""
 
 
 def _counted(texts: Iterable[str]) -> Counter[str]:

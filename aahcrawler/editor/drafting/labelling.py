@@ -191,8 +191,8 @@ def _widened(labelled: LabelledObject) -> LabelledObject:
     above = label.elements[0].getparent()
     if above is None or (above is not item and item not in above.iterancestors()):
         return labelled
-    own = {name: _one(each.elements[0]) for name, each in labelled.labels.items()}
-    return replace(labelled, labels={**labelled.labels, "body": _body_label({**own, "body": _one(above)})})
+    own = {name: _html_of(each.elements[0]) for name, each in labelled.labels.items()}
+    return replace(labelled, labels={**labelled.labels, "body": _body_label({**own, "body": _html_of(above)})})
 
 
 def deepest_with_text(
@@ -261,7 +261,7 @@ def _induced(page: Page) -> LabelledExample | None:
     items = _widest([record.element for record in wanted])
     parts = {
         "author": tuple(_author_of(record, item) for record, item in zip(wanted, items, strict=True)),
-        "date": tuple(_one(record.date.element) if record.date else None for record in wanted),
+        "date": tuple(_html_of(record.date.element) if record.date else None for record in wanted),
         "body": _whole_bodies([_holder(record.body) for record in wanted], items),
     }
     return _labelled(page, items, parts, "repeated elements with authors or dates", wanted)
@@ -273,7 +273,7 @@ def _author_of(record: Record, item: HtmlElement) -> HtmlElement | None:
         return None
     named = author_in(item)
     shown = fold(plain_text(named)) if named is not None else ""
-    return named if shown and shown in record.author.name else _one(record.author.element)
+    return named if shown and shown in record.author.name else _html_of(record.author.element)
 
 
 def _text_of(found: RecordSet) -> int:
@@ -285,7 +285,7 @@ def _widest(elements: Sequence[Element]) -> tuple[HtmlElement, ...]:
     holders = Counter(above for element in elements for above in element.iterancestors())
     own = [[element, *(above for above in element.iterancestors() if holders[above] == 1)] for element in elements]
     steps = min(map(len, own)) - 1
-    return tuple(_one(climbed[steps]) for climbed in own)
+    return tuple(_html_of(climbed[steps]) for climbed in own)
 
 
 def _holder(region: Region | None) -> HtmlElement | None:
@@ -294,7 +294,7 @@ def _holder(region: Region | None) -> HtmlElement | None:
         return None
     first = region.elements[0]
     above = first.getparent()
-    return _one(first if len(region.elements) == 1 or above is None else above)
+    return _html_of(first if len(region.elements) == 1 or above is None else above)
 
 
 def _whole_bodies(bodies: Sequence[HtmlElement | None], items: Sequence[HtmlElement]) -> tuple[HtmlElement | None, ...]:
@@ -329,8 +329,8 @@ def _main(page: Page) -> LabelledExample | None:
         return None
     byline = found.author if found.author is not None and is_byline(found.author) else None
     named = author_in(body) if byline else None
-    author = named if named is not None else _one(byline.element) if byline else None
-    date = _one(found.date.element) if found.date else None
+    author = named if named is not None else _html_of(byline.element) if byline else None
+    date = _html_of(found.date.element) if found.date else None
     item = next(
         above
         for above in (body, *_html(body.iterancestors()))
@@ -346,7 +346,7 @@ def _differing(page: Page, template: TemplateParts) -> LabelledExample | None:
     common = template.on(page)
     if body is None or not common:
         return None
-    answers = [_one(each.elements[0]) for example in ways_of_answers(page) for each in example.objects]
+    answers = [_html_of(each.elements[0]) for example in ways_of_answers(page) for each in example.objects]
     headings = [each for each in _html(body.iter("h1", "h2", "h3")) if body is not each]
     holder = deepest_with_text(body, (*common, *answers, *headings), _LINES - {"table"})
     if holder is body or len(plain_text(holder, (*common, *answers))) < LEAST_TEXT:
@@ -367,10 +367,6 @@ def _longest(page: Page) -> LabelledExample | None:
     mains = [element for element in _html(body.iter()) if element.tag == "main" or element.get("role") == "main"]
     holder = mains[0] if len(mains) == 1 else deepest_with_text(body)
     return _with_parts(page, [holder], "the element that holds most of the text")
-
-
-def _one(element: Element) -> HtmlElement:
-    return cast("HtmlElement", element)
 
 
 def _with_parts(page: Page, items: Sequence[HtmlElement], evidence: str) -> LabelledExample:

@@ -1,6 +1,5 @@
 """Take in an entry that somebody else packed: look at it first, prove it, and only then save it."""
 
-import multiprocessing
 import signal
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -12,7 +11,7 @@ from pathlib import Path
 from time import monotonic
 
 from aahcrawler.editor.checks.check_findings import Finding, Severity
-from aahcrawler.editor.checks.examination import check
+from aahcrawler.editor.checks.examination import check, reports_of
 from aahcrawler.editor.entries.entry_files import Change, Contents, Entry, file_part
 from aahcrawler.editor.entries.entry_pack import Pack, PackError, root_attributes
 from aahcrawler.editor.entries.own_folder import OwnFolder
@@ -53,22 +52,14 @@ def failures(task: Task, seconds: float = SECONDS) -> tuple[str, ...]:
     It fails where the knowledge base would not load, where a saved page of the entry is read differently than expected,
     where one of another entry is read differently than before, and where it has a sign that others' pages show.
     """
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_prove, args=(theirs, task, seconds), daemon=True)
-    process.start()
-    theirs.close()
-    try:
+    with reports_of(_prove, task, seconds) as ours:
         if not ours.poll(seconds):
             return (f"trying its saved pages did not end within {seconds:g} s; it may be made to hang",)
-        found: tuple[str, ...] = ours.recv()
+        try:
+            found: tuple[str, ...] = ours.recv()
+        except EOFError:
+            return ("the process that tries its saved pages broke down; it may be made to break programs",)
         return found
-    except EOFError:
-        return ("the process that tries its saved pages broke down; it may be made to break programs",)
-    finally:
-        process.kill()
-        process.join()
-        ours.close()
 
 
 def _prove(connection: Connection, task: Task, seconds: float) -> None:

@@ -11,6 +11,7 @@ from lxml.html import HtmlElement
 
 from aahcrawler.editor.rules.marked_pages import Marked, Role, Search, Wanted, holder, items_on
 from aahcrawler.editor.rules.page_sample import SampledPage
+from aahcrawler.editor.text.printable_text import an
 from aahcrawler.helper.site_memory.sites import site_of
 from aahcrawler.page.xml_names import name_of
 from aahcrawler.urls import resolve
@@ -60,7 +61,7 @@ def words_of(path: Path, attribute: str = "", within: str = "") -> str:
     *above, last = path.steps
     said = f"every {step_words(last)}"
     for around, below in zip(reversed(above), reversed(path.steps[1:]), strict=True):
-        said += f", {'directly ' if below.child else ''}in {_article(step_words(around))}"
+        said += f", {'directly ' if below.child else ''}in {an(step_words(around))}"
     if path.steps[0].child:
         said += ", directly in it"
     if path.start:
@@ -102,7 +103,7 @@ def feature_words(feature: Feature) -> str:
         case Match.END:
             return f"of type {value.lstrip('/')}" if name == "itemtype" else f"whose {name} ends with {value}"
         case Match.PRESENT:
-            return f"with {_article(name)}" if name != "href" else "that leads somewhere"
+            return f"with {an(name)}" if name != "href" else "that leads somewhere"
 
 
 def _further_words(further: str) -> str:
@@ -111,10 +112,6 @@ def _further_words(further: str) -> str:
     if further.startswith("not("):
         return "without what was marked as wrong"
     return "that holds what the others do not"
-
-
-def _article(noun: str) -> str:
-    return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"
 
 
 @dataclass(frozen=True)

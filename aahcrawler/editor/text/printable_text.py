@@ -20,3 +20,12 @@ def plain_line(text: str) -> str:
     'Ada [31m Lovelace'
     """
     return " ".join(printable(text[: 4 * LONGEST]).split())[:LONGEST]
+
+
+def an(noun: str) -> str:
+    """Return a noun with its article.
+
+    >>> an("article"), an("post")
+    ('an article', 'a post')
+    """
+    return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from aahcrawler.editor.checks.check_findings import Finding, Severity
-from aahcrawler.editor.checks.examination import Busy, Task, reports
+from aahcrawler.editor.checks.examination import Busy, Task, reports, reports_of
 from aahcrawler.editor.entries.entry_files import Entry
 from aahcrawler.editor.entries.staging import Staged, staged, write_alone
 from aahcrawler.editor.pages.saved_pages import SavedPageError
@@ -59,11 +59,7 @@ class PageOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """What was found out about a revision of a work.
-
-    ``unfinished`` says why not all was looked at, empty
-    if it was.
-    """
+    """What was found out about a revision; ``unfinished`` says why not all was looked at, empty if it was."""
 
     revision: int
     findings: tuple[PlacedFinding, ...]
@@ -131,20 +127,13 @@ def examined(wanted: Wanted, seconds: float = SECONDS, is_outdated: Callable[[],
     Raises `EditError` for an entry that is no XML.
     """
     EntryText(wanted.entry.xml)  # It raises where there is nothing that a process could look at.
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe(duplex=False)
-    with tempfile.TemporaryDirectory(prefix="aah-") as scratch:
-        # Not its own: a process that is killed would leave its temporary folders behind.
-        process = context.Process(target=_examine, args=(theirs, wanted, scratch, seconds), daemon=True)
-        process.start()
-        theirs.close()
-        try:
-            found = _Found()
-            unfinished = _taken(ours, found, time.monotonic() + seconds, is_outdated)
-        finally:
-            process.kill()
-            process.join()
-            ours.close()
+    found = _Found()
+    # The scratch folder is not the process's own: killed, it would leave its temporary folders behind.
+    with (
+        tempfile.TemporaryDirectory(prefix="aah-") as scratch,
+        reports_of(_examine, wanted, scratch, seconds) as ours,
+    ):
+        unfinished = _taken(ours, found, time.monotonic() + seconds, is_outdated)
     if unfinished is None:
         return None
     findings = tuple(sorted(found.findings, key=lambda each: (each.severity, each.line, each.message)))

@@ -1,7 +1,6 @@
 """A work: an entry under change, of which every step is kept and can be taken back."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Semaphore
@@ -171,14 +170,6 @@ def _holds(folder: Path, page: PageParts) -> bool:
         return False
 
 
-@dataclass(frozen=True, slots=True)
-class WorkPage:
-    """A page of a work, with its expectation."""
-
-    name: str
-    saved: SavedPage
-
-
 class Work:
     """An entry under change in a folder of its own. Several people may look at it at once, from several processes.
 
@@ -317,32 +308,25 @@ class Work:
             kept = PageState(body=known.body, expected=expected.model_copy(update=headers))
             return self._with_page(state, name, kept, who, f"said that the page {name} is read rightly now")
 
-    def page(self, name: str) -> WorkPage:
+    def page(self, name: str) -> SavedPage:
         """Return a page. Raises `WorkError`."""
         with self._folder.locked():
-            return self.pages_of(self._present(), (name,))[0]
-
-    def pages_of(self, state: WorkState, names: Sequence[str] | None = None) -> tuple[WorkPage, ...]:
-        """Return pages of a state, all of them without ``names``. Raises `WorkError`."""
-        found = []
-        for name in sorted(state.pages) if names is None else names:
-            kept = _known(state, name)
-            try:
-                body = self._folder.body(kept.body)
-            except OSError as error:
-                raise WorkError(f"the page {name} cannot be read: {error.strerror}; remove it from the work") from error
-            file = Path(self.name) / f"{name}.html"
-            saved = SavedPage(f"{self.name}/{name}", file, page_of(body, kept.expected), kept.expected)
-            found.append(WorkPage(name, saved))
-        return tuple(found)
+            return self._page(self._present(), name)
 
     def entry(self, state: WorkState) -> Entry:
         """Return the entry as a state has it, with all its pages. Raises `WorkError`."""
-        pages = (
-            PageParts(page.name, page.saved.page.body, as_json(page.saved.expected).encode())
-            for page in self.pages_of(state)
-        )
-        return Entry(self.name, state.text.data, tuple(pages))
+        pages = ((name, self._page(state, name)) for name in sorted(state.pages))
+        parts = (PageParts(name, each.page.body, as_json(each.expected).encode()) for name, each in pages)
+        return Entry(self.name, state.text.data, tuple(parts))
+
+    def _page(self, state: WorkState, name: str) -> SavedPage:
+        kept = _known(state, name)
+        try:
+            body = self._folder.body(kept.body)
+        except OSError as error:
+            raise WorkError(f"the page {name} cannot be read: {error.strerror}; remove it from the work") from error
+        file = Path(self.name) / f"{name}.html"
+        return SavedPage(f"{self.name}/{name}", file, page_of(body, kept.expected), kept.expected)
 
     def save(
         self, who: str, revision: int, *, force: bool = False, is_given_up: Callable[[], bool] = never

@@ -112,9 +112,7 @@ def test_an_entry_is_saved_with_its_pages_once_nothing_is_against_it(works: Work
     work.discard()
     again = works.open("tinyforum", "Cleo")
     assert (again.now().text.data, again.now().origin.source) == (entry.xml, "the entry tinyforum")
-    assert again.page("topic").saved.expected == read_expectation(
-        tmp_path / "own/applications/pages/tinyforum/topic.json"
-    )
+    assert again.page("topic").expected == read_expectation(tmp_path / "own/applications/pages/tinyforum/topic.json")
     own.save("tinyforum", entry.xml + b"\n", None, "Bo", "a line more")
     with pytest.raises(StaleError, match="a line more"):
         again.save("Cleo", 0, force=True)

@@ -56,7 +56,7 @@ def test_a_work_is_there_after_a_restart_with_all_its_steps(works: Works, work: 
         ("Ada", "posts are div.post"),
         ("Bo", "said that the page thread is read rightly now"),
     ]
-    page = again.page("thread").saved
+    page = again.page("thread")
     assert (page.page.body, page.page.url, page.expected.objects) == (TOPIC.body, TOPIC.url, ())
     assert state.doubts == DOUBTS
     with pytest.raises(WorkError, match="somebody has begun a work tinyforum"):
@@ -248,9 +248,9 @@ def test_pages_are_added_removed_and_expected_otherwise(work: Work) -> None:
     with pytest.raises(WorkError, match="no page thread-2"):
         work.page("thread-2")
     work.undo("Bo", 2)
-    assert work.page("thread-2").saved.page.body == TOPIC.body
+    assert work.page("thread-2").page.body == TOPIC.body
     work.set_expectation("thread", EXPECTED.model_copy(update={"objects": ()}), "Bo", 3)
-    assert work.page("thread").saved.expected.objects == ()
+    assert work.page("thread").expected.objects == ()
     with pytest.raises(StaleError, match="said that the page thread is read rightly now"):
         work.set_expectation("thread", EXPECTED, "Ada", 3)
     with pytest.raises(WorkError, match="add the other one as a page of its own"):

@@ -2,11 +2,12 @@
 
 import re
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from aahcrawler.editor.rules.entry_parts import EntryParts, Part
+from aahcrawler.editor.text.printable_text import an
 
 _PARTS: Final = re.compile(r"\*\*/|\*\*|\*|#")
 _WORDS: Final = {"**/": "…/", "**": "…", "*": "‹any text›", "#": "‹number›"}
@@ -135,15 +136,6 @@ def expression_of(part: Part) -> str:
     return part.text("css") or part.text("xpath")
 
 
-def an(noun: str) -> str:
-    """Return a noun with its article.
-
-    >>> an("article"), an("post")
-    ('an article', 'a post')
-    """
-    return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"
-
-
 def is_container(part: Part) -> bool:
     """Return whether a part is there for the parts in it."""
     return part.tag in _CONTAINERS
@@ -151,14 +143,6 @@ def is_container(part: Part) -> bool:
 
 def _field_name(part: Part | None) -> str:
     return part.text("name") if part is not None else ""
-
-
-def _level(part: Part, _: EntryParts) -> PartWords:
-    return PartWords(f"Level {part.text('name')}", _ROLES.get(part.text("role"), part.text("role")))
-
-
-def _variant(part: Part, _: EntryParts) -> PartWords:
-    return PartWords(f"Variant {part.text('name')}", "what differs where pages show its sign")
 
 
 def _pattern(part: Part, _: EntryParts) -> PartWords:
@@ -179,18 +163,6 @@ def _condition(part: Part, _: EntryParts) -> PartWords:
 def _address(part: Part, _: EntryParts) -> PartWords:
     optional = part.text("optional")
     return PartWords(_NAMES[part.tag], f"{_address_of(part)}{f', perhaps with {optional}' if optional else ''}")
-
-
-def _paging(part: Part, _: EntryParts) -> PartWords:
-    return PartWords(_NAMES["paging"], f"they differ in {part.text('parameter') or part.text('part')}")
-
-
-def _avoided(part: Part, _: EntryParts) -> PartWords:
-    return PartWords(f"Avoid because {part.text('reason').replace('-', ' ')}", _address_of(part))
-
-
-def _navigate(part: Part, _: EntryParts) -> PartWords:
-    return PartWords(f"Links to {part.text('to') or part.text('name')}", f"called {part.text('name')}")
 
 
 def _extract(part: Part, _: EntryParts) -> PartWords:
@@ -238,17 +210,21 @@ def _rest(part: Part) -> str:
     return "; ".join([*given, *([textwrap.shorten(text, 200, placeholder=" …")] if text else [])])
 
 
-_SAY: Final = {
-    "level": _level,
-    "variant": _variant,
+_SAY: Final[Mapping[str, Callable[[Part, EntryParts], PartWords]]] = {
+    "level": lambda part, _: PartWords(f"Level {part.text('name')}", _ROLES.get(part.text("role"), part.text("role"))),
+    "variant": lambda part, _: PartWords(f"Variant {part.text('name')}", "what differs where pages show its sign"),
     "pattern": _pattern,
     "when": _condition,
     "unless": _condition,
     "needs-browser": _condition,
     "address": _address,
-    "paging": _paging,
-    "url": _avoided,
-    "navigate": _navigate,
+    "paging": lambda part, _: PartWords(
+        _NAMES["paging"], f"they differ in {part.text('parameter') or part.text('part')}"
+    ),
+    "url": lambda part, _: PartWords(f"Avoid because {part.text('reason').replace('-', ' ')}", _address_of(part)),
+    "navigate": lambda part, _: PartWords(
+        f"Links to {part.text('to') or part.text('name')}", f"called {part.text('name')}"
+    ),
     "extract": _extract,
     "field": _field,
     "select": _select,

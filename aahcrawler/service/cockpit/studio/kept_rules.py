@@ -162,14 +162,6 @@ def actions_of(parts: EntryParts, level: str, tag: str) -> tuple[Part, ...]:
     return parts.children(found, tag) if found is not None else ()
 
 
-def _sign(text: EntryText, _: Choice, rule: Rule) -> Made:
-    return object_edits.add_sign(text, rule.expression, rule.strength)
-
-
-def _level_sign(text: EntryText, choice: Choice, rule: Rule) -> Made:
-    return object_edits.add_sign(text, rule.expression, level=choice.level)
-
-
 def _item(text: EntryText, choice: Choice, rule: Rule) -> Made:
     parts = EntryParts(text)
     extract = _extract(parts, choice)
@@ -212,17 +204,15 @@ def _left_out(text: EntryText, choice: Choice, rule: Rule) -> Made:
     return object_edits.exclude(text, field.place, rule.expression)
 
 
-def _link(text: EntryText, choice: Choice, rule: Rule) -> Made:
-    return add_link_rule(text, choice.level, choice.field, rule.group, rule.expression)
-
-
 _KEEP: Final[Mapping[Purpose, Callable[[EntryText, Choice, Rule], Made]]] = {
-    Purpose.SIGN: _sign,
-    Purpose.LEVEL_SIGN: _level_sign,
+    Purpose.SIGN: lambda text, _, rule: object_edits.add_sign(text, rule.expression, rule.strength),
+    Purpose.LEVEL_SIGN: lambda text, choice, rule: object_edits.add_sign(text, rule.expression, level=choice.level),
     Purpose.ITEM: _item,
     Purpose.FIELD: _field,
     Purpose.LEFT_OUT: _left_out,
-    Purpose.LINK: _link,
+    Purpose.LINK: lambda text, choice, rule: add_link_rule(
+        text, choice.level, choice.field, rule.group, rule.expression
+    ),
 }
 
 

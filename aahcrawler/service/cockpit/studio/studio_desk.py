@@ -307,7 +307,7 @@ class StudioDesk:
         """Return a page that a work has itself, taken into the sample of its host."""
         name = record.removeprefix(OF_WORK)
         try:
-            page = self.works.work(work.name).page(name).saved.page
+            page = self.works.work(work.name).page(name).page
         except WorkError as error:
             raise ProblemError(NO_CAPTURE, str(error)) from error
         sample = self.shelf.sample_around(crawl, site_of(page.url))
