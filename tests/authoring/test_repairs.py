@@ -11,13 +11,13 @@ from aahcrawler.adaptation.store.learned import LearnedLinks, LearnedSign
 from aahcrawler.cli import app
 from aahcrawler.editor.entries.own_folder import OwnFolder
 from aahcrawler.editor.repairs import repair_list
-from aahcrawler.editor.repairs.both_readings import read_both
 from aahcrawler.editor.repairs.repair_list import (
     Repair,
     RepairError,
     accept,
     edited,
     planned_repair,
+    read_both,
     reject,
     repair_of,
     repairs_of,

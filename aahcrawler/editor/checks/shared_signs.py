@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aahcrawler.editor.checks.check_findings import Finding, is_read_off, warning
-from aahcrawler.editor.checks.web_commonplaces import commonplace_in
+from aahcrawler.editor.drafting.web_commonplaces import commonplace_in
 from aahcrawler.editor.pages.saved_pages import SavedPage
 from aahcrawler.editor.text.file_lines import FileLines
 from knowledge_base.matching import Detector, Sight

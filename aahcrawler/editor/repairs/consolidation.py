@@ -8,7 +8,7 @@ from itertools import count
 from urllib.parse import urlsplit
 
 from aahcrawler.adaptation.store.learned import Learned, LearnedAction, LearnedLinks, LearnedSign
-from aahcrawler.editor.checks.web_commonplaces import is_commonplace
+from aahcrawler.editor.drafting.web_commonplaces import is_commonplace
 from aahcrawler.editor.repairs.insertion import (
     InPlace,
     Insertion,

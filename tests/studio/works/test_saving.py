@@ -24,8 +24,7 @@ from aahcrawler.editor.works.work_collection import MOST_EXAMINED, Works
 from aahcrawler.editor.works.work_progress import Progress
 from aahcrawler.editor.works.work_state import NotSavedError, StaleError, WorkError
 from aahcrawler.service.catalog.knowledge_folders import KnowledgeFolders
-from aahcrawler.service.cockpit.studio.open_works import OpenWorks
-from aahcrawler.service.cockpit.studio.work_desk import WorkDesk
+from aahcrawler.service.cockpit.studio.open_works import OpenWorks, WorkDesk
 from tests.authoring.tinyforum import BOARD, FORM, TOPIC
 from tests.studio.works.sailing import DATE, DOUBTS, DRAFT, EXTRACT
 

@@ -13,10 +13,8 @@ from aahcrawler.editor.drafting.address_groups import AddressGroup
 from aahcrawler.editor.rules.entry_parts import EntryParts, Part
 from aahcrawler.editor.text.edits import Confirm, Edit, SetAttribute, apply
 from aahcrawler.editor.text.entry_text import EditError, EntryText
-from aahcrawler.editor.works import object_edits
-from aahcrawler.editor.works.level_edits import add_link_rule
-from aahcrawler.editor.works.made_edits import FIELDS, Made
-from aahcrawler.editor.works.object_edits import Extent
+from aahcrawler.editor.works import made_edits
+from aahcrawler.editor.works.made_edits import FIELDS, Extent, Made, add_link_rule
 from aahcrawler.wrapper_induction.robust_paths import Expression
 from knowledge_base.model import FieldKind, Strength
 
@@ -168,10 +166,10 @@ def _item(text: EntryText, choice: Choice, rule: Rule) -> Made:
     if extract is None:
         if not choice.field:
             raise EditError("say of what type the objects are")
-        return object_edits.add_objects(text, choice.level, choice.field, rule.expression)
+        return made_edits.add_objects(text, choice.level, choice.field, rule.expression)
     if rule.instead:
         return _replaced(text, parts.children(extract, "item"), rule.expression)
-    return object_edits.add_item(text, extract.place, rule.expression)
+    return made_edits.add_item(text, extract.place, rule.expression)
 
 
 def _field(text: EntryText, choice: Choice, rule: Rule) -> Made:
@@ -182,14 +180,14 @@ def _field(text: EntryText, choice: Choice, rule: Rule) -> Made:
         is_first = rule.page and choice.field == "title" and extract.text("many") == "yes"
         kind = FIELDS.get(choice.field, FieldKind.TEXT)
         extent = Extent(page=rule.page, first=is_first)
-        return object_edits.add_field(text, extract.place, choice.field, kind, rule.expression, extent)
+        return made_edits.add_field(text, extract.place, choice.field, kind, rule.expression, extent)
     if not rule.instead:
-        return object_edits.add_select(text, field.place, rule.expression)
+        return made_edits.add_select(text, field.place, rule.expression)
     there = parts.children(field, "select")
     if there:
         made = _replaced(text, there, rule.expression)
     else:  # The field is read from what pages declare about themselves alone.
-        made = object_edits.add_select(text, field.place, rule.expression)
+        made = made_edits.add_select(text, field.place, rule.expression)
     if (field.text("page") == "yes") != rule.page:
         page = SetAttribute(place=field.place, attribute="page", value="yes" if rule.page else None)
         return Made((*made.edits, page, Confirm(place=field.place)), made.said)
@@ -201,12 +199,12 @@ def _left_out(text: EntryText, choice: Choice, rule: Rule) -> Made:
     field = _child(parts, _needed_extract(parts, choice), choice.field)
     if field is None:
         raise EditError(f"there is no field {choice.field} to leave it out of")
-    return object_edits.exclude(text, field.place, rule.expression)
+    return made_edits.exclude(text, field.place, rule.expression)
 
 
 _KEEP: Final[Mapping[Purpose, Callable[[EntryText, Choice, Rule], Made]]] = {
-    Purpose.SIGN: lambda text, _, rule: object_edits.add_sign(text, rule.expression, rule.strength),
-    Purpose.LEVEL_SIGN: lambda text, choice, rule: object_edits.add_sign(text, rule.expression, level=choice.level),
+    Purpose.SIGN: lambda text, _, rule: made_edits.add_sign(text, rule.expression, rule.strength),
+    Purpose.LEVEL_SIGN: lambda text, choice, rule: made_edits.add_sign(text, rule.expression, level=choice.level),
     Purpose.ITEM: _item,
     Purpose.FIELD: _field,
     Purpose.LEFT_OUT: _left_out,
@@ -223,10 +221,10 @@ def _replaced(text: EntryText, there: tuple[Part, ...], expression: Expression) 
     edits: list[Edit] = []
     # The last one goes first, so that the places of those before it stay.
     for each in reversed(there[1:]):
-        made = object_edits.remove(text, each.place)
+        made = made_edits.remove(text, each.place)
         edits += made.edits
         text = apply(text, made.edits)
-    made = object_edits.replace_select(text, there[0].place, expression)
+    made = made_edits.replace_select(text, there[0].place, expression)
     return Made((*edits, *made.edits, Confirm(place=there[0].place)), made.said)
 
 

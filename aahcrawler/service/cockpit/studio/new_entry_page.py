@@ -17,8 +17,7 @@ from aahcrawler.editor.rules.page_sample import PageSample
 from aahcrawler.editor.rules.site_groups import SiteGroup
 from aahcrawler.editor.text.edits import apply
 from aahcrawler.editor.text.entry_text import EditError, EntryText
-from aahcrawler.editor.works.level_edits import avoid
-from aahcrawler.editor.works.made_edits import REASONS
+from aahcrawler.editor.works.made_edits import REASONS, avoid
 from aahcrawler.editor.works.work_collection import Works
 from aahcrawler.editor.works.work_state import WorkError
 from aahcrawler.page import Page

@@ -15,8 +15,7 @@ from aahcrawler.editor.rules.marked_pages import numbers_of
 from aahcrawler.editor.rules.part_matches import PartMatch
 from aahcrawler.editor.rules.site_groups import SiteGroup
 from aahcrawler.editor.rules.stepping_out import elements_with
-from aahcrawler.editor.works.level_edits import avoid
-from aahcrawler.editor.works.made_edits import REASONS, ROLES
+from aahcrawler.editor.works.made_edits import REASONS, ROLES, avoid
 from aahcrawler.editor.works.page_fetching import Manners, PageFetching, fetch_into, read_now
 from aahcrawler.editor.works.work_state import WorkError
 from aahcrawler.layout import DEFINITION

@@ -8,19 +8,20 @@ from fastapi import APIRouter, Path, Query, Response
 
 from aahcrawler.editor.entries.own_folder import OwnFolderError
 from aahcrawler.editor.pages.saved_pages import SavedPageError
-from aahcrawler.editor.repairs.both_readings import Both, read_both
-from aahcrawler.editor.repairs.both_readings import Reading as Found
 from aahcrawler.editor.repairs.insertion import PromotionError
 from aahcrawler.editor.repairs.repair_list import (
+    Both,
     Repair,
     RepairError,
     accept,
     edited,
     pages_of,
+    read_both,
     reject,
     repairs_in,
     xml_of,
 )
+from aahcrawler.editor.repairs.repair_list import Reading as Found
 from aahcrawler.editor.rules.entry_parts import EntryParts
 from aahcrawler.editor.rules.marked_pages import numbers_of
 from aahcrawler.editor.text.edits import Edit, SetAttribute

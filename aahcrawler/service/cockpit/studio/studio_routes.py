@@ -12,14 +12,12 @@ from aahcrawler.service.cockpit.studio import (
     page_views,
     repair_pages,
     studio_jobs,
-    trial_page,
     work_acts,
     work_page,
 )
-from aahcrawler.service.cockpit.studio.open_works import NO_PLACE
+from aahcrawler.service.cockpit.studio.open_works import NO_PLACE, WorkDesk
 from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk
 from aahcrawler.service.cockpit.studio.studio_jobs import StudioJobs
-from aahcrawler.service.cockpit.studio.work_desk import WorkDesk
 from knowledge_base.file_selection import chosen_files, filled
 
 
@@ -63,7 +61,7 @@ def routes(site: Site) -> APIRouter:
         work_acts.routes(site, desk, checks, jobs),
         work_acts.text_routes(site, desk),
         page_views.test_routes(site, desk, jobs),
-        trial_page.routes(site, desk, jobs),
+        studio_jobs.trial_routes(site, desk, jobs),
         own_entries_page.routes(site, desk),
         own_entries_page.intake_routes(site, desk, jobs),
         repair_pages.routes(site, desk, jobs),

@@ -10,17 +10,15 @@ from fastapi import APIRouter, Path, Response
 from aahcrawler.editor.drafting.doubts import Doubt
 from aahcrawler.editor.rules.site_groups import SiteGroup
 from aahcrawler.editor.text.entry_text import EditError, EntryText
-from aahcrawler.editor.works.level_edits import NamedGroup, avoid, name_level, set_role
-from aahcrawler.editor.works.made_edits import Made
-from aahcrawler.editor.works.object_edits import remove
+from aahcrawler.editor.works.made_edits import Made, NamedGroup, avoid, name_level, remove, set_role
 from aahcrawler.editor.works.work import Work
 from aahcrawler.editor.works.work_state import NotSavedError, StaleError, WorkError, WorkState
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.sign_in import Said, Session
 from aahcrawler.service.cockpit.site import Editing, Form, Reading, Sent, Site, address, then
+from aahcrawler.service.cockpit.studio.open_works import WorkDesk
 from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk
 from aahcrawler.service.cockpit.studio.studio_jobs import Done, StudioJobs
-from aahcrawler.service.cockpit.studio.work_desk import WorkDesk
 from aahcrawler.service.steering.jobs import Progress
 from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
 from knowledge_base.model import Role
