@@ -1,4 +1,8 @@
-"""Convert fivefilters' site configs into site-level applications of the knowledge base."""
+"""Convert fivefilters' site configs into site-level applications of the knowledge base.
+
+The configs (github.com/fivefilters/ftr-site-config, public domain) describe the place of the article on the pages of
+one site; their format is described at help.fivefilters.org/full-text-rss/site-patterns.html.
+"""
 
 import json
 import re

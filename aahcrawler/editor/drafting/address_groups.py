@@ -1,4 +1,9 @@
-"""Clusters the URLs of a site into groups that are alike, each with the shape that its URLs share."""
+"""Clusters the URLs of a site into groups that are alike, each with the shape that its URLs share.
+
+URLs are alike if they have as many segments and the same parameters, and if what stands at each place is of one sort: a
+number, a number with a title, a title, or the same word. Words that name sorts of pages on many sites (``topic``,
+``tag``) are never taken for titles.
+"""
 
 import re
 from collections import Counter, defaultdict

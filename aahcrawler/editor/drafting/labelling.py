@@ -1,4 +1,7 @@
-"""Label the objects that a page shows, with the elements of their parts: the input of a draft."""
+"""Label the objects that a page shows, with the elements of their parts: the input of a draft.
+
+The one note of each labelled page describes how the objects were found.
+"""
 
 import re
 from collections import Counter

@@ -1,4 +1,8 @@
-"""The ways in which a learned item can become part of a file, those that change least first."""
+"""The ways in which a learned item can become part of a file, those that change least first.
+
+An application has few templates and many sites: what was learned on one site belongs to the action that is there, or to
+a variant of its level for the template, and only where neither does to a new variant.
+"""
 
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
