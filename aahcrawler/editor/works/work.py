@@ -49,9 +49,10 @@ MOST_BYTES: Final = 256 << 20
 
 
 def joined(text: EntryText, edits: Sequence[Edit]) -> tuple[Edit, ...]:
-    """Return edits that add to such a part where it is there by now, make it where it is not, and leave none empty.
+    """Return edits that were made for an earlier text as edits of the present one.
 
-    Raises `EditError` for edits that cannot be made.
+    What an application has once is added to where it is there by now, made where it is not, and removed once it is
+    empty. Raises `EditError` for edits that cannot be made.
     """
     made: list[Edit] = []
     for edit in edits:
@@ -347,10 +348,15 @@ class Work:
             write(state, entry, self.folders, who)
             return self._stepped(state, who, "saved the entry", kind=StepKind.SAVE)
 
-    def discard(self) -> None:
-        """Remove the work with all its steps; what was saved of it stays."""
+    def discard(self, revision: int | None = None) -> None:
+        """Remove the work with all its steps; what was saved of it stays.
+
+        A work that cannot be read is removed without a ``revision`` alone. Raises `WorkError` and `StaleError`.
+        """
         with self._folder.locked():
-            if self._mark:
+            if revision is not None:
+                self._seen(revision)
+            elif self._mark:
                 self._see_that_it_is_meant()
             self._folder.remove()
 

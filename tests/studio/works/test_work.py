@@ -112,6 +112,7 @@ def test_a_change_of_a_state_that_is_not_the_present_one_is_refused(work: Work) 
         lambda: work.remove_page("thread", "Bo", 0),
         lambda: work.set_expectation("thread", EXPECTED, "Bo", 0),
         lambda: work.save("Bo", 0, force=True),
+        lambda: work.discard(0),
     ]
     for act in stale:
         with pytest.raises(StaleError) as told:

@@ -179,7 +179,7 @@ def routes(site: Site, desk: StudioDesk, checks: WorkDesk, jobs: StudioJobs) -> 
         said = (
             _discarded(desk, work, words)
             if form.get("unreadable")
-            else acts.stepped(work, form, lambda each, _: each.discard(), words)
+            else acts.stepped(work, form, lambda each, seen: each.discard(seen), words)
         )
         checks.forget(work)
         return then(session, address("crawls", crawl, "studio"), said)
