@@ -254,17 +254,18 @@ def act_routes(site: Site, desk: StudioDesk) -> APIRouter:
     @router.post("/pages/{record}/avoid")
     def avoid_links(session: Editing, crawl: str, work: WorkName, record: Record, form: Sent) -> Response:
         page = desk.page(site.crawl(crawl), desk.works.open(work), record)
-        shown = ChosenElement(page, Choice.of(QueryParams({"element": form.get("element")}))).shown()
+        choice = Choice.of(QueryParams({"element": form.get("element")}))
+        shown = ChosenElement(page, choice).shown()
         if shown is None or shown.link is None or form.get("reason") not in set(Reason):
             raise ProblemError(BAD_SEARCH, "choose a link, and a reason of the list")
         group, reason = shown.link.group, Reason(form.get("reason"))
         said = acts.changed(session, work, form, lambda text: avoid(text, group, reason))
-        return then(session, page_address(page), said)
+        return then(session, page_address(page, choice.query if said.kind == "bad" else ""), said)
 
     return router
 
 
-def test_routes(site: Site, desk: StudioDesk, jobs: StudioJobs) -> APIRouter:
+def kept_page_routes(site: Site, desk: StudioDesk, jobs: StudioJobs) -> APIRouter:
     """Return the routes of pages that are kept as tests."""
     router = APIRouter(prefix="/crawls/{crawl}/studio/works/{work}")
     fetching = PageFetching()

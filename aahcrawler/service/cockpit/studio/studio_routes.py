@@ -60,7 +60,7 @@ def routes(site: Site) -> APIRouter:
         work_page.routes(site, desk, checks),
         work_acts.routes(site, desk, checks, jobs),
         work_acts.text_routes(site, desk),
-        page_views.test_routes(site, desk, jobs),
+        page_views.kept_page_routes(site, desk, jobs),
         studio_jobs.trial_routes(site, desk, jobs),
         own_entries_page.routes(site, desk),
         own_entries_page.intake_routes(site, desk, jobs),
