@@ -10,14 +10,11 @@ from typing import Annotated
 import typer
 
 from aahcrawler.archive.commands import Folder, archive_app
-from aahcrawler.authoring.archive_trial_command import archive_trial_app
-from aahcrawler.authoring.commands import kb_app
-from aahcrawler.authoring.definition_commands import definition_app
-from aahcrawler.authoring.entry_commands import entry_app
-from aahcrawler.authoring.learned_commands import learned_app
-from aahcrawler.authoring.sharing.sharing_commands import sharing_app
 from aahcrawler.crawl.cluster.worker_commands import worker_app
 from aahcrawler.crawl.startup.dry_run_command import dry_run_app
+from aahcrawler.editor.commands import kb_app
+from aahcrawler.editor.definition_commands import definition_app
+from aahcrawler.editor.entry_commands import entry_app
 from aahcrawler.exits import MISTAKE, told, utc_time
 from aahcrawler.layout import REMOVING, SERVICE_LOG
 from aahcrawler.operating.commands import frontier_app
@@ -40,10 +37,7 @@ icd_app.add_typer(definition_app)
 icd_app.add_typer(dry_run_app)
 icd_app.add_typer(refine_app)
 app.add_typer(icd_app, name="icd")
-kb_app.add_typer(learned_app)
-kb_app.add_typer(archive_trial_app)
 kb_app.add_typer(entry_app)
-kb_app.add_typer(sharing_app)
 app.add_typer(kb_app, name="kb")
 app.add_typer(archive_app, name="archive")
 app.add_typer(frontier_app)

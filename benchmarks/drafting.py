@@ -12,9 +12,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from aahcrawler.authoring.drafting.begin import Wish, begin
-from aahcrawler.authoring.drafting.draft import DraftError
-from aahcrawler.authoring.drafting.level_plans import Given
+from aahcrawler.editor.drafting.begin import Wish, begin
+from aahcrawler.editor.drafting.draft import DraftError
+from aahcrawler.editor.drafting.level_plans import Given
 from aahcrawler.helper import ApplicationAwareHelper
 from benchmarks.page_reading import application_of, read, wanted
 from benchmarks.quick import SCORES, scores

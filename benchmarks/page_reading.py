@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from aahcrawler.authoring.saved_pages import as_text
+from aahcrawler.editor.pages.saved_pages import as_text
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.metadata import Link, LinkType, Metadata
 from aahcrawler.objects.reader import ObjectRow

@@ -23,8 +23,7 @@ SPEAKING = [
         "service/views",
         "service/steering",
         "operating",
-        "authoring",
-        "studio",
+        "editor",
     )
     for path in sorted((PROJECT / "aahcrawler" / package).rglob("*.py"))
 ]

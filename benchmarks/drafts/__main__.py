@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from aahcrawler.authoring.drafting.doubts import Doubt
-from aahcrawler.authoring.drafting.draft import DraftError
+from aahcrawler.editor.drafting.doubts import Doubt
+from aahcrawler.editor.drafting.draft import DraftError
 from benchmarks.drafts.claims import Strangers
 from benchmarks.drafts.drafted import Folders, first_draft
 from benchmarks.drafts.mending import Mended, Truth, mended

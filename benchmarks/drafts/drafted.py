@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from aahcrawler.authoring.drafting.draft import Draft, Wanted, draft
-from aahcrawler.authoring.drafting.pattern_drafting import Known
-from aahcrawler.authoring.saved_pages import pages_folder, saved_pages
+from aahcrawler.editor.drafting.draft import Draft, Wanted, draft
+from aahcrawler.editor.drafting.pattern_drafting import Known
+from aahcrawler.editor.pages.saved_pages import pages_folder, saved_pages
 from benchmarks.drafts.subject import Subject
 from knowledge_base.loader import SCHEMA, load
 from knowledge_base.matching import Sight

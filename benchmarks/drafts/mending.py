@@ -7,10 +7,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import Final
 
-from aahcrawler.authoring.drafting.doubts import Alternative, Doubt
-from aahcrawler.authoring.editing.edit_error import EditError
-from aahcrawler.authoring.editing.edits import apply
-from aahcrawler.authoring.editing.entry_text import EntryText
+from aahcrawler.editor.drafting.doubts import Alternative, Doubt
+from aahcrawler.editor.text.edits import apply
+from aahcrawler.editor.text.entry_text import EditError, EntryText
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.objects.reader import ObjectRow
 from benchmarks.drafts.drafted import NAME, Folders

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from aahcrawler.authoring.drafting.level_plans import Given
+from aahcrawler.editor.drafting.level_plans import Given
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Page
 from benchmarks.drafts.subject import LISTS, MEASURED, TYPICAL, KnownPage, links_of, spread, typical

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from aahcrawler.authoring.drafting.level_plans import Given
+from aahcrawler.editor.drafting.level_plans import Given
 from aahcrawler.helper.links.junk_urls import junk_reason
 from aahcrawler.page import Headers, Page
 from benchmarks.drafts.subject import LISTS, MEASURED, TYPICAL, KnownPage, links_of, spread, typical

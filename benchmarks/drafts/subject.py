@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
-from aahcrawler.authoring.drafting.level_plans import Given
+from aahcrawler.editor.drafting.level_plans import Given
 from aahcrawler.page import Page, generic
 from benchmarks.results import Cell
 from benchmarks.software.scorer import Described, local

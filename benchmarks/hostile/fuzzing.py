@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-from aahcrawler.authoring.saved_pages import pages_folder, saved_pages
+from aahcrawler.editor.pages.saved_pages import pages_folder, saved_pages
 from aahcrawler.page import Page
 from benchmarks.hostile.mutations import Answer, mutated
 from benchmarks.hostile.reading import Taken, apart

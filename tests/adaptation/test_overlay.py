@@ -12,10 +12,10 @@ from typer.testing import CliRunner
 
 from aahcrawler.adaptation.store.learned import LearnedAction, LearnedLinks, LearnedSign
 from aahcrawler.adaptation.store.overlay import Overlay
-from aahcrawler.authoring.insertion import PromotionError
-from aahcrawler.authoring.promotion import promote
-from aahcrawler.authoring.promotion_words import compared
 from aahcrawler.cli import app
+from aahcrawler.editor.repairs.insertion import PromotionError
+from aahcrawler.editor.repairs.promotion import promote
+from aahcrawler.editor.repairs.repair_list import compared
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.layout import LEARNED
 from aahcrawler.wrapper_induction.examples import Method

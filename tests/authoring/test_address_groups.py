@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.authoring.drafting.address_groups import address_groups, group_of
-from aahcrawler.authoring.drafting.url_generalisation import shape_of
+from aahcrawler.editor.drafting.address_groups import address_groups, group_of
+from aahcrawler.editor.drafting.url_generalisation import shape_of
 from aahcrawler.urls import canonicalize
 from knowledge_base.url_rules import Paging, ParsedUrl
 

@@ -9,19 +9,21 @@ import pytest
 from typer.testing import CliRunner
 
 from aahcrawler.archive import Identified, WarcWriter
-from aahcrawler.authoring.archive_sample import chosen
-from aahcrawler.authoring.archive_trial import (
+from aahcrawler.cli import app
+from aahcrawler.editor.pages.archive_trial import (
     ArchiveTrialError,
+    HeaviestPages,
     Progress,
     Question,
     Result,
     Summary,
+    chosen,
+    page_lines,
+    summary_lines,
     tried,
     without_changes,
 )
-from aahcrawler.authoring.archive_trial_lines import HeaviestPages, page_lines, summary_lines
-from aahcrawler.authoring.page_readings import PageChanged
-from aahcrawler.cli import app
+from aahcrawler.editor.pages.page_readings import PageChanged
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.metadata import Link, Metadata, write
 from aahcrawler.page import Page

@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from aahcrawler.authoring.capture_problems import problems
-from aahcrawler.authoring.file_lines import FileLines
-from aahcrawler.authoring.page_capture import CaptureError, Wish, capture, doubts, told_of
-from aahcrawler.authoring.page_source import Source, SourceError
-from aahcrawler.authoring.saved_pages import SavedPage, as_json, read_expectation, read_page
 from aahcrawler.cli import app
+from aahcrawler.editor.pages.page_capture import CaptureError, Wish, capture, doubts, problems, told_of
+from aahcrawler.editor.pages.page_source import Source, SourceError
+from aahcrawler.editor.pages.saved_pages import SavedPage, as_json, read_expectation, read_page
+from aahcrawler.editor.text.file_lines import FileLines
 from aahcrawler.helper import Assistance, FailedAction, Failure
 from aahcrawler.page import Headers, Page
 from knowledge_base.loader import load

@@ -5,12 +5,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from aahcrawler.authoring import cost
-from aahcrawler.authoring.check import Checked, check
-from aahcrawler.authoring.check_findings import Finding
-from aahcrawler.authoring.examination import Task, reports
-from aahcrawler.authoring.stress_pages import SHAPES, common_page, page, words_of
 from aahcrawler.cli import app
+from aahcrawler.editor.checks import cost
+from aahcrawler.editor.checks.check_findings import Finding
+from aahcrawler.editor.checks.cost import SHAPES, common_page, stress_page, words_of
+from aahcrawler.editor.checks.examination import Checked, Task, check, reports
 
 GOOD = """<?xml version="1.0"?>
 <application name="Tiny" kind="web-forum">
@@ -152,7 +151,7 @@ def test_pages_hold_what_is_looked_for(shape: str) -> None:
     source = "//form[@id='login'][contains(@class, 'a & b')]/a"
     assert common_page(shape, 2_000).xpath("//a[@href]")
     if "tables" not in shape:
-        assert page(shape, words_of(source), 2_000).xpath("//form[@id='login' or contains(@class, 'a & b')]")
+        assert stress_page(shape, words_of(source), 2_000).xpath("//form[@id='login' or contains(@class, 'a & b')]")
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from aahcrawler.authoring.check_findings import Finding
-from aahcrawler.authoring.editing.entry_text import EntryText
-from aahcrawler.authoring.examination import Task, reports
-from aahcrawler.authoring.file_lines import element_place, read_files
+from aahcrawler.editor.checks.check_findings import Finding
+from aahcrawler.editor.checks.examination import Task, reports
+from aahcrawler.editor.text.entry_text import EntryText
+from aahcrawler.editor.text.file_lines import element_place, read_files
 from knowledge_base.file_selection import SHIPPED
 from tests.authoring.tinyforum import SITE, board, form, topic
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from aahcrawler.authoring.drafting.begin import Begun, Wish, begin
-from aahcrawler.authoring.drafting.level_plans import Given
-from aahcrawler.authoring.drafting.template_parts import TemplateParts
+from aahcrawler.editor.drafting.begin import Begun, Wish, begin
+from aahcrawler.editor.drafting.level_plans import Given
+from aahcrawler.editor.drafting.template_parts import TemplateParts
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Page
 from aahcrawler.webobject import WebObject

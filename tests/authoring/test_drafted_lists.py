@@ -2,14 +2,13 @@
 
 import pytest
 
-from aahcrawler.authoring.drafting.address_groups import AddressGroup
-from aahcrawler.authoring.drafting.begin import Begun, Wish, begin
-from aahcrawler.authoring.drafting.draft_proof import loaded
-from aahcrawler.authoring.drafting.group_doubts import avoidable
-from aahcrawler.authoring.drafting.level_plans import Given, LevelPlan
-from aahcrawler.authoring.drafting.url_shape import Shape
-from aahcrawler.authoring.editing.edits import Remove, apply
-from aahcrawler.authoring.editing.entry_text import EntryText
+from aahcrawler.editor.drafting.address_groups import AddressGroup, Shape
+from aahcrawler.editor.drafting.begin import Begun, Wish, begin
+from aahcrawler.editor.drafting.draft import loaded
+from aahcrawler.editor.drafting.group_doubts import avoidable
+from aahcrawler.editor.drafting.level_plans import Given, LevelPlan
+from aahcrawler.editor.text.edits import Remove, apply
+from aahcrawler.editor.text.entry_text import EntryText
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Page
 from knowledge_base.url_rules import Paging, ParsedUrl

@@ -9,12 +9,11 @@ from lxml import etree
 from typer.testing import CliRunner
 
 from aahcrawler.archive import Identified, WarcWriter
-from aahcrawler.authoring.explain import explain
-from aahcrawler.authoring.explanation_model import ActionShown, Explanation
-from aahcrawler.authoring.explanation_tables import plain_lines
-from aahcrawler.authoring.file_lines import FileLines, read_files
-from aahcrawler.authoring.partial_matches import narrowed
 from aahcrawler.cli import app
+from aahcrawler.editor.explanation.explain import explain
+from aahcrawler.editor.explanation.explanation_model import ActionShown, Explanation, narrowed
+from aahcrawler.editor.explanation.explanation_tables import plain_lines
+from aahcrawler.editor.text.file_lines import FileLines, read_files
 from aahcrawler.page import Headers, Page
 from knowledge_base.file_selection import chosen_files
 from knowledge_base.loader import FOLDER, load

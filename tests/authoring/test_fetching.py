@@ -2,7 +2,7 @@
 
 import pytest
 
-from aahcrawler.authoring.fetching import (
+from aahcrawler.editor.pages.fetching import (
     MOST_REDIRECTS,
     BadAddressError,
     NoAnswerError,
@@ -11,9 +11,9 @@ from aahcrawler.authoring.fetching import (
     RobotsDeniedError,
     RobotsUnreachableError,
     TooManyRedirectsError,
+    denial,
     fetch_page,
 )
-from aahcrawler.authoring.robots_check import denial
 from tests.crawl.site import Reply, Site, serving
 
 PAGE = b"<!doctype html><title>Here</title><p>Text"

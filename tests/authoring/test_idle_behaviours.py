@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.authoring.evidence.idle_behaviours import idle_behaviours
-from aahcrawler.authoring.evidence.level_pages import LevelPages
-from aahcrawler.authoring.explain import explain
-from aahcrawler.authoring.file_lines import FileLines, read_files
-from aahcrawler.authoring.saved_pages import Expectation, SavedPage, page_of
-from aahcrawler.authoring.trial import Trial
+from aahcrawler.editor.checks.check_findings import LevelPages
+from aahcrawler.editor.checks.fruitless_parts import idle_behaviours
+from aahcrawler.editor.explanation.explain import explain
+from aahcrawler.editor.pages.saved_pages import Expectation, SavedPage, page_of
+from aahcrawler.editor.pages.trial import Trial
+from aahcrawler.editor.text.file_lines import FileLines, read_files
 from knowledge_base.loader import load
 from knowledge_base.model import KnowledgeBase
 

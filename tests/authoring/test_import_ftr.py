@@ -9,10 +9,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from aahcrawler.authoring.ftr import ConfigsError, convert, write
-from aahcrawler.authoring.ftr.config import host_of
-from aahcrawler.authoring.ftr.sources import ConfigFile
 from aahcrawler.cli import app
+from aahcrawler.editor.fivefilters import ConfigFile, ConfigsError, convert, host_of, write
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Headers, Page
 from benchmarks import recorded

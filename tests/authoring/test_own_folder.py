@@ -10,13 +10,13 @@ from threading import Thread
 import pytest
 from typer.testing import CliRunner
 
-from aahcrawler.authoring.file_lines import read_files
-from aahcrawler.authoring.own_entries import change_log, whole_replacement
-from aahcrawler.authoring.own_entries.change_log import ChangeLog
-from aahcrawler.authoring.own_entries.entry_files import Entry
-from aahcrawler.authoring.own_entries.own_folder import BY_HAND, ChangedMeanwhileError, OwnFolder, OwnFolderError
-from aahcrawler.authoring.own_entries.staging import staged, write_alone
 from aahcrawler.cli import app
+from aahcrawler.editor.entries import entry_files
+from aahcrawler.editor.entries import own_folder as own_folder_module
+from aahcrawler.editor.entries.entry_files import ChangeLog, Entry
+from aahcrawler.editor.entries.own_folder import BY_HAND, ChangedMeanwhileError, OwnFolder, OwnFolderError
+from aahcrawler.editor.entries.staging import staged, write_alone
+from aahcrawler.editor.text.file_lines import read_files
 from knowledge_base.file_selection import SHIPPED
 from knowledge_base.loader import LoadError
 
@@ -127,7 +127,7 @@ def test_a_crash_leaves_the_old_entry_or_the_new_one(
         return call
 
     with monkeypatch.context() as patched:
-        patched.setattr(whole_replacement, "_write", crashing(whole_replacement._write))
+        patched.setattr(own_folder_module, "_write", crashing(own_folder_module._write))
         patched.setattr(Path, "replace", crashing(Path.replace))
         patched.setattr(ChangeLog, "append", crashing(ChangeLog.append))
         wanted = [("board", b"<html/>", b"{}"), ("topic", b"<html>new</html>", b"{}")]
@@ -160,7 +160,7 @@ def test_a_torn_line_costs_itself_alone(own: OwnFolder) -> None:
 
 
 def test_a_history_stays_within_bounds_and_says_what_it_lost(own: OwnFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(change_log, "LARGEST_LOG", 20_000)
+    monkeypatch.setattr(entry_files, "LARGEST_LOG", 20_000)
     for number in range(60):
         own.save("tiny", b"<a>%d %s</a>" % (number, bytes(range(33, 127)) * (number + 1)), [PAGE], "Ada", str(number))
     log = own.path / "applications" / "history" / "tiny.jsonl"

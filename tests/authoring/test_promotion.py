@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from aahcrawler.adaptation.store.learned import LearnedAction
-from aahcrawler.authoring.insertion import PromotionError, evidence_of
-from aahcrawler.authoring.own_entries.own_folder import OwnFolder
-from aahcrawler.authoring.page_capture import Wish, capture
-from aahcrawler.authoring.promotion import Plan, carried_out, planned
-from aahcrawler.authoring.saved_pages import read_page
-from aahcrawler.authoring.template_names import template_of
+from aahcrawler.editor.entries.own_folder import OwnFolder
+from aahcrawler.editor.pages.page_capture import Wish, capture
+from aahcrawler.editor.pages.saved_pages import read_page
+from aahcrawler.editor.repairs.consolidation import template_of
+from aahcrawler.editor.repairs.insertion import PromotionError, evidence_of
+from aahcrawler.editor.repairs.promotion import Plan, carried_out, planned
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Page
 from aahcrawler.wrapper_induction.examples import Method

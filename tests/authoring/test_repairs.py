@@ -8,14 +8,21 @@ from typer.testing import CliRunner
 
 from aahcrawler.adaptation.store.decisions import DECISIONS, State
 from aahcrawler.adaptation.store.learned import LearnedLinks, LearnedSign
-from aahcrawler.authoring.editing.edits import Add, SetAttribute
-from aahcrawler.authoring.own_entries.own_folder import OwnFolder
-from aahcrawler.authoring.repairs import repair_acts
-from aahcrawler.authoring.repairs.both_readings import read_both
-from aahcrawler.authoring.repairs.edited_repair import edited
-from aahcrawler.authoring.repairs.repair_acts import accept, planned_repair, reject
-from aahcrawler.authoring.repairs.repair_list import Repair, RepairError, repair_of, repairs_of
 from aahcrawler.cli import app
+from aahcrawler.editor.entries.own_folder import OwnFolder
+from aahcrawler.editor.repairs import repair_list
+from aahcrawler.editor.repairs.repair_list import (
+    Repair,
+    RepairError,
+    accept,
+    edited,
+    planned_repair,
+    read_both,
+    reject,
+    repair_of,
+    repairs_of,
+)
+from aahcrawler.editor.text.edits import Add, SetAttribute
 from aahcrawler.layout import LEARNED
 from aahcrawler.wrapper_induction.robust_paths import Expression
 from tests.adaptation.redesigned import new, old, said, thread
@@ -89,7 +96,7 @@ def test_links_and_signs_are_shown_with_their_elements(crawl: Path, folders: tup
 def test_what_is_accepted_becomes_part_of_the_file(
     crawl: Path, folders: tuple[Path, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(repair_acts, "pages_of", lambda _: (thread(1, new), thread(2, new)))
+    monkeypatch.setattr(repair_list, "pages_of", lambda _: (thread(1, new), thread(2, new)))
     repair = only(crawl, folders)
     plan = planned_repair(repair, folders)
     assert plan.proof.evidence == 2
@@ -106,7 +113,7 @@ def test_what_is_accepted_becomes_part_of_the_file(
 def test_it_can_be_accepted_with_other_selectors(
     crawl: Path, folders: tuple[Path, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(repair_acts, "pages_of", lambda _: (thread(1, new), thread(2, new)))
+    monkeypatch.setattr(repair_list, "pages_of", lambda _: (thread(1, new), thread(2, new)))
     repair = only(crawl, folders)
     place = "field[body]/select[1]"
     edits = (SetAttribute(place=place, attribute="css", value="header + section"),)

@@ -10,16 +10,13 @@ from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 import pytest
 from typer.testing import CliRunner
 
-from aahcrawler.authoring.own_entries.entry_files import Entry, PageParts, digest
-from aahcrawler.authoring.own_entries.own_folder import ChangedMeanwhileError, OwnFolder
-from aahcrawler.authoring.page_capture import Wish, capture
-from aahcrawler.authoring.sharing import entry_pack
-from aahcrawler.authoring.sharing.entry_import import ImportRefusedError, Proposal, propose, take
-from aahcrawler.authoring.sharing.entry_pack import Pack, PackError, read_pack, unpacked
-from aahcrawler.authoring.sharing.import_proof import Task, failures
-from aahcrawler.authoring.sharing.packing import Said, pack_entry
-from aahcrawler.authoring.sharing.page_contents import Contents
 from aahcrawler.cli import app
+from aahcrawler.editor.entries import entry_pack
+from aahcrawler.editor.entries.entry_files import Contents, Entry, PageParts, digest
+from aahcrawler.editor.entries.entry_import import ImportRefusedError, Proposal, Task, failures, propose, take
+from aahcrawler.editor.entries.entry_pack import Pack, PackError, Said, pack_entry, read_pack, unpacked
+from aahcrawler.editor.entries.own_folder import ChangedMeanwhileError, OwnFolder
+from aahcrawler.editor.pages.page_capture import Wish, capture
 from knowledge_base.file_selection import SHIPPED
 from knowledge_base.loader import load
 from tests.authoring.tinyforum import BOARD, FORM, TOPIC

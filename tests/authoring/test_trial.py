@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from aahcrawler.authoring.saved_pages import Expectation, SavedPage, SavedPageError, read_page
-from aahcrawler.authoring.trial import Selection, Trial, TrialError, levels_without_page, without_negative_page
 from aahcrawler.cli import app
+from aahcrawler.editor.pages.saved_pages import Expectation, SavedPage, SavedPageError, read_page
+from aahcrawler.editor.pages.trial import Selection, Trial, TrialError, levels_without_page, without_negative_page
 from knowledge_base.model import KnowledgeBase
 from tests.helper.saved_pages import FOLDER, saved_pages
 from tests.shipped import shipped

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from lxml.html import fromstring
 
-from aahcrawler.authoring.drafting.begin import Begun, Wish, begin, lines_of
-from aahcrawler.authoring.drafting.draft_proof import loaded
-from aahcrawler.authoring.drafting.level_plans import Given
-from aahcrawler.authoring.editing.edits import apply
-from aahcrawler.authoring.editing.entry_text import EntryText
+from aahcrawler.editor.drafting.begin import Begun, Wish, begin, lines_of
+from aahcrawler.editor.drafting.draft import loaded
+from aahcrawler.editor.drafting.level_plans import Given
+from aahcrawler.editor.text.edits import apply
+from aahcrawler.editor.text.entry_text import EntryText
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Page
 from aahcrawler.page.text import fold, plain_text

@@ -2,7 +2,7 @@
 
 import pytest
 
-from aahcrawler.authoring.web_commonplaces import commonplace_in, is_commonplace
+from aahcrawler.editor.drafting.web_commonplaces import commonplace_in, is_commonplace
 from knowledge_base.model import Pattern, Signal, Strength
 from knowledge_base.selectors import compile_selector
 from tests.shipped import shipped

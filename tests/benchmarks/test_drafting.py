@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.authoring.drafting.level_plans import Given
+from aahcrawler.editor.drafting.level_plans import Given
 from benchmarks import drafting
 from benchmarks.drafting import given, measure
 from benchmarks.page_reading import Reading

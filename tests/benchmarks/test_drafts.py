@@ -4,8 +4,8 @@ import json
 from contextlib import nullcontext
 from pathlib import Path
 
-from aahcrawler.authoring.drafting.doubts import Alternative, Doubt
-from aahcrawler.authoring.editing.edits import SetAttribute
+from aahcrawler.editor.drafting.doubts import Alternative, Doubt
+from aahcrawler.editor.text.edits import SetAttribute
 from aahcrawler.page import Headers, Page
 from benchmarks.drafts.__main__ import Case, Measuring, Place, Rows, measure
 from benchmarks.drafts.claims import Strangers

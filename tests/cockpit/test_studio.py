@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from aahcrawler.adaptation.store.learned import LearnedAction
 from aahcrawler.adaptation.store.overlay import Overlay
-from aahcrawler.authoring.own_entries.own_folder import OwnFolder
+from aahcrawler.editor.entries.own_folder import OwnFolder
 from aahcrawler.layout import LEARNED
 from aahcrawler.service.cockpit.site import COOKIE
 from aahcrawler.wrapper_induction.examples import Method

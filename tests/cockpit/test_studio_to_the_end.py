@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from aahcrawler.authoring.own_entries.entry_files import Entry
-from aahcrawler.authoring.own_entries.own_folder import OwnFolder
-from aahcrawler.authoring.own_entries.staging import staged
-from aahcrawler.authoring.sharing.entry_pack import Label, packed, unpacked
-from aahcrawler.studio.works.expected_readings import reading
+from aahcrawler.editor.entries.entry_files import Entry
+from aahcrawler.editor.entries.entry_pack import Label, packed, unpacked
+from aahcrawler.editor.entries.own_folder import OwnFolder
+from aahcrawler.editor.entries.staging import staged
+from aahcrawler.editor.works.page_fetching import reading
 from knowledge_base.file_selection import VARIABLE
 from tests.authoring.test_sharing import TINY
 from tests.authoring.tinyforum import BOARD, HEAD, POSTS, TOPIC, board, topic
@@ -280,3 +280,21 @@ def test_the_text_is_changed_and_a_mistake_in_it_loses_nothing(editing: Visit) -
     assert told(page) == "The text is changed."
     expect(page.locator(".mistake")).to_have_count(0)
     expect(page.locator("table.lines")).to_contain_text('role="terminal"')
+
+
+def test_a_text_that_was_written_on_an_older_one_is_kept_beside_the_newer(
+    chromium: Browser, knots: Knots, editing: Visit
+) -> None:
+    mine, theirs = (TINY.replace("</application>", f"<!-- {word} --></application>") for word in ("mine", "theirs"))
+    page = editing.goto(f"{WORK}/xml")
+    page.get_by_text("Change the text").click()
+    page.locator("#xml").fill(mine)
+    with visiting(chromium, knots.cockpit, EDITOR) as other:
+        assert told(written(other, theirs)) == "The text is changed."
+    page.get_by_role("button", name="Change it").click()
+    expect(page.get_by_role("alert")).to_contain_text("changed this on")
+    expect(page.locator("#xml")).to_have_value(mine)
+    expect(page.locator("table.lines")).to_contain_text("theirs")
+    page.get_by_role("button", name="Change it").click()
+    assert told(page) == "The text is changed."
+    expect(page.locator("table.lines")).to_contain_text("mine")

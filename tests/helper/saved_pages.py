@@ -1,7 +1,7 @@
 """Pages written by hand after the templates of each application, with what is expected of them."""
 
-from aahcrawler.authoring import saved_pages as saved
-from aahcrawler.authoring.saved_pages import CONTENT_TYPE, NOW, SavedPage, pages_folder, plain
+from aahcrawler.editor.pages import saved_pages as saved
+from aahcrawler.editor.pages.saved_pages import CONTENT_TYPE, NOW, SavedPage, pages_folder, plain
 from aahcrawler.page import Headers, Page
 from knowledge_base.loader import FOLDER as KNOWLEDGE_BASE
 

@@ -5,7 +5,7 @@ These are the checks of ``aah kb test``.
 
 import pytest
 
-from aahcrawler.authoring.trial import Trial, levels_without_page, without_negative_page
+from aahcrawler.editor.pages.trial import Trial, levels_without_page, without_negative_page
 from knowledge_base.model import KnowledgeBase
 from tests.helper.saved_pages import SavedPage, saved_pages
 from tests.shipped import shipped

@@ -3,14 +3,14 @@
 from datetime import UTC, datetime
 from typing import cast
 
-from aahcrawler.authoring.editing.entry_text import EntryText
+from aahcrawler.editor.rules.marked_pages import numbers_of
+from aahcrawler.editor.text.entry_text import EntryText
+from aahcrawler.editor.works.work_state import Origin, WorkState
 from aahcrawler.service.catalog.crawl_catalog import Crawl
-from aahcrawler.service.cockpit.studio.choice import Choice, Purpose
 from aahcrawler.service.cockpit.studio.chosen_element import ChosenElement
+from aahcrawler.service.cockpit.studio.kept_rules import Choice, Purpose
 from aahcrawler.service.cockpit.studio.open_works import OpenWork
 from aahcrawler.service.cockpit.studio.studio_desk import OpenPage, StudioDesk
-from aahcrawler.studio.marked_elements import numbers_of
-from aahcrawler.studio.works.work_state import Origin, WorkState
 from knowledge_base.selectors import compile_selector
 from tests.studio.ropes import sample_of
 

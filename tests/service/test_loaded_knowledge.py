@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.service.cockpit.studio.loaded_knowledge import LoadedKnowledge
+from aahcrawler.service.cockpit.studio.open_works import LoadedKnowledge
 from knowledge_base.file_selection import SHIPPED
 from knowledge_base.loader import LoadError
 

@@ -1,8 +1,8 @@
 """What an entry matches on a page is found once for all clicks on it."""
 
-from aahcrawler.authoring.editing.entry_text import EntryText
-from aahcrawler.service.cockpit.studio.match_shelf import MOST_PAGES, MatchShelf
-from aahcrawler.studio.part_matches import PageMatches, matches
+from aahcrawler.editor.rules.part_matches import PageMatches, matches
+from aahcrawler.editor.text.entry_text import EntryText
+from aahcrawler.service.cockpit.studio.studio_desk import MOST_PAGES, MatchShelf
 from knowledge_base.file_selection import SHIPPED
 from tests.shipped import shipped
 from tests.studio.ropes import sample_of

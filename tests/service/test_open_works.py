@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from aahcrawler.authoring.own_entries.own_folder import OwnFolder
+from aahcrawler.editor.entries.own_folder import OwnFolder
 from aahcrawler.service.catalog.knowledge_folders import KnowledgeFolders
 from aahcrawler.service.cockpit.studio.open_works import OpenWorks
 from knowledge_base.file_selection import SHIPPED

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
+from aahcrawler.editor.rules.page_sample import CapturedPage, PageSample, ReadBy, Reading, ReadObject, drawn
 from aahcrawler.page import Headers, Page
-from aahcrawler.studio.page_sample import CapturedPage, PageSample, drawn
-from aahcrawler.studio.read_objects import ReadBy, Reading, ReadObject
 
 HOST = "knots.test"
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from aahcrawler.authoring.editing.entry_text import EntryText
+from aahcrawler.editor.text.entry_text import EntryText
 from aahcrawler.service.cockpit.studio.work_page import likely_host
 
 DRAFT = b"<application><!-- guess: URLs like http://chronicle.example/edit lead to nothing --></application>"

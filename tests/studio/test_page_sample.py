@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.page_index import PageIndex
-from aahcrawler.studio.page_sample import (
+from aahcrawler.editor.rules.page_sample import (
     LARGEST,
     MOST_ADDED,
     MOST_ADDED_BYTES,
     MOST_OF_GROUP,
     MOST_PAGES,
+    ReadBy,
     hosts,
     page_sample,
 )
-from aahcrawler.studio.read_objects import ReadBy
-from aahcrawler.studio.site_groups import Suggested, site_groups
+from aahcrawler.editor.rules.site_groups import Suggested, site_groups
+from aahcrawler.page_index import PageIndex
 from tests.crawl.crawling import aah
 from tests.crawl.site import Reply, Site, serving
 from tests.crawl.world import define, network

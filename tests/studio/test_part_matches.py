@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.authoring.editing.entry_text import EntryText
-from aahcrawler.studio.link_fates import Fate
-from aahcrawler.studio.part_matches import MOST_FOUND, PageMatches, matches
+from aahcrawler.editor.rules.link_fates import Fate
+from aahcrawler.editor.rules.part_matches import MOST_FOUND, PageMatches, matches
+from aahcrawler.editor.text.entry_text import EntryText
 from knowledge_base.loader import load
 from knowledge_base.model import Application, KnowledgeBase
 from tests.studio.ropes import parsed

@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 from lxml.html import HtmlElement
 
-from aahcrawler.studio.marked_pages import Marked, Role, Wanted
-from aahcrawler.studio.other_software import OtherSoftware
-from aahcrawler.studio.page_sample import PageSample, SampledPage
-from aahcrawler.studio.read_objects import ReadBy, Reading, ReadObject
-from aahcrawler.studio.selector_suggestions import MOST_LOOKED_AT, Suggestion, suggest
-from aahcrawler.studio.values_on_pages import field_values
+from aahcrawler.editor.rules.marked_pages import Marked, Role, Wanted
+from aahcrawler.editor.rules.page_sample import PageSample, ReadBy, Reading, ReadObject, SampledPage
+from aahcrawler.editor.rules.selector_suggestions import MOST_LOOKED_AT, Suggestion, suggest
+from aahcrawler.editor.rules.suggestion_judging import OtherSoftware
+from aahcrawler.editor.rules.values_on_pages import field_values
 from knowledge_base.model import Field, FieldKind
 from knowledge_base.selectors import compile_selector
 from tests.authoring.tinyforum import topic

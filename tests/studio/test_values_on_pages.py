@@ -4,14 +4,11 @@ from collections.abc import Mapping
 
 import pytest
 
+from aahcrawler.editor.rules.marked_pages import Role, element_at, numbers_of
+from aahcrawler.editor.rules.page_sample import Reading
+from aahcrawler.editor.rules.stepping_out import around, elements_with, meant
+from aahcrawler.editor.rules.values_on_pages import field_guesses, field_values, objects_of
 from aahcrawler.replay.element_numbers import numbered_elements
-from aahcrawler.studio.field_guesses import field_guesses
-from aahcrawler.studio.marked_elements import element_at, numbers_of
-from aahcrawler.studio.marked_pages import Role
-from aahcrawler.studio.read_objects import Reading
-from aahcrawler.studio.stepping_out import around, meant
-from aahcrawler.studio.text_search import elements_with
-from aahcrawler.studio.values_on_pages import field_values, objects_of
 from knowledge_base.model import DateFormat, Field, FieldKind
 from knowledge_base.selectors import compile_selector
 from tests.studio.ropes import PAGES, TRUTH, parsed, sample_of

@@ -9,12 +9,12 @@ from typing import cast
 
 import pytest
 
+from aahcrawler.editor.rules.page_sample import PageSample
 from aahcrawler.service.catalog.crawl_catalog import Crawl
-from aahcrawler.service.cockpit.studio import sample_shelf
-from aahcrawler.service.cockpit.studio.sample_shelf import FRESH_SECONDS, MOST_SAMPLES, SampleShelf
+from aahcrawler.service.cockpit.studio import studio_desk
+from aahcrawler.service.cockpit.studio.studio_desk import FRESH_SECONDS, MOST_SAMPLES, SampleShelf
 from aahcrawler.service.views.page_indexes import Asked, PageIndexes, Progress
 from aahcrawler.service.web.problems import ProblemError
-from aahcrawler.studio.page_sample import PageSample
 from tests.studio.ropes import sample_of
 
 
@@ -47,7 +47,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[PageSample]:
         made.append(sample_of({}) if host.startswith("empty") else sample_of())
         return made[-1]
 
-    monkeypatch.setattr(sample_shelf, "page_sample", draw)
+    monkeypatch.setattr(studio_desk, "page_sample", draw)
     return made
 
 

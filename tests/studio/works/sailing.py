@@ -1,7 +1,7 @@
 """A draft of TinyForum as a work begins with it, with doubts about its guesses."""
 
-from aahcrawler.authoring.drafting.doubts import Alternative, Doubt
-from aahcrawler.authoring.editing.edits import Remove, SetAttribute
+from aahcrawler.editor.drafting.doubts import Alternative, Doubt
+from aahcrawler.editor.text.edits import Remove, SetAttribute
 
 ITEM = "level[thread]/extract[posts]/item[1]"
 DATE = "level[thread]/extract[posts]/field[date]"

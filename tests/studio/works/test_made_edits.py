@@ -6,18 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.authoring.drafting.address_groups import address_groups
-from aahcrawler.authoring.editing.edit_error import EditError
-from aahcrawler.authoring.editing.edits import apply
-from aahcrawler.authoring.editing.entry_text import EntryText
-from aahcrawler.authoring.own_entries.entry_files import Entry
-from aahcrawler.authoring.own_entries.staging import staged
+from aahcrawler.editor.drafting.address_groups import address_groups
+from aahcrawler.editor.entries.entry_files import Entry
+from aahcrawler.editor.entries.staging import staged
+from aahcrawler.editor.text.edits import apply
+from aahcrawler.editor.text.entry_text import EditError, EntryText
+from aahcrawler.editor.works import made_edits
+from aahcrawler.editor.works.made_edits import REASONS, ROLES, Extent, Made, NamedGroup
 from aahcrawler.helper import ApplicationAwareHelper
-from aahcrawler.studio.works import level_edits, object_edits
-from aahcrawler.studio.works.level_edits import NamedGroup
-from aahcrawler.studio.works.made_edits import Made
-from aahcrawler.studio.works.menu_words import REASONS, ROLES
-from aahcrawler.studio.works.object_edits import Extent
 from aahcrawler.wrapper_induction.robust_paths import Expression
 from knowledge_base.model import FieldKind, KnowledgeBase, Strength
 from knowledge_base.url_rules import Reason
@@ -55,22 +51,20 @@ def test_an_entry_is_made_of_groups_and_clicks_alone(tmp_path: Path) -> None:
         text = apply(text, made.edits)
         said.append(made.said)
 
-    make(level_edits.name_level(text, NamedGroup(GROUPS["**/board.php"], "intermediate", "Board")))
-    make(level_edits.name_level(text, NamedGroup(GROUPS["**/topic.php"], "terminal", "Topic")))
-    make(level_edits.add_link_rule(text, "board", "topic"))
-    make(level_edits.avoid(text, GROUPS["**/login.php"], Reason.LOGIN))
-    make(level_edits.avoid(text, GROUPS["**/user.php"], Reason.PROFILE))
-    make(object_edits.add_objects(text, "topic", "reply", Expression(css="div.entry")))
-    make(object_edits.add_field(text, POSTS, "date", FieldKind.DATETIME, Expression(css=".when")))
+    make(made_edits.name_level(text, NamedGroup(GROUPS["**/board.php"], "intermediate", "Board")))
+    make(made_edits.name_level(text, NamedGroup(GROUPS["**/topic.php"], "terminal", "Topic")))
+    make(made_edits.add_link_rule(text, "board", "topic"))
+    make(made_edits.avoid(text, GROUPS["**/login.php"], Reason.LOGIN))
+    make(made_edits.avoid(text, GROUPS["**/user.php"], Reason.PROFILE))
+    make(made_edits.add_objects(text, "topic", "reply", Expression(css="div.entry")))
+    make(made_edits.add_field(text, POSTS, "date", FieldKind.DATETIME, Expression(css=".when")))
     make(
-        object_edits.add_field(
-            text, POSTS, "title", FieldKind.TEXT, Expression(css="h1"), Extent(page=True, first=True)
-        )
+        made_edits.add_field(text, POSTS, "title", FieldKind.TEXT, Expression(css="h1"), Extent(page=True, first=True))
     )
-    make(object_edits.replace_select(text, f"{POSTS}/field[body]/select[1]", Expression(css=".text")))
-    make(object_edits.exclude(text, f"{POSTS}/field[body]", Expression(css=".edited")))
-    make(object_edits.add_sign(text, Expression(css="p.credit"), Strength.HINT))
-    make(object_edits.add_sign(text, Expression(css="div.entry"), level="topic"))
+    make(made_edits.replace_select(text, f"{POSTS}/field[body]/select[1]", Expression(css=".text")))
+    make(made_edits.exclude(text, f"{POSTS}/field[body]", Expression(css=".edited")))
+    make(made_edits.add_sign(text, Expression(css="p.credit"), Strength.HINT))
+    make(made_edits.add_sign(text, Expression(css="div.entry"), level="topic"))
     assert said == [
         f"pages such as {SITE}/board.php?id=2 are of level board, which leads to content",
         f"pages such as {SITE}/topic.php?id=7 are of level topic, which holds content",
@@ -99,20 +93,20 @@ def test_an_entry_is_made_of_groups_and_clicks_alone(tmp_path: Path) -> None:
 def test_what_is_marked_on_an_entry_that_is_there_goes_to_its_place(tmp_path: Path) -> None:
     text = EntryText(DRAFT)
     group = address_groups([f"{SITE}/show.php?post=7", f"{SITE}/show.php?post=8"])[0]
-    made = level_edits.add_link_rule(text, "forum", "thread", group)
+    made = made_edits.add_link_rule(text, "forum", "thread", group)
     text = apply(text, made.edits)
     assert made.said == "on pages of level forum, all links to thread lead to level thread"
     assert b'optional="page"/>\n    <address path="**/show.php" parameters="post"/>\n    <paging' in text.data
     assert text.data.count(b'to="thread"') == 1
-    assert level_edits.add_link_rule(text, "forum", "thread", group).edits == ()
-    way = level_edits.add_link_rule(text, "thread", "forum", expression=Expression(css="p.path a"))
+    assert made_edits.add_link_rule(text, "forum", "thread", group).edits == ()
+    way = made_edits.add_link_rule(text, "thread", "forum", expression=Expression(css="p.path a"))
     text = apply(text, way.edits)
-    text = apply(text, object_edits.add_item(text, EXTRACT, Expression(css="li.entry")).edits)
-    text = apply(text, object_edits.add_select(text, DATE, Expression(css="time", attribute="datetime")).edits)
+    text = apply(text, made_edits.add_item(text, EXTRACT, Expression(css="li.entry")).edits)
+    text = apply(text, made_edits.add_select(text, DATE, Expression(css="time", attribute="datetime")).edits)
     knowledge_base = loaded(text, tmp_path)
     level = knowledge_base.application("TinyForum").level("thread")
     assert [action.name for action in level.actions] == ["more-posts", "posts", "to-forum"]
-    made = object_edits.remove(text, "level[forum]")
+    made = made_edits.remove(text, "level[forum]")
     assert made.said == "removed level forum"
     text = apply(text, made.edits)
     assert b"to-forum" not in text.data
@@ -121,30 +115,30 @@ def test_what_is_marked_on_an_entry_that_is_there_goes_to_its_place(tmp_path: Pa
 
 def test_what_is_removed_last_takes_along_what_would_be_empty() -> None:
     text = EntryText(BARE)
-    text = apply(text, level_edits.avoid(text, GROUPS["**/login.php"], Reason.LOGIN).edits)
+    text = apply(text, made_edits.avoid(text, GROUPS["**/login.php"], Reason.LOGIN).edits)
     assert b"<avoid>" in text.data
-    made = object_edits.remove(text, "avoid/url[1]")
+    made = made_edits.remove(text, "avoid/url[1]")
     assert made.said == "removed url login **/login.php"
     assert apply(text, made.edits).data == BARE
     with pytest.raises(EditError, match="the last pattern, and one must be there"):
-        object_edits.remove(text, "detect/pattern[1]")
+        made_edits.remove(text, "detect/pattern[1]")
 
 
 def test_what_would_make_no_valid_entry_is_refused_in_words() -> None:
     text = EntryText(DRAFT)
     thread = NamedGroup(GROUPS["**/topic.php"], "terminal", "thread")
     refused: dict[str, Callable[[], Made]] = {
-        "there is a level thread already": lambda: level_edits.name_level(text, thread),
-        "give a name that begins with a letter": lambda: level_edits.name_level(text, replace(thread, name="42")),
-        "the addresses of level": lambda: level_edits.avoid(text, GROUPS["**/topic.php"], Reason.API),
-        "there is no level nothing": lambda: level_edits.add_link_rule(text, "nothing", "thread"),
-        "say first that it holds content": lambda: object_edits.add_objects(text, "forum", "post", Expression(css="a")),
-        "there is a field date already": lambda: object_edits.add_field(
+        "there is a level thread already": lambda: made_edits.name_level(text, thread),
+        "give a name that begins with a letter": lambda: made_edits.name_level(text, replace(thread, name="42")),
+        "the addresses of level": lambda: made_edits.avoid(text, GROUPS["**/topic.php"], Reason.API),
+        "there is no level nothing": lambda: made_edits.add_link_rule(text, "nothing", "thread"),
+        "say first that it holds content": lambda: made_edits.add_objects(text, "forum", "post", Expression(css="a")),
+        "there is a field date already": lambda: made_edits.add_field(
             text, EXTRACT, "Date", FieldKind.TEXT, Expression(css="a")
         ),
-        "choose an element first": lambda: object_edits.add_item(text, EXTRACT, Expression()),
-        "is no field": lambda: object_edits.exclude(text, EXTRACT, Expression(css="a")),
-        "has no selector": lambda: object_edits.replace_select(text, DATE, Expression(css="a")),
+        "choose an element first": lambda: made_edits.add_item(text, EXTRACT, Expression()),
+        "is no field": lambda: made_edits.exclude(text, EXTRACT, Expression(css="a")),
+        "has no selector": lambda: made_edits.replace_select(text, DATE, Expression(css="a")),
     }
     for said, made in refused.items():
         with pytest.raises(EditError, match=said):
@@ -159,9 +153,9 @@ def test_all_that_can_be_chosen_has_words() -> None:
 
 def test_what_pages_of_a_level_are_for_is_changed_but_not_where_objects_are_read(tmp_path: Path) -> None:
     text = EntryText(DRAFT)
-    made = level_edits.set_role(text, "forum", "terminal")
+    made = made_edits.set_role(text, "forum", "terminal")
     assert made.said == "level forum holds content"
     (application,) = loaded(apply(text, made.edits), tmp_path).applications
     assert {each.name: each.role for each in application.levels} == {"forum": "terminal", "thread": "terminal"}
     with pytest.raises(EditError, match="objects are read on pages of level thread"):
-        level_edits.set_role(text, "thread", "intermediate")
+        made_edits.set_role(text, "thread", "intermediate")

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.studio.works.page_fetching import Manners, PageFetchError, PageFetching, fetch_into
-from aahcrawler.studio.works.work_collection import Works
+from aahcrawler.editor.works.page_fetching import Manners, PageFetchError, PageFetching, fetch_into
+from aahcrawler.editor.works.work_collection import Works
 from online_analysis.icd import Icd
 from tests.authoring.tinyforum import topic
 from tests.crawl.site import Reply, Site, serving
@@ -24,7 +24,7 @@ def test_a_page_comes_with_what_the_entry_reads_on_it(tmp_path: Path) -> None:
     with serving(Site(dict(pages))) as site:
         name = fetch_into(work, f"{site.url}go", "Bo", PageFetching(), HERE)
         assert all("(+me@example.org)" in asked.agent for asked in site.asked)
-    page = work.page(name).saved
+    page = work.page(name)
     assert (name, page.expected.url) == ("thread", f"{site.url}topic.php?id=7")
     assert [row.author for row in page.expected.objects] == ["Ada", "Bo", "Cleo"]
     assert work.now().steps[-1].said == f"added the page thread ({page.expected.url})"

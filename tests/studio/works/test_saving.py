@@ -10,22 +10,21 @@ from signal import SIGKILL
 
 import pytest
 
-from aahcrawler.authoring.check_findings import Severity
-from aahcrawler.authoring.editing.edits import Put, SetAttribute
-from aahcrawler.authoring.own_entries.own_folder import OwnFolder
-from aahcrawler.authoring.own_entries.staging import staged
-from aahcrawler.authoring.saved_pages import read_expectation
+from aahcrawler.editor.checks.check_findings import Severity
+from aahcrawler.editor.entries.own_folder import OwnFolder
+from aahcrawler.editor.entries.staging import staged
+from aahcrawler.editor.pages.saved_pages import read_expectation
+from aahcrawler.editor.text.edits import Put, SetAttribute
+from aahcrawler.editor.works import work as work_module
+from aahcrawler.editor.works import work_progress
+from aahcrawler.editor.works.entry_examination import Wanted, examined
+from aahcrawler.editor.works.page_fetching import reading
+from aahcrawler.editor.works.work import Work
+from aahcrawler.editor.works.work_collection import MOST_EXAMINED, Works
+from aahcrawler.editor.works.work_progress import Progress
+from aahcrawler.editor.works.work_state import NotSavedError, StaleError, WorkError
 from aahcrawler.service.catalog.knowledge_folders import KnowledgeFolders
-from aahcrawler.service.cockpit.studio.open_works import OpenWorks
-from aahcrawler.service.cockpit.studio.work_desk import WorkDesk
-from aahcrawler.studio.works import work as work_module
-from aahcrawler.studio.works import work_progress
-from aahcrawler.studio.works.entry_examination import Wanted, examined
-from aahcrawler.studio.works.expected_readings import reading
-from aahcrawler.studio.works.work import Work
-from aahcrawler.studio.works.work_collection import MOST_EXAMINED, Works
-from aahcrawler.studio.works.work_errors import NotSavedError, StaleError, WorkError
-from aahcrawler.studio.works.work_progress import Progress
+from aahcrawler.service.cockpit.studio.open_works import OpenWorks, WorkDesk
 from tests.authoring.tinyforum import BOARD, FORM, TOPIC
 from tests.studio.works.sailing import DATE, DOUBTS, DRAFT, EXTRACT
 
@@ -33,9 +32,9 @@ pytestmark = pytest.mark.starts
 EXAMINING = """
 import sys
 from pathlib import Path
-from aahcrawler.studio.works import work_progress
-from aahcrawler.studio.works.entry_examination import Wanted, examined
-from aahcrawler.studio.works.work_collection import Works
+from aahcrawler.editor.works import work_progress
+from aahcrawler.editor.works.entry_examination import Wanted, examined
+from aahcrawler.editor.works.work_collection import Works
 
 work = Works(Path(sys.argv[1]), ()).existing("tinyforum")
 examined(Wanted(1, work.entry(work.now()), work.folders))
@@ -44,8 +43,8 @@ examined(Wanted(1, work.entry(work.now()), work.folders))
 SAVING = """
 import os, signal, sys
 from pathlib import Path
-from aahcrawler.studio.works import work
-from aahcrawler.studio.works.work_collection import Works
+from aahcrawler.editor.works import work
+from aahcrawler.editor.works.work_collection import Works
 
 left, fsync, replace = int(sys.argv[2]), os.fsync, Path.replace
 
@@ -60,7 +59,8 @@ def dying(change):
 
 os.fsync, Path.replace = dying(fsync), dying(replace)
 work.prove = lambda *_, **__: None
-Works(Path(sys.argv[1]), ()).existing("tinyforum").save("Bo", force=True)
+held = Works(Path(sys.argv[1]), ()).existing("tinyforum")
+held.save("Bo", held.now().revision, force=True)
 """
 """Saves a work, and is killed right before it forces a file to the disk or moves one for the n-th time."""
 
@@ -87,11 +87,13 @@ def css(place: str, value: str) -> SetAttribute:
 @pytest.mark.slow
 def test_an_entry_is_saved_with_its_pages_once_nothing_is_against_it(works: Works, work: Work, tmp_path: Path) -> None:
     with pytest.raises(NotSavedError, match="2 guesses") as refused:
-        work.save("Ada")
+        work.save("Ada", 3)
     assert refused.value.can_force
-    for doubt in work.now().doubts:
-        work.confirm(doubt, "Bo")
-    state = work.save("Bo")
+    for number, doubt in enumerate(work.now().doubts):
+        work.confirm(doubt, "Bo", 3 + number)
+    with pytest.raises(StaleError, match="confirmed"):
+        work.save("Bo", 4)
+    state = work.save("Bo", 5)
     assert state.is_saved
     own = OwnFolder(tmp_path / "own")
     entry = own.entry("tinyforum")
@@ -105,16 +107,14 @@ def test_an_entry_is_saved_with_its_pages_once_nothing_is_against_it(works: Work
     # The work goes on, and so does another one once this is discarded.
     assert not work.change([css(f"{EXTRACT}/item", "div.no")], "Ada", "posts are .no", state.revision).is_saved
     with pytest.raises(NotSavedError, match="the page topic is read differently than expected"):
-        work.save("Ada")
+        work.save("Ada", state.revision + 1)
     work.discard()
     again = works.open("tinyforum", "Cleo")
     assert (again.now().text.data, again.now().origin.source) == (entry.xml, "the entry tinyforum")
-    assert again.page("topic").saved.expected == read_expectation(
-        tmp_path / "own/applications/pages/tinyforum/topic.json"
-    )
+    assert again.page("topic").expected == read_expectation(tmp_path / "own/applications/pages/tinyforum/topic.json")
     own.save("tinyforum", entry.xml + b"\n", None, "Bo", "a line more")
     with pytest.raises(StaleError, match="a line more"):
-        again.save("Cleo", force=True)
+        again.save("Cleo", 0, force=True)
 
 
 @pytest.mark.slow
@@ -126,21 +126,21 @@ def test_what_is_wrong_is_told_by_place_and_cannot_be_forced(work: Work, tmp_pat
     assert (error.place, error.line, error.severity) == (f"{DATE}/select[1]", 30, Severity.ERROR)
     assert found.at(f"{DATE}/select[1]") == (error,)
     with pytest.raises(NotSavedError, match="line 30") as refused:
-        work.save("Ada", force=True)
+        work.save("Ada", 4, force=True)
     assert not refused.value.can_force
     assert not (tmp_path / "own/applications/tinyforum.xml").exists()
 
 
 @pytest.mark.slow
 def test_a_shipped_entry_is_copied_with_its_pages_and_overridden(work: Work, tmp_path: Path) -> None:
-    work.save("Ada", force=True)
+    work.save("Ada", 3, force=True)
     other = Works(tmp_path / "other", (tmp_path / "own",))
     copy = other.open("tinyforum", "Cleo")
     assert copy.now().origin.source == "a copy of the entry tinyforum that ships"
     assert sorted(copy.now().pages) == ["board", "login", "topic"]
     assert [doubt.said for doubt in copy.now().doubts] == ["the page says so", "a date stands there"]
     copy.change([SetAttribute(place="level[forum]", attribute="start", value="yes")], "Cleo", "begin at forums", 0)
-    copy.save("Cleo", force=True)
+    copy.save("Cleo", 1, force=True)
     assert b'start="yes"' in (tmp_path / "other/applications/tinyforum.xml").read_bytes()
     # What the folder below has need not be there twice.
     assert not (tmp_path / "other/applications/pages/tinyforum").exists()
@@ -200,7 +200,7 @@ def test_a_kill_while_it_is_saved_leaves_the_old_entry_or_the_new_one(
 ) -> None:
     """Whatever reached the disk last, the work is there with all its steps, and can be saved again."""
     monkeypatch.setattr(work_module, "prove", lambda *_, **__: None)
-    old = work.save("Ada", force=True)
+    old = work.save("Ada", 3, force=True)
     state = work.change([css(f"{EXTRACT}/item", "div.other")], "Ada", "posts are .other", old.revision)
     command = [sys.executable, "-c", SAVING, str(tmp_path / "own"), str(after)]
     ended = subprocess.run(command, check=False, capture_output=True, text=True)
@@ -215,7 +215,7 @@ def test_a_kill_while_it_is_saved_leaves_the_old_entry_or_the_new_one(
     again = works.existing("tinyforum")
     assert again.now().steps[: len(state.steps)] == state.steps
     assert again.now().text.data == state.text.data
-    assert again.save("Cleo", force=True).is_saved
+    assert again.save("Cleo", again.now().revision, force=True).is_saved
     saved = OwnFolder(tmp_path / "own").entry("tinyforum")
     assert saved is not None
     assert saved.xml == state.text.data
@@ -262,6 +262,6 @@ def test_all_works_of_a_cockpit_share_a_bound_and_their_examinations_end_with_it
 def test_saving_is_given_up_where_nobody_waits_for_it(work: Work, tmp_path: Path) -> None:
     begun = time.monotonic()
     with pytest.raises(WorkError, match="save again"):
-        work.save("Ada", force=True, is_given_up=lambda: True)
+        work.save("Ada", 3, force=True, is_given_up=lambda: True)
     assert time.monotonic() - begun < 5
     assert OwnFolder(tmp_path / "own").entry("tinyforum") is None

@@ -7,25 +7,20 @@ from typing import Final
 
 from lxml.html import HtmlElement
 
-from aahcrawler.authoring.drafting.address_groups import AddressGroup, address_groups
-from aahcrawler.authoring.drafting.level_plans import TERMS
+from aahcrawler.editor.drafting.address_groups import AddressGroup, address_groups
+from aahcrawler.editor.drafting.level_plans import TERMS
+from aahcrawler.editor.rules.entry_parts import Part
+from aahcrawler.editor.rules.marked_pages import Marked, Role, Wanted, element_at, items_on, numbers_of
+from aahcrawler.editor.rules.page_sample import FIELDS, SampledPage, page_links
+from aahcrawler.editor.rules.selector_suggestions import Suggestion, suggest
+from aahcrawler.editor.rules.stepping_out import Around, around, meant, named
+from aahcrawler.editor.rules.suggestion_judging import OtherSoftware
+from aahcrawler.editor.rules.values_on_pages import PageValues, field_guesses, field_values
 from aahcrawler.page.text import fold, plain_text
-from aahcrawler.service.cockpit.studio.choice import Choice, Chosen, Purpose
 from aahcrawler.service.cockpit.studio.entry_words import short
-from aahcrawler.service.cockpit.studio.kept_rules import actions_of
+from aahcrawler.service.cockpit.studio.kept_rules import Choice, Chosen, Purpose, actions_of
 from aahcrawler.service.cockpit.studio.studio_desk import OpenPage
 from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
-from aahcrawler.studio.entry_parts import Part
-from aahcrawler.studio.field_guesses import field_guesses
-from aahcrawler.studio.marked_elements import element_at, numbers_of
-from aahcrawler.studio.marked_pages import Marked, Role, Wanted, items_on
-from aahcrawler.studio.other_software import OtherSoftware
-from aahcrawler.studio.page_links import page_links
-from aahcrawler.studio.page_sample import SampledPage
-from aahcrawler.studio.read_objects import FIELDS
-from aahcrawler.studio.selector_suggestions import Suggestion, suggest
-from aahcrawler.studio.stepping_out import Around, around, meant, named
-from aahcrawler.studio.values_on_pages import PageValues, field_values
 from aahcrawler.wrapper_induction.robust_paths import Expression
 from knowledge_base.selectors import BadExpressionError, Selector
 

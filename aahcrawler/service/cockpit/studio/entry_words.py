@@ -1,13 +1,16 @@
 """The parts of an entry in plain words, for people who know what stands on a page and not how files say it."""
 
+import re
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from aahcrawler.service.cockpit.studio.address_words import address_words
-from aahcrawler.studio.entry_parts import EntryParts, Part
+from aahcrawler.editor.rules.entry_parts import EntryParts, Part
+from aahcrawler.editor.text.printable_text import an
 
+_PARTS: Final = re.compile(r"\*\*/|\*\*|\*|#")
+_WORDS: Final = {"**/": "…/", "**": "…", "*": "‹any text›", "#": "‹number›"}
 _SIGNALS: Final[Mapping[str, str]] = {
     "host": "the site is {}",
     "generator": "the page says it was made by “{}”",
@@ -56,10 +59,29 @@ _NAMES: Final[Mapping[str, str]] = {
 _CONTAINERS: Final = frozenset(
     {"detect", "avoid", "canonical", "listings", "level", "variant", "extract", "field", "behaviour"}
 )
+_FIELD_NOTES: Final = {
+    "page": "anywhere on the page",
+    "first-only": "of the first object alone",
+    "many": "several values",
+    "join": "all that is found is one value",
+}
+
+
+def address_words(path: str, parameters: tuple[str, ...] = (), query: str = "") -> str:
+    """Return the shape of addresses as people read it.
+
+    >>> address_words("**/topic.php", ("id", "view=print"))
+    '…/topic.php with id and view=print'
+    >>> address_words("/thread/#/*")
+    '/thread/‹number›/‹any text›'
+    """
+    said = _PARTS.sub(lambda found: _WORDS[found[0]], path)
+    asked = [*parameters, *([_PARTS.sub(lambda found: _WORDS[found[0]], query)] if query else [])]
+    return f"{said} with {' and '.join(asked)}" if asked else said
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class PartWords:
     """A part in words: a name, a sentence about it, and the expression that it looks by, empty where it has none."""
 
     name: str
@@ -67,12 +89,12 @@ class Said:
     expression: str = ""
 
 
-def said_of(part: Part, parts: EntryParts) -> Said:
+def said_of(part: Part, parts: EntryParts) -> PartWords:
     """Return a part of an entry in words."""
     say = _SAY.get(part.tag)
     if say is not None:
         return say(part, parts)
-    return Said(_NAMES.get(part.tag, part.tag.replace("-", " ").capitalize()), _rest(part), expression_of(part))
+    return PartWords(_NAMES.get(part.tag, part.tag.replace("-", " ").capitalize()), _rest(part), expression_of(part))
 
 
 def short(part: Part, parts: EntryParts) -> str:
@@ -114,15 +136,6 @@ def expression_of(part: Part) -> str:
     return part.text("css") or part.text("xpath")
 
 
-def an(noun: str) -> str:
-    """Return a noun with its article.
-
-    >>> an("article"), an("post")
-    ('an article', 'a post')
-    """
-    return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"
-
-
 def is_container(part: Part) -> bool:
     """Return whether a part is there for the parts in it."""
     return part.tag in _CONTAINERS
@@ -132,83 +145,55 @@ def _field_name(part: Part | None) -> str:
     return part.text("name") if part is not None else ""
 
 
-def _level(part: Part, _: EntryParts) -> Said:
-    return Said(f"Level {part.text('name')}", _ROLES.get(part.text("role"), part.text("role")))
-
-
-def _variant(part: Part, _: EntryParts) -> Said:
-    return Said(f"Variant {part.text('name')}", "what differs where pages show its sign")
-
-
-def _pattern(part: Part, _: EntryParts) -> Said:
+def _pattern(part: Part, _: EntryParts) -> PartWords:
     name = next((each for each in _SIGNALS if part.text(each)), "")
     value = part.text(name)
     words = _SIGNALS[name].format(value) if name else f"the address is like {_address_of(part)}"
     strength = _STRENGTHS.get(part.text("strength"), "")
-    return Said("Sign", f"{words}{f' ({strength})' if strength else ''}")
+    return PartWords("Sign", f"{words}{f' ({strength})' if strength else ''}")
 
 
-def _condition(part: Part, _: EntryParts) -> Said:
+def _condition(part: Part, _: EntryParts) -> PartWords:
     expression, address = expression_of(part), _address_of(part)
     words = [f"there is an element {expression}"] if expression else []
     words += [f"the address is like {address}"] if address else []
-    return Said(_NAMES[part.tag], " and ".join(words) or _rest(part))
+    return PartWords(_NAMES[part.tag], " and ".join(words) or _rest(part))
 
 
-def _address(part: Part, _: EntryParts) -> Said:
+def _address(part: Part, _: EntryParts) -> PartWords:
     optional = part.text("optional")
-    return Said(_NAMES[part.tag], f"{_address_of(part)}{f', perhaps with {optional}' if optional else ''}")
+    return PartWords(_NAMES[part.tag], f"{_address_of(part)}{f', perhaps with {optional}' if optional else ''}")
 
 
-def _paging(part: Part, _: EntryParts) -> Said:
-    return Said(_NAMES["paging"], f"they differ in {part.text('parameter') or part.text('part')}")
-
-
-def _avoided(part: Part, _: EntryParts) -> Said:
-    return Said(f"Avoid because {part.text('reason').replace('-', ' ')}", _address_of(part))
-
-
-def _navigate(part: Part, _: EntryParts) -> Said:
-    return Said(f"Links to {part.text('to') or part.text('name')}", f"called {part.text('name')}")
-
-
-def _extract(part: Part, _: EntryParts) -> Said:
+def _extract(part: Part, _: EntryParts) -> PartWords:
     many = "several on a page" if part.text("many") == "yes" else "one on a page"
-    return Said(f"Content: {part.text('name')}", f"each {an(part.text('type') or 'thing')}, {many}")
+    return PartWords(f"Content: {part.text('name')}", f"each {an(part.text('type') or 'thing')}, {many}")
 
 
-def _field(part: Part, _: EntryParts) -> Said:
+def _field(part: Part, _: EntryParts) -> PartWords:
     notes = [note for attribute, note in _FIELD_NOTES.items() if part.text(attribute) == "yes"]
     kind = part.text("kind")
-    return Said(part.text("name").capitalize(), ", ".join([*([an(kind)] if kind else []), *notes]))
+    return PartWords(part.text("name").capitalize(), ", ".join([*([an(kind)] if kind else []), *notes]))
 
 
-_FIELD_NOTES: Final = {
-    "page": "anywhere on the page",
-    "first-only": "of the first object alone",
-    "many": "several values",
-    "join": "all that is found is one value",
-}
-
-
-def _select(part: Part, parts: EntryParts) -> Said:
+def _select(part: Part, parts: EntryParts) -> PartWords:
     around = parts.at(part.parent)
     first = part.number == 0
     attribute = part.text("attribute")
     name = "Links at" if around is not None and around.tag == "navigate" else "Read at" if first else "or else at"
-    return Said(name, f"its {attribute}" if attribute else "", expression_of(part))
+    return PartWords(name, f"its {attribute}" if attribute else "", expression_of(part))
 
 
-def _behaviour(part: Part, _: EntryParts) -> Said:
+def _behaviour(part: Part, _: EntryParts) -> PartWords:
     levels = " and ".join(part.text("level").split())
     allowed = ", and may send requests that ask for more" if part.text("allows") else ""
-    return Said(f"In a browser: {part.text('name')}", f"on pages of {levels or 'any level'}{allowed}")
+    return PartWords(f"In a browser: {part.text('name')}", f"on pages of {levels or 'any level'}{allowed}")
 
 
-def _drop(part: Part, _: EntryParts) -> Said:
+def _drop(part: Part, _: EntryParts) -> PartWords:
     what = part.text("parameter") or part.text("file")
     value = part.text("value")
-    return Said(_NAMES["drop"], f"{what}{f' where it is {value}' if value else ''}")
+    return PartWords(_NAMES["drop"], f"{what}{f' where it is {value}' if value else ''}")
 
 
 def _address_of(part: Part) -> str:
@@ -225,17 +210,21 @@ def _rest(part: Part) -> str:
     return "; ".join([*given, *([textwrap.shorten(text, 200, placeholder=" …")] if text else [])])
 
 
-_SAY: Final = {
-    "level": _level,
-    "variant": _variant,
+_SAY: Final[Mapping[str, Callable[[Part, EntryParts], PartWords]]] = {
+    "level": lambda part, _: PartWords(f"Level {part.text('name')}", _ROLES.get(part.text("role"), part.text("role"))),
+    "variant": lambda part, _: PartWords(f"Variant {part.text('name')}", "what differs where pages show its sign"),
     "pattern": _pattern,
     "when": _condition,
     "unless": _condition,
     "needs-browser": _condition,
     "address": _address,
-    "paging": _paging,
-    "url": _avoided,
-    "navigate": _navigate,
+    "paging": lambda part, _: PartWords(
+        _NAMES["paging"], f"they differ in {part.text('parameter') or part.text('part')}"
+    ),
+    "url": lambda part, _: PartWords(f"Avoid because {part.text('reason').replace('-', ' ')}", _address_of(part)),
+    "navigate": lambda part, _: PartWords(
+        f"Links to {part.text('to') or part.text('name')}", f"called {part.text('name')}"
+    ),
     "extract": _extract,
     "field": _field,
     "select": _select,

@@ -1,24 +1,134 @@
-"""The changes of an entry that keep what somebody has chosen: a rule is put in the place of others, or behind them."""
+"""What somebody has chosen on pages of a work, and the changes of the entry that keep it."""
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Final
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final, TypedDict, Unpack
+from urllib.parse import urlencode
 
-from aahcrawler.authoring.drafting.address_groups import AddressGroup
-from aahcrawler.authoring.editing.edit_error import EditError
-from aahcrawler.authoring.editing.edits import Confirm, Edit, SetAttribute, apply
-from aahcrawler.authoring.editing.entry_text import EntryText
-from aahcrawler.service.cockpit.studio.choice import Choice, Purpose
-from aahcrawler.studio.entry_parts import EntryParts, Part
-from aahcrawler.studio.works import object_edits
-from aahcrawler.studio.works.level_edits import add_link_rule
-from aahcrawler.studio.works.made_edits import Made
-from aahcrawler.studio.works.menu_words import FIELDS
-from aahcrawler.studio.works.object_edits import Extent
+from starlette.datastructures import QueryParams
+
+from aahcrawler.editor.drafting.address_groups import AddressGroup
+from aahcrawler.editor.rules.entry_parts import EntryParts, Part
+from aahcrawler.editor.text.edits import Confirm, Edit, SetAttribute, apply
+from aahcrawler.editor.text.entry_text import EditError, EntryText
+from aahcrawler.editor.works import made_edits
+from aahcrawler.editor.works.made_edits import FIELDS, Extent, Made, add_link_rule
 from aahcrawler.wrapper_induction.robust_paths import Expression
 from knowledge_base.model import FieldKind, Strength
 
+MOST_CHOSEN: Final = 24
+"""Elements that are right, and as many that are wrong."""
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,59}")
+_PLACE: Final = re.compile(r"([!-~]{1,100})@([0-9]{1,7})")
+_LONGEST: Final = 2_000
+Chosen = tuple[str, int]
+"""An element: the record of its page, and its number."""
 STRENGTHS: Final = {each.name.lower(): each for each in Strength}
+
+
+class Purpose(StrEnum):
+    """What a chosen element is to be for the entry."""
+
+    SIGN = "sign"
+    """A sign of the software."""
+    LEVEL_SIGN = "level-sign"
+    """A sign of the level of the page."""
+    ITEM = "item"
+    """One object: a post, a comment, a photo."""
+    FIELD = "field"
+    """A field of an object."""
+    LINK = "link"
+    """A link that leads to a level."""
+    AVOID = "avoid"
+    """A link that is never followed."""
+    LEFT_OUT = "left-out"
+    """A part of a field that does not belong to it."""
+
+
+class Changes(TypedDict, total=False):
+    """What another choice has instead."""
+
+    element: int | None
+    purpose: Purpose | None
+    level: str
+    action: str
+    field: str
+    expression: str
+    right: tuple[Chosen, ...]
+    wrong: tuple[Chosen, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An element of the page that is open, what it is for, and the elements that rules have to find or must not find.
+
+    ``level``, ``action`` and ``field`` say for what it is; empty where the purpose needs none, or none is said yet.
+    ``expression`` is the suggestion whose values are looked at.
+    """
+
+    element: int | None = None
+    purpose: Purpose | None = None
+    level: str = ""
+    action: str = ""
+    field: str = ""
+    expression: str = ""
+    right: tuple[Chosen, ...] = ()
+    wrong: tuple[Chosen, ...] = ()
+
+    @classmethod
+    def of(cls, asked: QueryParams) -> "Choice":
+        """Return what an address says; what makes no sense is passed over."""
+        element, purpose = asked.get("element", ""), asked.get("as", "")
+        return cls(
+            int(element) if re.fullmatch("[0-9]{1,7}", element) else None,
+            Purpose(purpose) if purpose in set(Purpose) else None,
+            level=_name(asked.get("level", "")),
+            action=_name(asked.get("action", "")),
+            field=_name(asked.get("field", "")),
+            expression=asked.get("expression", "")[:_LONGEST],
+            right=_chosen(asked.getlist("right")),
+            wrong=_chosen(asked.getlist("wrong")),
+        )
+
+    def but(self, **changes: Unpack[Changes]) -> "Choice":
+        """Return the choice with something else instead."""
+        return replace(self, **changes)
+
+    @property
+    def query(self) -> str:
+        """What an address says of the choice, as the part behind the question mark."""
+        return urlencode(self.fields)
+
+    @property
+    def fields(self) -> list[tuple[str, str]]:
+        """The fields of a form that say the same."""
+        said = [
+            ("element", "" if self.element is None else str(self.element)),
+            ("as", self.purpose or ""),
+            ("level", self.level),
+            ("action", self.action),
+            ("field", self.field),
+            ("expression", self.expression),
+            *(("right", f"{record}@{number}") for record, number in self.right),
+            *(("wrong", f"{record}@{number}") for record, number in self.wrong),
+        ]
+        return [(name, value) for name, value in said if value]
+
+    @property
+    def carried(self) -> str:
+        """The query without the element: what holds on when another one is chosen."""
+        return self.but(element=None, expression="").query
+
+
+def _name(text: str) -> str:
+    return text if _NAME.fullmatch(text) else ""
+
+
+def _chosen(said: list[str]) -> tuple[Chosen, ...]:
+    found = (_PLACE.fullmatch(each) for each in said[:MOST_CHOSEN])
+    return tuple(dict.fromkeys((each[1], int(each[2])) for each in found if each is not None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,24 +160,16 @@ def actions_of(parts: EntryParts, level: str, tag: str) -> tuple[Part, ...]:
     return parts.children(found, tag) if found is not None else ()
 
 
-def _sign(text: EntryText, _: Choice, rule: Rule) -> Made:
-    return object_edits.add_sign(text, rule.expression, rule.strength)
-
-
-def _level_sign(text: EntryText, choice: Choice, rule: Rule) -> Made:
-    return object_edits.add_sign(text, rule.expression, level=choice.level)
-
-
 def _item(text: EntryText, choice: Choice, rule: Rule) -> Made:
     parts = EntryParts(text)
     extract = _extract(parts, choice)
     if extract is None:
         if not choice.field:
             raise EditError("say of what type the objects are")
-        return object_edits.add_objects(text, choice.level, choice.field, rule.expression)
+        return made_edits.add_objects(text, choice.level, choice.field, rule.expression)
     if rule.instead:
         return _replaced(text, parts.children(extract, "item"), rule.expression)
-    return object_edits.add_item(text, extract.place, rule.expression)
+    return made_edits.add_item(text, extract.place, rule.expression)
 
 
 def _field(text: EntryText, choice: Choice, rule: Rule) -> Made:
@@ -78,14 +180,14 @@ def _field(text: EntryText, choice: Choice, rule: Rule) -> Made:
         is_first = rule.page and choice.field == "title" and extract.text("many") == "yes"
         kind = FIELDS.get(choice.field, FieldKind.TEXT)
         extent = Extent(page=rule.page, first=is_first)
-        return object_edits.add_field(text, extract.place, choice.field, kind, rule.expression, extent)
+        return made_edits.add_field(text, extract.place, choice.field, kind, rule.expression, extent)
     if not rule.instead:
-        return object_edits.add_select(text, field.place, rule.expression)
+        return made_edits.add_select(text, field.place, rule.expression)
     there = parts.children(field, "select")
     if there:
         made = _replaced(text, there, rule.expression)
     else:  # The field is read from what pages declare about themselves alone.
-        made = object_edits.add_select(text, field.place, rule.expression)
+        made = made_edits.add_select(text, field.place, rule.expression)
     if (field.text("page") == "yes") != rule.page:
         page = SetAttribute(place=field.place, attribute="page", value="yes" if rule.page else None)
         return Made((*made.edits, page, Confirm(place=field.place)), made.said)
@@ -97,20 +199,18 @@ def _left_out(text: EntryText, choice: Choice, rule: Rule) -> Made:
     field = _child(parts, _needed_extract(parts, choice), choice.field)
     if field is None:
         raise EditError(f"there is no field {choice.field} to leave it out of")
-    return object_edits.exclude(text, field.place, rule.expression)
-
-
-def _link(text: EntryText, choice: Choice, rule: Rule) -> Made:
-    return add_link_rule(text, choice.level, choice.field, rule.group, rule.expression)
+    return made_edits.exclude(text, field.place, rule.expression)
 
 
 _KEEP: Final[Mapping[Purpose, Callable[[EntryText, Choice, Rule], Made]]] = {
-    Purpose.SIGN: _sign,
-    Purpose.LEVEL_SIGN: _level_sign,
+    Purpose.SIGN: lambda text, _, rule: made_edits.add_sign(text, rule.expression, rule.strength),
+    Purpose.LEVEL_SIGN: lambda text, choice, rule: made_edits.add_sign(text, rule.expression, level=choice.level),
     Purpose.ITEM: _item,
     Purpose.FIELD: _field,
     Purpose.LEFT_OUT: _left_out,
-    Purpose.LINK: _link,
+    Purpose.LINK: lambda text, choice, rule: add_link_rule(
+        text, choice.level, choice.field, rule.group, rule.expression
+    ),
 }
 
 
@@ -121,10 +221,10 @@ def _replaced(text: EntryText, there: tuple[Part, ...], expression: Expression) 
     edits: list[Edit] = []
     # The last one goes first, so that the places of those before it stay.
     for each in reversed(there[1:]):
-        made = object_edits.remove(text, each.place)
+        made = made_edits.remove(text, each.place)
         edits += made.edits
         text = apply(text, made.edits)
-    made = object_edits.replace_select(text, there[0].place, expression)
+    made = made_edits.replace_select(text, there[0].place, expression)
     return Made((*edits, *made.edits, Confirm(place=there[0].place)), made.said)
 
 
@@ -143,8 +243,4 @@ def _needed_extract(parts: EntryParts, choice: Choice) -> Part:
 
 
 def _child(parts: EntryParts, around: Part, name: str) -> Part | None:
-    return next((each for each in _children(parts, around) if each.text("name") == name), None)
-
-
-def _children(parts: EntryParts, around: Part) -> Iterator[Part]:
-    return iter(parts.children(around, "field"))
+    return next((each for each in parts.children(around, "field") if each.text("name") == name), None)

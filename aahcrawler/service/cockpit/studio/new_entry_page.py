@@ -8,14 +8,18 @@ from typing import Annotated, Final
 
 from fastapi import APIRouter, Query, Response
 
-from aahcrawler.authoring.drafting.draft import DraftError, Wanted, draft
-from aahcrawler.authoring.drafting.level_plans import TERMS, Given
-from aahcrawler.authoring.drafting.pattern_drafting import Known
-from aahcrawler.authoring.editing.edit_error import EditError
-from aahcrawler.authoring.editing.edits import apply
-from aahcrawler.authoring.editing.entry_text import EntryText
-from aahcrawler.authoring.page_capture import slug
-from aahcrawler.authoring.saved_pages import SavedPageError, pages_folder, saved_pages
+from aahcrawler.editor.drafting.draft import DraftError, Wanted, draft
+from aahcrawler.editor.drafting.level_plans import TERMS, Given
+from aahcrawler.editor.drafting.pattern_drafting import Known
+from aahcrawler.editor.pages.page_capture import slug
+from aahcrawler.editor.pages.saved_pages import SavedPageError, pages_folder, saved_pages
+from aahcrawler.editor.rules.page_sample import PageSample
+from aahcrawler.editor.rules.site_groups import SiteGroup
+from aahcrawler.editor.text.edits import apply
+from aahcrawler.editor.text.entry_text import EditError, EntryText
+from aahcrawler.editor.works.made_edits import REASONS, avoid
+from aahcrawler.editor.works.work_collection import Works
+from aahcrawler.editor.works.work_state import WorkError
 from aahcrawler.page import Page
 from aahcrawler.service.cockpit.site import Editing, Form, Reading, Sent, Site, address
 from aahcrawler.service.cockpit.studio.open_works import NO_PLACE
@@ -24,12 +28,6 @@ from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk
 from aahcrawler.service.cockpit.studio.studio_jobs import Done, StudioJobs
 from aahcrawler.service.steering.jobs import Progress
 from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
-from aahcrawler.studio.page_sample import PageSample
-from aahcrawler.studio.site_groups import SiteGroup
-from aahcrawler.studio.works.level_edits import avoid
-from aahcrawler.studio.works.menu_words import REASONS
-from aahcrawler.studio.works.work_collection import Works
-from aahcrawler.studio.works.work_errors import WorkError
 from knowledge_base.file_selection import filled
 from knowledge_base.loader import SCHEMA, LoadError, load
 from knowledge_base.matching import Sight

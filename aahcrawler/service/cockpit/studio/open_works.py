@@ -1,32 +1,66 @@
-"""The works of the studio as its pages see them: the text, the application that it makes, and what hinders that."""
+"""The works of the studio as its pages see them: the text, its application, its checks, how often its parts match."""
 
 import tempfile
-from collections import OrderedDict
-from collections.abc import Callable
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from threading import BoundedSemaphore, Lock
 from typing import Final
 
-from aahcrawler.authoring.own_entries.entry_files import digest
+from aahcrawler.editor.entries.entry_files import digest
+from aahcrawler.editor.rules.entry_parts import EntryParts
+from aahcrawler.editor.rules.page_sample import PageSample, SampledPage
+from aahcrawler.editor.rules.part_matches import matches
+from aahcrawler.editor.works.work import Work
+from aahcrawler.editor.works.work_collection import MOST_EXAMINED, Begun, Works
+from aahcrawler.editor.works.work_progress import Progress
+from aahcrawler.editor.works.work_state import WorkError, WorkState
 from aahcrawler.service.catalog.knowledge_folders import KnowledgeFolders
-from aahcrawler.service.cockpit.studio.loaded_knowledge import seen
 from aahcrawler.service.web.problems import CONFLICT, NO_WORK, ProblemError
-from aahcrawler.studio.entry_parts import EntryParts
-from aahcrawler.studio.works.work import Work
-from aahcrawler.studio.works.work_collection import MOST_EXAMINED, Begun, Works
-from aahcrawler.studio.works.work_errors import WorkError
-from aahcrawler.studio.works.work_state import WorkState
-from knowledge_base.file_selection import chosen_files, filled
-from knowledge_base.loader import LoadError, load_files
-from knowledge_base.model import Application
+from knowledge_base.file_selection import chosen_files, files_of, filled
+from knowledge_base.loader import LoadError, load, load_files
+from knowledge_base.model import Application, KnowledgeBase
 
+Seen = tuple[tuple[Path, int, int, int], ...]
+"""Files, with their inodes, sizes and the times of their last change."""
 _KEPT: Final = 40
 NO_PLACE: Final = (
     "there is no folder for entries of your own, so that none can be saved: start the cockpit on the folder that "
     "holds the crawls, or with AAH_KNOWLEDGE_BASE=shipped:FOLDER"
 )
+MOST_CHECKED: Final = 20
+"""Works of which the newest check is kept."""
+MOST_COUNTED: Final = 24
+"""Pages on which parts are counted."""
+_SECONDS: Final = 12.0
+"""Seconds after which no further page is counted on."""
+_KEPT_COUNTS: Final = 30
+
+
+class LoadedKnowledge:
+    """Keeps what was loaded last. It may be used by several threads at once, one of which loads."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._kept: tuple[Seen, KnowledgeBase] | None = None
+
+    def of(self, folders: Sequence[Path]) -> KnowledgeBase:
+        """Return the knowledge base of some folders. Raise ``LoadError`` for mistakes in it."""
+        with self._lock:
+            now = seen(folders)
+            if self._kept is None or self._kept[0] != now:
+                self._kept = None
+                self._kept = now, load(*filled(folders))
+            return self._kept[1]
+
+
+def seen(folders: Sequence[Path]) -> Seen:
+    """Return the files of some folders as they are now; another value once one of them is changed."""
+    told = ((file, file.stat()) for file in files_of(folders) if file.is_file())
+    return tuple((file, found.st_ino, found.st_size, found.st_mtime_ns) for file, found in told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +83,9 @@ class OpenWork:
     mistakes: tuple[Mistake, ...] = ()
 
     @property
-    def revision(self) -> int:
-        """The number of the last step."""
-        return self.state.revision
-
-    @property
-    def mark(self) -> str:
-        """What forms say of the work, so that they are not taken for those of another one of its name."""
-        return self.state.origin.mark
-
-    @property
     def seen(self) -> str:
         """What forms say of the state that they were made for: the number of the last step, and of which work."""
-        return f"{self.revision}-{self.mark}"
+        return f"{self.state.revision}-{self.state.origin.mark}"
 
     @cached_property
     def parts(self) -> EntryParts:
@@ -159,3 +183,98 @@ def _loaded(data: bytes, name: str, folders: tuple[Path, ...]) -> Application | 
             return tuple(Mistake(problem.line, problem.message) for problem in own)
     known = {each.name for each in load_files(files.kinds, others).applications} if others else set()
     return next(each for each in base.applications if each.name not in known)
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """On how many pages each part matches, by place; ``of`` pages of the host were looked at."""
+
+    host: str
+    of: int
+    pages: Mapping[str, int]
+    levels: Mapping[str, int]
+
+
+class WorkDesk:
+    """Checks works while they change. It may be used by several threads at once."""
+
+    def __init__(self, works: OpenWorks) -> None:
+        self._works, self._lock, self._counting = works, Lock(), Lock()
+        self._checks: OrderedDict[str, Progress] = OrderedDict()
+        self._counted: OrderedDict[tuple[str, str], Counted] = OrderedDict()
+
+    def checked(self, name: str) -> Progress:
+        """Return the check of a work, which is begun anew where the work has changed. Raise ``WorkError``."""
+        with self._lock:
+            found = self._checks.get(name)
+            if found is None:
+                found = self._checks[name] = Progress(self._works.works, name)
+            self._checks.move_to_end(name)
+            old = [self._checks.popitem(last=False)[1] for _ in range(len(self._checks) - MOST_CHECKED)]
+        for each in old:
+            each.close()
+        found.ask()
+        return found
+
+    def forget(self, name: str) -> None:
+        """Let go of a work that was discarded."""
+        with self._lock:
+            found = self._checks.pop(name, None)
+        if found is not None:
+            found.close()
+
+    def close(self) -> None:
+        """End all checks that are under way, and let go of what was found."""
+        with self._lock:
+            checks = list(self._checks.values())
+            self._checks.clear()
+            self._counted.clear()
+        for each in checks:
+            each.close()
+
+    def counted(self, work: OpenWork, sample: PageSample) -> Counted | None:
+        """Return on how many pages of a sample each part matches; None where the entry cannot be used as it is."""
+        if work.application is None:
+            return None
+        key = work.loaded_with, sample.host
+        with self._lock:
+            found = self._counted.get(key)
+        if found is not None:
+            return found
+        with self._counting:  # One at a time: it may take long, and whoever asks for the same waits for it.
+            with self._lock:
+                found = self._counted.get(key)
+            if found is None:
+                found = _counted(work, sample)
+                with self._lock:
+                    self._counted[key] = found
+                    if len(self._counted) > _KEPT_COUNTS:
+                        self._counted.popitem(last=False)
+        return found
+
+
+def _counted(work: OpenWork, sample: PageSample) -> Counted:
+    assert work.application is not None  # noqa: S101 (its callers have seen to that)
+    pages, levels, number = Counter[str](), Counter[str](), 0
+    end = time.monotonic() + _SECONDS
+    for page in _spread(sample):
+        found = matches(work.application, work.state.text, page.page)
+        number += 1
+        pages.update({part.place for part in found.parts if part.counts and (part.found or part.holds)})
+        pages.update({link.place for link in found.links if link.place})
+        levels[found.level] += 1
+        if time.monotonic() > end:
+            break
+    return Counted(sample.host, number, pages, levels)
+
+
+def _spread(sample: PageSample) -> Iterator[SampledPage]:
+    """Yield some pages of each group, one of each at a time."""
+    rounds = max((len(group.drawn) for group in sample.groups), default=0)
+    order = (group.drawn[n] for n in range(rounds) for group in sample.groups if n < len(group.drawn))
+    for number, captured in enumerate(order):
+        if number >= MOST_COUNTED:
+            return
+        page = sample.sampled(captured)
+        if page is not None:
+            yield page

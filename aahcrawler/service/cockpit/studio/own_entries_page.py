@@ -1,23 +1,29 @@
-"""Entries of one's own: who changed what when, earlier states, and one file to be passed on."""
+"""Entries of one's own: who changed what when, and one file to be passed on, or taken in from others."""
 
+import secrets
 import tempfile
+from collections import OrderedDict
 from pathlib import Path as File
+from threading import Lock
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Path, Response
+from pydantic import BaseModel, ConfigDict
 
-from aahcrawler.authoring.own_entries.own_folder import OwnFolder, OwnFolderError
-from aahcrawler.authoring.own_entries.staging import brought_back
-from aahcrawler.authoring.saved_pages import SavedPageError
-from aahcrawler.authoring.sharing.entry_pack import ENDING, PackError
-from aahcrawler.authoring.sharing.packing import KNOWN_LICENCE, pack_entry
-from aahcrawler.authoring.sharing.packing import Said as Labelled
-from aahcrawler.authoring.sharing.page_contents import Contents
+from aahcrawler.editor.entries.entry_files import Contents
+from aahcrawler.editor.entries.entry_import import Proposal, propose, take
+from aahcrawler.editor.entries.entry_pack import ENDING, KNOWN_LICENCE, PackError, pack_entry, unpacked
+from aahcrawler.editor.entries.entry_pack import Said as Labelled
+from aahcrawler.editor.entries.own_folder import OwnFolder, OwnFolderError
+from aahcrawler.editor.entries.staging import brought_back
+from aahcrawler.editor.pages.saved_pages import SavedPageError
+from aahcrawler.editor.works.work_state import WorkError
 from aahcrawler.service.cockpit.sign_in import Said
 from aahcrawler.service.cockpit.site import Editing, Form, Reading, Sent, Site, address, then
 from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk
-from aahcrawler.service.web.problems import CONFLICT, NO_WORK, ProblemError
-from aahcrawler.studio.works.work_errors import WorkError
+from aahcrawler.service.cockpit.studio.studio_jobs import Done, StudioJobs
+from aahcrawler.service.steering.jobs import Progress
+from aahcrawler.service.web.problems import BAD_SEARCH, CONFLICT, NO_JOB, NO_WORK, ProblemError
 from knowledge_base.file_selection import filled
 from knowledge_base.loader import LoadError, load
 
@@ -28,6 +34,9 @@ CONTENTS: Final = {
     Contents.OTHERS: "other people's: whoever takes the entry must not publish them",
     Contents.LEFT_OUT: "leave the pages out; nothing proves then that the entry works",
 }
+MOST_PROPOSALS: Final = 8
+"""Entries that were looked at and wait to be taken in."""
+_MOST_LINES: Final = 300
 
 
 def routes(site: Site, desk: StudioDesk) -> APIRouter:
@@ -93,3 +102,94 @@ def _packed(desk: StudioDesk, name: str, who: str, form: Form) -> bytes:
         without = contents is Contents.LEFT_OUT
         said = Labelled(who, form.get("licence"), file if text else None, None if without else contents, without)
         return pack_entry(name, folders, load(*filled(folders)), said)
+
+
+class ProposalShown(BaseModel):
+    """An entry of a file that was looked at and tried: why it cannot be taken in, and what would change."""
+
+    model_config = ConfigDict(frozen=True)
+
+    to: str
+    token: str
+    name: str
+    by: str
+    licence: str
+    wrong: tuple[str, ...]
+    said: tuple[str, ...]
+    difference: tuple[str, ...]
+    replaces: bool
+
+
+class Proposals:
+    """Keeps what was proposed until it is taken in. It may be used by several threads at once."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[str, Proposal] = OrderedDict()
+        self._lock = Lock()
+
+    def keep(self, proposal: Proposal) -> str:
+        """Return the value by which a proposal is found again."""
+        token = secrets.token_urlsafe(12)
+        with self._lock:
+            self._kept[token] = proposal
+            while len(self._kept) > MOST_PROPOSALS:
+                self._kept.popitem(last=False)
+        return token
+
+    def taken(self, token: str) -> Proposal:
+        """Return a proposal, once. Raise ``ProblemError`` where there is none."""
+        with self._lock:
+            found = self._kept.pop(token, None)
+        if found is None:
+            raise ProblemError(NO_JOB, "this entry was taken in, or is not kept any more; send the file again")
+        return found
+
+
+def intake_routes(site: Site, desk: StudioDesk, jobs: StudioJobs) -> APIRouter:
+    """Return the routes by which entries are taken in."""
+    router = APIRouter(prefix="/crawls/{crawl}/studio/entries")
+    proposals = Proposals()
+
+    @router.post("/add")
+    def add(session: Editing, crawl: str, form: Sent) -> Response:
+        found, data, to = site.crawl(crawl), form.document, address("crawls", crawl, "studio")
+        if not data:
+            raise ProblemError(BAD_SEARCH, "choose a file that was packed in a studio, or by aah kb pack")
+        folders = desk.works.works.folders
+
+        def tried(_: Progress) -> BaseModel:
+            try:
+                return _shown(proposals, propose(unpacked(data), folders), to)
+            except (PackError, OwnFolderError, LoadError, OSError) as error:
+                return Done(to=to, text=str(error), kind="bad")
+
+        return jobs.led(session, found, jobs.begin(session, found, "looking at an entry and trying it", tried))
+
+    @router.post("/take")
+    def take_in(session: Editing, crawl: str, form: Sent) -> Response:
+        proposal = proposals.taken(form.get("token"))
+        try:
+            take(proposal, desk.works.works.folders[-1], session.caller.name, replace=form.get("replace") == "yes")
+        except (PackError, OwnFolderError) as error:
+            return then(session, address("crawls", crawl, "studio"), Said(str(error), "bad"))
+        name = proposal.pack.entry.name
+        return then(
+            session, address("crawls", crawl, "studio", "entries", name), Said(f"The entry {name} is taken in.")
+        )
+
+    return router
+
+
+def _shown(proposals: Proposals, proposal: Proposal, to: str) -> ProposalShown:
+    manifest = proposal.pack.manifest
+    return ProposalShown(
+        to=to,
+        token=proposals.keep(proposal) if not proposal.wrong else "",
+        name=proposal.pack.entry.name,
+        by=manifest.by,
+        licence=manifest.licence,
+        wrong=proposal.wrong[:_MOST_LINES],
+        said=proposal.said[:_MOST_LINES],
+        difference=proposal.difference[:_MOST_LINES],
+        replaces=proposal.replaces,
+    )

@@ -1,4 +1,4 @@
-"""Pages of a work: which there are, one of them in a frame with what the entry matches, and what is chosen on it."""
+"""Pages of a work: which there are, one of them with what the entry matches, and what is done from there."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -6,24 +6,35 @@ from dataclasses import dataclass
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Path, Query, Request, Response
+from starlette.datastructures import QueryParams
 
-from aahcrawler.authoring.drafting.address_groups import AddressGroup
+from aahcrawler.definitions import DefinitionError, read_definition
+from aahcrawler.editor.drafting.address_groups import AddressGroup
+from aahcrawler.editor.rules.link_fates import LinkFate
+from aahcrawler.editor.rules.marked_pages import numbers_of
+from aahcrawler.editor.rules.part_matches import PartMatch
+from aahcrawler.editor.rules.site_groups import SiteGroup
+from aahcrawler.editor.rules.stepping_out import elements_with
+from aahcrawler.editor.works.made_edits import REASONS, ROLES, avoid
+from aahcrawler.editor.works.page_fetching import Manners, PageFetching, fetch_into, read_now
+from aahcrawler.editor.works.work_state import WorkError
+from aahcrawler.layout import DEFINITION
 from aahcrawler.replay.mark_outlines import LOOKS, MarkKind
-from aahcrawler.service.cockpit.site import Reading, Site, address
-from aahcrawler.service.cockpit.studio.address_words import address_words
-from aahcrawler.service.cockpit.studio.choice import Choice, Purpose
+from aahcrawler.service.catalog.crawl_catalog import Crawl
+from aahcrawler.service.cockpit.sign_in import Said
+from aahcrawler.service.cockpit.site import Editing, Reading, Sent, Site, address, then
 from aahcrawler.service.cockpit.studio.chosen_element import ChosenElement, told_expression, written_expression
-from aahcrawler.service.cockpit.studio.entry_words import Said, said_of
+from aahcrawler.service.cockpit.studio.entry_words import PartWords, address_words, said_of
+from aahcrawler.service.cockpit.studio.kept_rules import STRENGTHS, Choice, Purpose, Rule, kept
 from aahcrawler.service.cockpit.studio.open_works import OpenWork
-from aahcrawler.service.cockpit.studio.outlined_parts import mark_kind
-from aahcrawler.service.cockpit.studio.studio_desk import OF_WORK, OpenPage, StudioDesk, short_record
-from aahcrawler.studio.link_fates import LinkFate
-from aahcrawler.studio.marked_elements import numbers_of
-from aahcrawler.studio.part_matches import PartMatch
-from aahcrawler.studio.site_groups import SiteGroup
-from aahcrawler.studio.text_search import elements_with
-from aahcrawler.studio.works.menu_words import REASONS, ROLES
-from knowledge_base.url_rules import ParsedUrl
+from aahcrawler.service.cockpit.studio.studio_desk import OF_WORK, OpenPage, StudioDesk, mark_kind, short_record
+from aahcrawler.service.cockpit.studio.studio_jobs import Done, StudioJobs
+from aahcrawler.service.cockpit.studio.work_acts import WorkChanges, seen_by
+from aahcrawler.service.steering.jobs import Progress
+from aahcrawler.service.views.page_indexes import NO_FOLDER
+from aahcrawler.service.web.problems import BAD_SEARCH, CONFLICT, ProblemError
+from knowledge_base.model import Strength
+from knowledge_base.url_rules import ParsedUrl, Reason
 
 Record = Annotated[str, Path(max_length=120, pattern=r"^[A-Za-z0-9:._-]+$")]
 WorkName = Annotated[str, Path(max_length=80)]
@@ -44,7 +55,7 @@ _VALUES: Final = 3
 class PartRow:
     """A part of the entry on a page: in words, how it is marked, what it matches, and some of the values."""
 
-    said: Said
+    said: PartWords
     kind: MarkKind | None
     match: PartMatch
     values: tuple[str, ...]
@@ -217,3 +228,95 @@ class _PageViews:
         path = address("crawls", page.crawl.id, "studio", "works", page.work.name, "pages", short_record(record))
         carried = choice.carried if choice is not None else ""
         return f"{path}?{carried}" if carried else path
+
+
+def act_routes(site: Site, desk: StudioDesk) -> APIRouter:
+    """Return the routes of acts on pages of works."""
+    router = APIRouter(prefix="/crawls/{crawl}/studio/works/{work}")
+    acts = WorkChanges(desk)
+
+    @router.post("/pages/{record}/keep")
+    def keep(session: Editing, crawl: str, work: WorkName, record: Record, form: Sent) -> Response:
+        page = desk.page(site.crawl(crawl), desk.works.open(work), record)
+        choice = Choice.of(QueryParams(form.get("choice")))
+        shown = ChosenElement(page, choice).shown()
+        rule = Rule(
+            told_expression(choice.expression),
+            instead=form.get("instead") == "yes",
+            page=form.get("page") == "yes",
+            strength=STRENGTHS.get(form.get("strength"), Strength.STRONG),
+            group=shown.link.group if shown is not None and shown.link is not None else None,
+        )
+        said = acts.changed(session, work, form, lambda text: kept(text, choice, rule))
+        # What was refused stays chosen.
+        return then(session, page_address(page, choice.query if said.kind == "bad" else ""), said)
+
+    @router.post("/pages/{record}/avoid")
+    def avoid_links(session: Editing, crawl: str, work: WorkName, record: Record, form: Sent) -> Response:
+        page = desk.page(site.crawl(crawl), desk.works.open(work), record)
+        choice = Choice.of(QueryParams({"element": form.get("element")}))
+        shown = ChosenElement(page, choice).shown()
+        if shown is None or shown.link is None or form.get("reason") not in set(Reason):
+            raise ProblemError(BAD_SEARCH, "choose a link, and a reason of the list")
+        group, reason = shown.link.group, Reason(form.get("reason"))
+        said = acts.changed(session, work, form, lambda text: avoid(text, group, reason))
+        return then(session, page_address(page, choice.query if said.kind == "bad" else ""), said)
+
+    return router
+
+
+def kept_page_routes(site: Site, desk: StudioDesk, jobs: StudioJobs) -> APIRouter:
+    """Return the routes of pages that are kept as tests."""
+    router = APIRouter(prefix="/crawls/{crawl}/studio/works/{work}")
+    fetching = PageFetching()
+
+    @router.post("/fetch")
+    def fetch(session: Editing, crawl: str, work: WorkName, form: Sent) -> Response:
+        found, who, url = site.crawl(crawl), session.caller.name, form.get("url")[:4_000]
+        held, manners = desk.works.work(work, seen_by(form)[1]), manners_of(found)
+        to = address("crawls", crawl, "studio", "works", work)
+
+        def fetched(_: Progress) -> Done:
+            try:
+                name = fetch_into(held, url, who, fetching, manners)
+            except WorkError as error:
+                return Done(to=to, text=f"{url}: {error}", kind="bad")
+            return Done(to=f"{to}/pages/{OF_WORK}{name}", text="The page is fetched, and is a test of the entry now")
+
+        return jobs.led(session, found, jobs.begin(session, found, "fetching a page", fetched))
+
+    @router.post("/pages/{record}/test")
+    def keep_as_test(session: Editing, crawl: str, work: WorkName, record: Record, form: Sent) -> Response:
+        page = desk.page(site.crawl(crawl), desk.works.open(work), record)
+        (revision, mark), who = seen_by(form), session.caller.name
+        held = desk.works.work(work, mark)
+        try:
+            expected = read_now(held, page.sampled.page)
+            if record.startswith(OF_WORK):
+                held.set_expectation(record.removeprefix(OF_WORK), expected, who, revision)
+                said = "What is read on it now is what its test expects."
+            else:
+                name = held.add_page(page.sampled.page, expected, who, revision=revision)
+                said = f"It is kept as the test {name}: whatever changes it from now on is told."
+        except WorkError as error:
+            return then(session, page_address(page), Said(str(error), "bad"))
+        return then(session, page_address(page), Said(said))
+
+    @router.post("/pages/{record}/drop")
+    def drop_test(session: Editing, crawl: str, work: WorkName, record: Record, form: Sent) -> Response:
+        to, name = address("crawls", crawl, "studio", "works", work), record.removeprefix(OF_WORK)
+        acts, words = WorkChanges(desk), f"The page {name} is no test of the entry any more."
+        said = acts.stepped(work, form, lambda each, seen: each.remove_page(name, session.caller.name, seen), words)
+        return then(session, to, said)
+
+    return router
+
+
+def manners_of(crawl: Crawl) -> Manners:
+    """Return how a crawl fetches. Raise ``ProblemError`` where its definition is not there to say so."""
+    if crawl.folder is None:
+        raise ProblemError(NO_FOLDER, "this machine has none of the crawl's folder, which says how it fetches")
+    try:
+        return Manners.of(read_definition(crawl.folder / DEFINITION))
+    except DefinitionError as error:
+        raise ProblemError(CONFLICT, f"how the crawl fetches cannot be read: {error}") from error

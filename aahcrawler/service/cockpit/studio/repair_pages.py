@@ -6,31 +6,39 @@ from typing import Annotated, Final
 
 from fastapi import APIRouter, Path, Query, Response
 
-from aahcrawler.authoring.editing.edits import Edit, SetAttribute
-from aahcrawler.authoring.editing.entry_text import EntryText
-from aahcrawler.authoring.editing.places import parent_of
-from aahcrawler.authoring.insertion import PromotionError
-from aahcrawler.authoring.own_entries.own_folder import OwnFolderError
-from aahcrawler.authoring.repairs.both_readings import Both, read_both
-from aahcrawler.authoring.repairs.both_readings import Reading as Found
-from aahcrawler.authoring.repairs.edited_repair import edited, xml_of
-from aahcrawler.authoring.repairs.repair_acts import accept, reject
-from aahcrawler.authoring.repairs.repair_list import Repair, RepairError, pages_of, repairs_in
-from aahcrawler.authoring.saved_pages import SavedPageError
+from aahcrawler.editor.entries.own_folder import OwnFolderError
+from aahcrawler.editor.pages.saved_pages import SavedPageError
+from aahcrawler.editor.repairs.insertion import PromotionError
+from aahcrawler.editor.repairs.repair_list import (
+    Both,
+    Repair,
+    RepairError,
+    accept,
+    edited,
+    pages_of,
+    read_both,
+    reject,
+    repairs_in,
+    xml_of,
+)
+from aahcrawler.editor.repairs.repair_list import Reading as Found
+from aahcrawler.editor.rules.entry_parts import EntryParts
+from aahcrawler.editor.rules.marked_pages import numbers_of
+from aahcrawler.editor.text.edits import Edit, SetAttribute
+from aahcrawler.editor.text.entry_text import EntryText
+from aahcrawler.editor.text.places import parent_of
 from aahcrawler.replay.mark_outlines import Mark, MarkKind
 from aahcrawler.replay.numbered_pages import MarkedPage
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.sign_in import Said
 from aahcrawler.service.cockpit.site import Editing, Form, Reading, Sent, Site, address, then
 from aahcrawler.service.cockpit.studio.entry_words import said_of
-from aahcrawler.service.cockpit.studio.loaded_knowledge import LoadedKnowledge
+from aahcrawler.service.cockpit.studio.open_works import LoadedKnowledge
 from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk
 from aahcrawler.service.cockpit.studio.studio_jobs import Done, StudioJobs
 from aahcrawler.service.steering.jobs import Progress
 from aahcrawler.service.views.page_indexes import NO_FOLDER
 from aahcrawler.service.web.problems import CONFLICT, NO_WORK, ProblemError
-from aahcrawler.studio.entry_parts import EntryParts
-from aahcrawler.studio.marked_elements import numbers_of
 from knowledge_base.loader import LoadError
 
 Key = Annotated[str, Path(max_length=64, pattern=r"^[0-9a-f]+$")]

@@ -1,34 +1,225 @@
 """The desk of the studio: what its pages share, and the pages that lie on it while an entry is mended by them."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from threading import Lock
 from typing import Final
 
-from aahcrawler.authoring.own_entries.entry_files import digest
-from aahcrawler.authoring.saved_pages import pages_folder
+from lxml.html import HtmlElement
+
+from aahcrawler.editor.entries.entry_files import digest
+from aahcrawler.editor.pages.saved_pages import pages_folder
+from aahcrawler.editor.rules.entry_parts import EntryParts, Part
+from aahcrawler.editor.rules.link_fates import Fate, LinkFate
+from aahcrawler.editor.rules.marked_pages import numbers_of
+from aahcrawler.editor.rules.page_sample import CapturedPage, PageSample, SampledPage, page_sample
+from aahcrawler.editor.rules.part_matches import PageMatches, matches
+from aahcrawler.editor.rules.site_groups import SiteGroup, site_groups
+from aahcrawler.editor.rules.suggestion_judging import OtherSoftware
+from aahcrawler.editor.works.work_state import WorkError
 from aahcrawler.helper.site_memory.sites import site_of
 from aahcrawler.page.titles import head_title
 from aahcrawler.replay.mark_outlines import Mark, MarkKind
 from aahcrawler.replay.numbered_pages import MarkedPage
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.site import Site
-from aahcrawler.service.cockpit.studio.match_shelf import MatchShelf
+from aahcrawler.service.cockpit.studio.entry_words import short
 from aahcrawler.service.cockpit.studio.open_works import OpenWork, OpenWorks
-from aahcrawler.service.cockpit.studio.outlined_parts import marks_of
-from aahcrawler.service.cockpit.studio.sample_shelf import SampleShelf
 from aahcrawler.service.views.capture_view import NO_CAPTURE, capture_row
+from aahcrawler.service.views.page_indexes import NOT_READY, PageIndexes
 from aahcrawler.service.views.recognised_hosts import HostCounts, HostsShown
-from aahcrawler.service.web.problems import CONFLICT, ProblemError
-from aahcrawler.studio.other_software import OtherSoftware
-from aahcrawler.studio.page_sample import CapturedPage, PageSample, SampledPage
-from aahcrawler.studio.part_matches import PageMatches, matches
-from aahcrawler.studio.works.work_errors import WorkError
+from aahcrawler.service.web.problems import CONFLICT, NO_SITE, ProblemError
 
+KINDS: Final = {
+    "pattern": MarkKind.SIGN,
+    "when": MarkKind.SIGN,
+    "unless": MarkKind.SIGN,
+    "item": MarkKind.ITEM,
+    "field": MarkKind.FIELD,
+    "without": MarkKind.LEFT_OUT,
+    "ignore": MarkKind.LEFT_OUT,
+}
+"""How what a part matches is marked; other parts are not, or by the links that they choose."""
+_FATES: Final = {Fate.LEADS: MarkKind.LINK, Fate.AVOIDED: MarkKind.AVOID}
+_MOST: Final = 1_500
+MOST_PAGES: Final = 6
+_MatchKey = tuple[tuple[str, str], str]
+"""The key of a page, and what an entry was loaded with."""
+MOST_SAMPLES: Final = 4
+FRESH_SECONDS: Final = 900.0
+"""Seconds after which the sample of a host is drawn anew, for what was captured since."""
+_SOON: Final = 4.0
+"""The same while the index of the crawl's pages is still being read."""
+MOST_BYTES: Final = 96 << 20
+"""Bytes that the parsed pages of one sample may take."""
+_Key = tuple[str, int, str]
+"""The id of a crawl, its number, and a host."""
 RECORD: Final = "urn:uuid:"
 OF_WORK: Final = "work:"
 """How the records of pages begin that the crawl does not have and a work has."""
 _TITLE: Final = 160
+
+
+def marks_of(tree: HtmlElement, matches: PageMatches, parts: EntryParts, chosen: int | None = None) -> tuple[Mark, ...]:
+    """Return the marks of a page, the chosen element before all others."""
+    found = list(_elements(matches, parts))[:_MOST]
+    numbers = numbers_of(tree, [element for element, _, _ in found])
+    marks = [Mark(numbers[element], kind, label) for element, kind, label in found if element in numbers]
+    own = [Mark(chosen, MarkKind.CHOSEN, "chosen")] if chosen is not None else []
+    return tuple(dict.fromkeys([*own, *marks]))
+
+
+def mark_kind(part: Part) -> MarkKind | None:
+    """Return how what a part matches is marked, None for a part that marks nothing."""
+    return KINDS.get(part.tag)
+
+
+def _elements(matches: PageMatches, parts: EntryParts) -> Iterator[tuple[HtmlElement, MarkKind, str]]:
+    for match in matches.parts:
+        part, kind = parts.at(match.place), KINDS.get(match.tag)
+        if part is None or kind is None or not match.counts or _is_elsewhere(part, matches, parts):
+            continue
+        label = short(part, parts)
+        for finding in match.findings:
+            if finding.element is not None:
+                number = f" {finding.item + 1}" if finding.item is not None and kind is MarkKind.ITEM else ""
+                yield finding.element, kind, f"{label}{number}"
+    for link in matches.links:
+        kind = _FATES.get(link.fate)
+        if kind is not None:
+            yield link.element, kind, _link_label(link)
+
+
+def _is_elsewhere(part: Part, matches: PageMatches, parts: EntryParts) -> bool:
+    """Return whether a part is a sign of a level that the page is not of."""
+    level = parts.around(part, "level") if part.tag in ("when", "unless") else None
+    return level is not None and (level.text("name") != matches.level or part.tag == "unless")
+
+
+def _link_label(link: LinkFate) -> str:
+    if link.fate is Fate.LEADS:
+        return f"→ {link.level or 'further page'}"
+    return link.said.partition(",")[0].replace("avoided because", "avoid:")
+
+
+class MatchShelf:
+    """Keeps the matches of a few pages. Several threads may use it at once; one of them finds matches at a time."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._kept: OrderedDict[_MatchKey, tuple[SampledPage, PageMatches]] = OrderedDict()
+
+    def of(self, page: SampledPage, loaded_with: str, found: Callable[[], PageMatches]) -> PageMatches:
+        """Return the matches of an entry, loaded with what a digest says; ``found`` finds them where needed."""
+        key = page.captured.key, loaded_with
+        with self._lock:
+            kept = self._kept.get(key)
+            if kept is None or kept[0] is not page:  # Matches are elements of one tree.
+                kept = page, found()
+                self._kept[key] = kept
+            self._kept.move_to_end(key)
+            if len(self._kept) > MOST_PAGES:
+                self._kept.popitem(last=False)
+            return kept[1]
+
+    def clear(self) -> None:
+        """Let go of all."""
+        with self._lock:
+            self._kept.clear()
+
+
+@dataclass
+class _Shelved:
+    until: float
+    sample: PageSample
+    is_whole: bool
+    """Whether all captures of the crawl were in its index."""
+    _lock: Lock = field(default_factory=Lock)
+
+    @property
+    def groups(self) -> tuple[SiteGroup, ...]:
+        with self._lock:  # Whoever asks meanwhile waits, and does not read the same pages again.
+            return self._groups
+
+    @cached_property
+    def _groups(self) -> tuple[SiteGroup, ...]:
+        return site_groups(self.sample)
+
+
+class SampleShelf:
+    """Keeps the samples of the hosts that were looked at last. It may be used by several threads at once."""
+
+    def __init__(self, indexes: PageIndexes, clock: Callable[[], float] = time.monotonic) -> None:
+        self._indexes, self._clock, self._lock = indexes, clock, Lock()
+        self._kept: OrderedDict[_Key, _Shelved] = OrderedDict()
+        self._drawing = Lock()
+
+    def sample(self, crawl: Crawl, host: str) -> PageSample:
+        """Return the sample of a host. Raise ``ProblemError`` where the crawl has no page of it."""
+        return self._shelved(crawl, host).sample
+
+    def sample_around(self, crawl: Crawl, host: str) -> PageSample:
+        """Return the sample of a host, one without pages where the crawl has none of it."""
+        return self._shelved(crawl, host, may_be_empty=True).sample
+
+    def groups(self, crawl: Crawl, host: str) -> tuple[SiteGroup, ...]:
+        """Return the groups of alike addresses of a host. Raise ``ProblemError`` where the crawl has no page of it."""
+        return self._shelved(crawl, host).groups
+
+    def forget(self, crawl: Crawl, host: str) -> None:
+        """Have the sample of a host drawn anew the next time."""
+        with self._lock:
+            forgotten = self._kept.pop((crawl.id, crawl.number, host), None)
+        if forgotten is not None:
+            forgotten.sample.close()
+
+    def close(self) -> None:
+        """Let go of all samples."""
+        with self._lock:
+            kept = list(self._kept.values())
+            self._kept.clear()
+        for each in kept:
+            each.sample.close()
+
+    def _shelved(self, crawl: Crawl, host: str, *, may_be_empty: bool = False) -> _Shelved:
+        key = crawl.id, crawl.number, host
+        found = self._found(key)
+        if found is None:
+            with self._drawing:  # One at a time: two would hold all addresses of their hosts at once.
+                found = self._found(key) or self._drawn(crawl, key)
+        if not (found.sample.pages or may_be_empty or found.is_whole):
+            raise ProblemError(NOT_READY, "the crawl's pages are still being read into their index; try again soon")
+        if not (found.sample.pages or may_be_empty):
+            raise ProblemError(NO_SITE, f"the crawl has no page of {host[:200]!r} that can be looked at")
+        return found
+
+    def _found(self, key: _Key) -> _Shelved | None:
+        with self._lock:
+            found = self._kept.get(key)
+            if found is None or self._clock() >= found.until:
+                return None
+            self._kept.move_to_end(key)
+            return found
+
+    def _drawn(self, crawl: Crawl, key: _Key) -> _Shelved:
+        """Draw the sample of a host; one without pages is not kept, so that it is drawn anew once there are some."""
+        host = key[2]
+        with self._indexes.asked(crawl) as index:
+            drawn, is_whole = page_sample(index.folder, index.base, host), index.progress.complete
+        drawn.most_bytes = MOST_BYTES
+        shelved = _Shelved(self._clock() + (FRESH_SECONDS if is_whole else _SOON), drawn, is_whole)
+        if not drawn.pages:
+            return shelved
+        with self._lock:
+            left = [self._kept.pop(key)] if key in self._kept else []
+            self._kept[key] = shelved
+            left += [self._kept.popitem(last=False)[1] for _ in range(len(self._kept) - MOST_SAMPLES)]
+        for each in left:
+            each.sample.close()
+        return shelved
 
 
 @dataclass(frozen=True)
@@ -116,7 +307,7 @@ class StudioDesk:
         """Return a page that a work has itself, taken into the sample of its host."""
         name = record.removeprefix(OF_WORK)
         try:
-            page = self.works.work(work.name).page(name).saved.page
+            page = self.works.work(work.name).page(name).page
         except WorkError as error:
             raise ProblemError(NO_CAPTURE, str(error)) from error
         sample = self.shelf.sample_around(crawl, site_of(page.url))

@@ -1,27 +1,48 @@
-"""The routes of the studio, with what its pages share."""
+"""The routes of the studio, with its first page, and what its pages share."""
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
 
-from aahcrawler.service.cockpit.site import Site
+from aahcrawler.editor.entries.own_folder import OwnFolder
+from aahcrawler.editor.text.file_lines import read_files
+from aahcrawler.layout import LEARNED
+from aahcrawler.service.cockpit.site import Reading, Site
 from aahcrawler.service.cockpit.studio import (
-    entry_intake,
-    entry_text_page,
-    group_acts,
-    kept_pages,
     new_entry_page,
     own_entries_page,
-    page_acts,
     page_views,
     repair_pages,
-    studio_home,
     studio_jobs,
-    trial_page,
     work_acts,
     work_page,
 )
+from aahcrawler.service.cockpit.studio.open_works import NO_PLACE, WorkDesk
 from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk
 from aahcrawler.service.cockpit.studio.studio_jobs import StudioJobs
-from aahcrawler.service.cockpit.studio.work_desk import WorkDesk
+from knowledge_base.file_selection import chosen_files, filled
+
+
+def home_routes(site: Site, desk: StudioDesk) -> APIRouter:
+    """Return the routes of the first page."""
+    router = APIRouter(prefix="/crawls/{crawl}/studio")
+
+    @router.get("")
+    def show(session: Reading, crawl: str) -> Response:
+        found = site.crawl(crawl)
+        hosts = desk.hosts(found)
+        knowledge = desk.works.knowledge
+        files = read_files(chosen_files(filled(knowledge.folders)).applications)
+        learned = found.folder is not None and any((found.folder / LEARNED).glob("*.xml"))
+        values = {
+            "hosts": hosts,
+            "works": desk.works.begun(),
+            "files": {file.name: file.path.stem for file in files},
+            "entries": OwnFolder(knowledge.own).names() if knowledge.own is not None else (),
+            "learned": learned,
+            "no_place": NO_PLACE if knowledge.own is None else "",
+        }
+        return site.crawl_page(session, found, "studio", "studio/home.html", **values)
+
+    return router
 
 
 def routes(site: Site) -> APIRouter:
@@ -31,18 +52,18 @@ def routes(site: Site) -> APIRouter:
     for end in (desk.shelf.close, desk.matched.clear, checks.close):
         site.instruments.endings.callback(end)
     topics = (
-        studio_home.routes(site, desk),
+        home_routes(site, desk),
         page_views.routes(site, desk),
-        group_acts.routes(site, desk),
-        page_acts.routes(site, desk),
+        work_acts.group_routes(site, desk),
+        page_views.act_routes(site, desk),
         new_entry_page.routes(site, desk, jobs),
         work_page.routes(site, desk, checks),
         work_acts.routes(site, desk, checks, jobs),
-        entry_text_page.routes(site, desk),
-        kept_pages.routes(site, desk, jobs),
-        trial_page.routes(site, desk, jobs),
+        work_acts.text_routes(site, desk),
+        page_views.kept_page_routes(site, desk, jobs),
+        studio_jobs.trial_routes(site, desk, jobs),
         own_entries_page.routes(site, desk),
-        entry_intake.routes(site, desk, jobs),
+        own_entries_page.intake_routes(site, desk, jobs),
         repair_pages.routes(site, desk, jobs),
         studio_jobs.routes(site, jobs),
     )

@@ -5,17 +5,14 @@ from typing import Annotated, Final
 
 from fastapi import APIRouter, Path, Query, Response
 
+from aahcrawler.editor.rules.entry_parts import Part
+from aahcrawler.editor.works.work_state import WorkError, last_to_redo, last_to_undo
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.site import Reading, Site
-from aahcrawler.service.cockpit.studio.entry_words import Said, is_container, said_of, whereabouts
-from aahcrawler.service.cockpit.studio.open_works import OpenWork
-from aahcrawler.service.cockpit.studio.outlined_parts import mark_kind
-from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk
-from aahcrawler.service.cockpit.studio.work_desk import Counted, WorkDesk
+from aahcrawler.service.cockpit.studio.entry_words import PartWords, is_container, said_of, whereabouts
+from aahcrawler.service.cockpit.studio.open_works import Counted, OpenWork, WorkDesk
+from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk, mark_kind
 from aahcrawler.service.web.problems import CONFLICT, ProblemError
-from aahcrawler.studio.entry_parts import Part
-from aahcrawler.studio.works.work_errors import WorkError
-from aahcrawler.studio.works.work_steps import last_to_redo, last_to_undo
 
 WorkName = Annotated[str, Path(max_length=80)]
 HostName = Annotated[str, Query(max_length=255)]
@@ -29,7 +26,7 @@ class PartNode:
     """A part in the tree of a work: in words, with the guess it rests on, and the parts in it."""
 
     part: Part
-    said: Said
+    said: PartWords
     kind: str
     guess: str
     line: int
@@ -55,7 +52,7 @@ def routes(site: Site, desk: StudioDesk, checks: WorkDesk) -> APIRouter:
             "work": opened,
             "host": chosen,
             "tree": tree_of(opened),
-            "counted": counts(site, desk, checks, found, opened, chosen) if count else None,
+            "counted": counts(desk, checks, found, opened, chosen) if count else None,
             "doubts": opened.state.doubts,
             "where": lambda place: whereabouts(place, opened.parts),
             "refused": refused,
@@ -69,7 +66,7 @@ def routes(site: Site, desk: StudioDesk, checks: WorkDesk) -> APIRouter:
     @router.get("/parts")
     def show_parts(session: Reading, crawl: str, work: WorkName, host: HostName = "") -> Response:
         found, opened = site.crawl(crawl), desk.works.open(work)
-        counted = counts(site, desk, checks, found, opened, host)
+        counted = counts(desk, checks, found, opened, host)
         values = {"work": opened, "host": host, "tree": tree_of(opened), "counted": counted}
         return site.part(session, "studio/work_parts.html", crawl=found, counting=False, **values)
 
@@ -121,9 +118,8 @@ def tree_of(work: OpenWork) -> tuple[PartNode, ...]:
     return tuple(node(each) for each in children.get("", ()))
 
 
-def counts(site: Site, desk: StudioDesk, checks: WorkDesk, crawl: Crawl, work: OpenWork, host: str) -> Counted | None:
+def counts(desk: StudioDesk, checks: WorkDesk, crawl: Crawl, work: OpenWork, host: str) -> Counted | None:
     """Return on how many pages of a host each part matches; None where that cannot be said."""
-    del site
     try:
         return checks.counted(work, desk.shelf.sample(crawl, host)) if host else None
     except ProblemError:

@@ -1,1 +1,0 @@
-"""The own folder: the entries of one's own beside those that ship, with who changed what when."""

@@ -1,1 +1,0 @@
-"""Entries that travel: packed into one file, and taken in only after their tests ran."""

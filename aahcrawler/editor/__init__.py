@@ -1,0 +1,1 @@
+"""The editor of the knowledge base: drafts, checks, trials on pages, changes, sharing. Knows nothing of HTTP."""

@@ -1,0 +1,316 @@
+"""Make a first draft of an application's file that is valid, works at once, and marks its guesses."""
+
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from lxml import etree
+from lxml.etree import _Comment as Comment
+
+from aahcrawler.editor.drafting import annotated_xml
+from aahcrawler.editor.drafting.address_groups import INDEX, AddressGroup
+from aahcrawler.editor.drafting.avoid_rules import Avoided, avoided, is_open_to_doubt
+from aahcrawler.editor.drafting.doubts import Doubt, Guesses, doubts_of, removal, setting
+from aahcrawler.editor.drafting.group_doubts import ask_about_groups, ask_about_levels
+from aahcrawler.editor.drafting.level_plans import (
+    TERMS,
+    Given,
+    LevelPlan,
+    Terms,
+    main_links,
+    own_links,
+    plan_levels,
+    without_index,
+)
+from aahcrawler.editor.drafting.level_writing import LIKELY, OPEN, SURE, LevelSigns, LevelWriting
+from aahcrawler.editor.drafting.pattern_drafting import Known, Sign, of_host, signs
+from aahcrawler.editor.drafting.url_generalisation import first_numbers, session_parameters, tracking_parameters
+from aahcrawler.helper import ApplicationAwareHelper
+from aahcrawler.page import Page
+from aahcrawler.page.generic import PageLink
+from aahcrawler.wrapper_induction.proof import run
+from knowledge_base.file_selection import SHIPPED, chosen_files
+from knowledge_base.loader import load_files
+from knowledge_base.model import Extract, KnowledgeBase, PageLevel, Signal, Strength
+from knowledge_base.url_rules import ParsedUrl
+
+FILE = "draft.xml"
+XSI = "http://www.w3.org/2001/XMLSchema-instance"
+_ADVICE_OF_SIGNS = "Remove signs that only this site has, such as the name of its own template."
+_ADVICE_OF_SITE = (
+    "This file is for one site alone. For the software it needs signs that hold on every site with it and on no other: "
+    "write them here as css, script, link or generator, and take the host out."
+)
+_DOUBT_OF_SIGNS = {Strength.PROOF: SURE, Strength.STRONG: LIKELY, Strength.HINT: OPEN}
+
+
+def with_open_names(levels: Sequence[LevelPlan]) -> list[LevelPlan]:
+    """Return levels in whose shapes the names of other lists are left open; those that become alike are one."""
+    found: dict[object, LevelPlan] = {}
+    for level in levels:
+        opened = level
+        for other in levels:
+            if other is not level and not level.terminal and not level.start:
+                opened = _opened(opened, other)
+        known = found.get(opened.shape)
+        found[opened.shape] = _joined(known, opened) if known is not None else opened
+    return list(found.values())
+
+
+def _opened(level: LevelPlan, other: LevelPlan) -> LevelPlan:
+    """Leave open in the shape of a level what is open in that of another, if a list of that is called so."""
+    parts, outer = (each.shape.path.split("/") for each in (level, other))
+    places = [place for place, part in enumerate(outer) if part == "*"]
+    if len(parts) <= len(outer) or level.shape.parameters or not places or not _has_word(outer[: places[0]]):
+        return level
+    fixed = [place for place in places if parts[place] not in ("*", "**", "#")]
+    if not fixed or any(a != b for place, (a, b) in enumerate(zip(parts, outer, strict=False)) if place not in places):
+        return level
+    called = {
+        segment
+        for url in (*other.urls, *(page.url for page in other.pages))
+        for segment in ParsedUrl.parse(url).segments
+    }
+    if not all(parts[place] in called for place in fixed):
+        return level
+    path = "/".join("*" if place in fixed else part for place, part in enumerate(parts))
+    return replace(level, shape=replace(level.shape, path=path))
+
+
+def _has_word(parts: Sequence[str]) -> bool:
+    return any(part.strip("*#") for part in parts)
+
+
+def _joined(known: LevelPlan, other: LevelPlan) -> LevelPlan:
+    return replace(
+        known,
+        pages=(*known.pages, *other.pages),
+        urls=tuple(dict.fromkeys((*known.urls, *other.urls))),
+        links=known.links or other.links,
+        paging=tuple(dict.fromkeys((*known.paging, *other.paging)))[:2],
+    )
+
+
+def prove(root: etree._Element, pages: Mapping[str, Sequence[Page]]) -> tuple[str, ...]:
+    """Take those actions out of a draft that find nothing on the pages of their levels; return what was taken out.
+
+    ``pages`` are those given for each level, by its name; the actions of levels without any are left as they are. A
+    note in the place of an action says that it is gone. Raises `knowledge_base.loader.LoadError` for a draft that is
+    no valid file.
+    """
+    knowledge_base = loaded(annotated_xml.document(deepcopy(root)))
+    (application,) = knowledge_base.applications
+    helper = ApplicationAwareHelper(replace(knowledge_base, applications=(replace(application, draft=False),)))
+    told: list[str] = []
+    for element in root.iter("level"):
+        level = application.level(element.get("name") or "")
+        given = pages.get(level.name, ())
+        for action in list(_idle(element, level, given, helper)) if given else ():
+            said = f"{action.tag!s} {action.get('name')} of level {level.name} found nothing on the given pages"
+            annotated_xml.replace_by_note(action, f"{said}, so that it was left out")
+            told.append(said)
+    return tuple(told)
+
+
+def loaded(data: bytes) -> KnowledgeBase:
+    """Load a draft alone, with the kinds of the shipped knowledge base. Raises `knowledge_base.loader.LoadError`."""
+    with tempfile.TemporaryDirectory(prefix="aah-") as folder:
+        file = Path(folder) / FILE
+        file.write_bytes(data)
+        return load_files(chosen_files((SHIPPED,)).kinds, (file,))
+
+
+def _idle(
+    element: etree._Element, level: PageLevel, pages: Sequence[Page], helper: ApplicationAwareHelper
+) -> Iterator[etree._Element]:
+    """Yield the elements of the actions that find nothing on any of the pages of a level."""
+    links: Counter[str | None] = Counter()
+    for page in pages:
+        found = helper.assist(replace(page))
+        if found.match is not None and found.match.level is level:
+            links.update(link.action for link in found.document.outlinks)
+    actions = {action.name: action for action in level.actions}
+    for child in element:
+        action = None if isinstance(child, Comment) else actions.get(child.get("name") or "")
+        if isinstance(action, Extract):
+            if not any(run(action, page) for page in pages):
+                yield child
+        elif action is not None and child.tag == "navigate" and links and not links[action.name]:
+            yield child
+
+
+class DraftError(Exception):
+    """No draft can be made of the pages; the message says which to give instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The wanted draft: the application's name and kind; ``site`` for one site alone; the place of the schema."""
+
+    name: str
+    kind: str
+    schema: str
+    site: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A file, and its guesses with what else could be right, the most doubtful first.
+
+    ``of_site`` is True if the file is for one site alone, since its pages show no sign that only its software has.
+    ``left_out`` says which actions were not written, since they found nothing on the given pages.
+    """
+
+    file: bytes
+    doubts: tuple[Doubt, ...]
+    of_site: bool = False
+    left_out: tuple[str, ...] = ()
+
+
+def draft(wanted: Wanted, given: Given, known: Known) -> Draft:
+    """Return the file and its doubts. Every action of it finds something on the given pages. Raises `DraftError`."""
+    whole = Given(tuple(map(without_index, given.contents)), tuple(map(without_index, given.lists)))
+    return _Drafting(wanted, whole, known).draft()
+
+
+class _Drafting:
+    """One file being written."""
+
+    def __init__(self, wanted: Wanted, given: Given, known: Known) -> None:
+        self._wanted = wanted
+        self._given = given
+        self._terms: Terms = TERMS[wanted.kind]
+        self._signs = _signs(wanted, given, known)
+        self._of_site = any(sign.pattern.signal is Signal.HOST for sign in self._signs)
+        self._plan = plan_levels(given, self._terms)
+        self._guesses = Guesses()
+        self._rules: tuple[Avoided, ...] = ()
+        self._told: tuple[str, ...] = ()
+        finder = LevelSigns(given.pages, self._signs, self._of_site)
+        planned = with_open_names(self._plan.levels)
+        self._writing = LevelWriting(self._terms, finder, planned, self._guesses)
+        # A list that nothing distinguishes from content is left out: it would take that away.
+        self._levels = tuple(level for level in planned if level.terminal or self._is_apart(level))
+        self._writing.levels = self._levels
+
+    def draft(self) -> Draft:
+        root = self._written()
+        self._told = prove(root, {level.name: level.pages for level in self._levels})
+        if not any(level.find("extract") is not None for level in root.iter("level")):
+            pages = ", ".join(page.url for page in self._given.contents)
+            raise DraftError(
+                f"nothing that looks like content was found on {pages}; give a page with posts or an article"
+            )
+        ask_about_levels(root, self._levels, self._guesses)
+        ask_about_groups(root, self._left(), self._guesses, self._levels)
+        data = annotated_xml.document(root)
+        return Draft(data, doubts_of(root, data, self._guesses.found), self._of_site, self._told)
+
+    def _left(self) -> Iterator[AddressGroup]:
+        """Yield the groups in the main parts of pages that are of no level and not avoided."""
+        linked = {link.url for page in self._given.pages for link in main_links(page)}
+        for group in self._plan.left():
+            address = ParsedUrl.parse(group.urls[0])
+            is_level = any(level.has(group.urls[0]) for level in self._levels)
+            if (
+                linked.intersection(group.urls)
+                and not is_level
+                and not any(rule.shape.rule.matches(address) for rule in self._rules)
+            ):
+                yield group
+
+    def _written(self) -> etree._Element:
+        root = etree.Element("application", nsmap={"xsi": XSI})
+        root.set(f"{{{XSI}}}noNamespaceSchemaLocation", self._wanted.schema)
+        root.set("name", self._wanted.name)
+        root.set("kind", self._wanted.kind)
+        root.set("draft", "yes")
+        addresses = ", ".join(page.url for page in self._given.pages)
+        annotated_xml.add(
+            root, "about"
+        ).text = f"A draft made from {addresses}. Name the versions and templates it was proved on."
+        self._detect(root)
+        self._canonical(root)
+        self._avoid(root)
+        for level in self._levels:
+            self._writing.write(root, level)
+        return root
+
+    def _detect(self, root: etree._Element) -> None:
+        detect = annotated_xml.add(root, "detect")
+        annotated_xml.note(detect, _ADVICE_OF_SITE if self._of_site else _ADVICE_OF_SIGNS)
+        for sign in self._signs:
+            strength = sign.pattern.strength.name.lower()
+            attributes = {"strength": strength, **dict(sign.attributes), "cite": annotated_xml.UNPROVEN}
+            pattern = annotated_xml.add(detect, "pattern", attributes)
+            choices = []
+            if len(self._signs) > 1:
+                choices.append(removal("other software, or only this site, has it too; leave it out", pattern))
+            if sign.pattern.strength is not Strength.HINT and not self._of_site:
+                choices.append(setting("it is only a hint", pattern, "strength", "hint"))
+            fallback = self._of_site and not self._wanted.site
+            doubt = OPEN if fallback else _DOUBT_OF_SIGNS[sign.pattern.strength]
+            self._guesses.mark(
+                pattern, _said_of_host(fallback=fallback) if self._of_site else sign.reason, doubt, choices
+            )
+
+    def _canonical(self, root: etree._Element) -> None:
+        drops = dict(_drops(own_links(self._given.pages), self._levels))
+        if drops:
+            canonical = annotated_xml.add(root, "canonical")
+            for attributes, said in drops.items():
+                drop = annotated_xml.add(canonical, "drop", dict(attributes))
+                self._guesses.mark(drop, said, LIKELY, [removal("it tells pages apart; leave it in", drop)])
+
+    def _avoid(self, root: etree._Element) -> None:
+        urls = (link.url for link in own_links(self._given.pages))
+        shapes = [level.shape for level in self._levels]
+        rules = avoided(urls, shapes, [page.url for page in self._given.pages], self._terms.useful)
+        self._rules = rules
+        if rules:
+            avoid = annotated_xml.add(root, "avoid")
+            annotated_xml.note(avoid, "guess: by their words, these URLs lead to nothing new; check each")
+            for rule in rules:
+                element = annotated_xml.add(avoid, "url", _attributes(rule))
+                said = f"URLs like {rule.example} lead to nothing new ({rule.reason.value})"
+                choices = [removal("these URLs lead to content; do not avoid them", element)]
+                self._guesses.note(element, said, OPEN if is_open_to_doubt(rule) else SURE, choices)
+
+    def _is_apart(self, level: LevelPlan) -> bool:
+        """Return whether a list has a sign of its own, or a person named it and no content has such a URL."""
+        is_named = level.pages and not any(level.has(page.url) for page in self._given.contents)
+        return bool(is_named) or any(sign.distinct for sign in self._writing.sign_of(level, None))
+
+
+def _attributes(rule: Avoided) -> dict[str, str]:
+    cite = f"{annotated_xml.UNPROVEN}, {rule.example}"
+    return {"reason": rule.reason.value, **rule.shape.attributes(), "cite": cite}
+
+
+def _drops(links: Sequence[PageLink], levels: Sequence[LevelPlan]) -> Iterator[tuple[tuple[tuple[str, str], ...], str]]:
+    """Yield the attributes of rules that drop parts of URLs which change nothing, each with why."""
+    for name in session_parameters([link.url for link in links]):
+        yield (("parameter", name),), f"{name} names the visit, not the page"
+    for name in tracking_parameters([link.url for link in links]):
+        yield (("parameter", name),), f"{name} says where a reader came from"
+    for file in dict.fromkeys(ParsedUrl.parse(link.url).segments[-1] for link in links):
+        if INDEX.fullmatch(file):
+            yield (("file", file),), "the folder alone leads to the same page"
+    for paging in dict.fromkeys(rule for level in levels for rule in level.paging if rule.parameter):
+        for value in first_numbers(paging, links):
+            yield (("parameter", paging.parameter), ("value", value)), "the first page is the same without its number"
+
+
+def _signs(wanted: Wanted, given: Given, known: Known) -> tuple[Sign, ...]:
+    """Return the signs of the software; where there are none that others lack, that of the site."""
+    found = signs(given.pages, known, wanted.name)
+    return (of_host(given.contents[0].url),) if wanted.site or not found else found
+
+
+def _said_of_host(*, fallback: bool) -> str:
+    if fallback:
+        return "these pages show nothing that only this software has, so that the file is for this site alone"
+    return "the file is for this site alone"

@@ -1,0 +1,1 @@
+"""What the knowledge base makes of a page, the lines that decided, and near misses."""

@@ -1,0 +1,146 @@
+"""Pages that a person names: a URL, a file of the browser, a saved page, captures of a crawl."""
+
+import re
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+from aahcrawler import urls
+from aahcrawler.archive.history import History
+from aahcrawler.captures import ArchivedCaptures
+from aahcrawler.editor.pages.fetching import PAGE_BYTES, fetch_page
+from aahcrawler.editor.pages.saved_pages import read_page
+from aahcrawler.exchange import Exchange
+from aahcrawler.layout import ARCHIVE, INDEXES, WARC
+from aahcrawler.page import Headers, Page
+from aahcrawler.segments import OPEN
+from aahcrawler.wire.replay import replayed
+
+_ADDRESS = re.compile(r"https?://", re.IGNORECASE)
+_SAVED_FROM = re.compile(r"saved from url=\(\d+\)(\S+)", re.IGNORECASE)
+_FILE_START = 4_096
+ENDINGS = (f".{WARC}", f".{WARC}{OPEN}", ".warc")
+
+
+class SourceError(Exception):
+    """No page is available under the given name; the message says what to name instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The source of pages: ``fetch`` uses the network, ``now`` is the fetch time of files."""
+
+    fetch: Callable[[str], Page]
+    now: datetime
+
+    def page(self, named: str, url: str = "") -> Page:
+        """Return the page at a URL, or of a file that was found under ``url``.
+
+        A file with an expectation beside it needs no URL. Raises `SourceError`, and the exceptions of ``fetch``.
+        """
+        if _ADDRESS.match(named):
+            if url:
+                raise SourceError(f"--url is for files; {named} is a URL already")
+            return self.fetch(named)
+        file = Path(named)
+        if not file.is_file():
+            raise SourceError(f"{named} is neither a file nor a URL that starts with http:// or https://")
+        if not url and file.suffix == ".html" and file.with_suffix(".json").is_file():
+            return read_page(file).page
+        return _page(file, url, self.now)
+
+    def pages(self, named: Sequence[str], of_files: Sequence[str]) -> tuple[Page, ...]:
+        """Return several pages; ``of_files`` are the URLs of those that are files, in their order."""
+        left = list(of_files)
+        found = []
+        for name in named:
+            is_file = not _ADDRESS.match(name)
+            found.append(self.page(name, left.pop(0) if left and is_file else ""))
+        if left:
+            raise SourceError(f"--url {left[0]} belongs to no file; write one --url for each file, in their order")
+        return tuple(found)
+
+
+def source(contact: str, *, allow_private: bool) -> Source:
+    """Return pages from the network and from files, those fetched now."""
+    return Source(partial(fetch_page, contact=contact, allow_private=allow_private), datetime.now(UTC))
+
+
+def as_typed(named: str, url: str) -> str:
+    """Return a page as commands take it: its URL, or its file and the URL of that.
+
+    >>> as_typed("topic.html", "http://a.test/topic.php?id=7")
+    'topic.html --url "http://a.test/topic.php?id=7"'
+    """
+    return named if _ADDRESS.match(named) else f'{named} --url "{url}"'
+
+
+def _page(file: Path, url: str, now: datetime) -> Page:
+    body = file.read_bytes()
+    if not url:
+        guess = _own_address(body, now)
+        advice = f"; by its own words it is --url {guess}" if guess else ": --url http://..."
+        raise SourceError(f"give the URL at which {file} was found{advice}")
+    address = urls.canonicalize(url)
+    if address is None:
+        raise SourceError(f"--url {url} is no URL; write one that starts with http:// or https://")
+    return Page(address, 200, Headers((("Content-Type", "text/html"),)), body, now)
+
+
+def _own_address(body: bytes, now: datetime) -> str | None:
+    """Return the URL that a browser or the template wrote into a file."""
+    marked = _SAVED_FROM.search(body[:_FILE_START].decode("utf-8", "replace"))
+    if marked:
+        return urls.canonicalize(marked[1])
+    tree = Page("http://localhost/", 200, Headers((("Content-Type", "text/html"),)), body, now).tree
+    links = (link.get("href") or "" for link in tree.iter("link") if (link.get("rel") or "").lower() == "canonical")
+    return next((url for link in links if (url := urls.canonicalize(link))), None)
+
+
+def named_page(
+    named: str, url: str, contact: str, *, allow_private: bool, redirected: Callable[[str, str], None]
+) -> Page:
+    """Return the page at a URL, of a file, or of a WARC file, the latter two found under ``url``.
+
+    Raises `SourceError`, `FetchError`, `SavedPageError` and `SegmentError`.
+    """
+    if named.endswith(ENDINGS) and Path(named).is_file():
+        return archived_page(Path(named), url)
+    fetch = partial(fetch_page, contact=contact, allow_private=allow_private, redirected=redirected)
+    return Source(fetch, datetime.now(UTC)).page(named, url)
+
+
+def archived_page(file: Path, url: str) -> Page:
+    """Return the last capture of a URL in a WARC file of a crawl. Raises `SourceError`, `SegmentError`."""
+    wanted = urls.canonicalize(url)
+    if wanted is None:
+        raise SourceError(f"say which page of {file}: --url http://...")
+    name = file.name.removesuffix(OPEN)
+    with ArchivedCaptures(file.parent) as source:
+        captures = [each for each in source.of_url(wanted) if each.shows_target and each.place.file == name]
+        if not captures:
+            raise SourceError(f"{file} holds no capture of {wanted}")
+        if captures[-1].page is None:
+            raise SourceError(f"the capture of {wanted} has no readable head")
+        return captures[-1].page
+
+
+def kept_page(crawl: Path, url: str) -> Page | None:
+    """Return the newest capture of a URL in the archive of a crawl, None if there is no readable one."""
+    with History(crawl / ARCHIVE, crawl / INDEXES) as history:
+        former = history.former(url)
+        exchange = history.exchange(former) if former is not None else None
+    if exchange is None:
+        return None
+    with closing(exchange):
+        return _page_of(exchange)
+
+
+def _page_of(exchange: Exchange) -> Page:
+    page = replayed(exchange, PAGE_BYTES)
+    if page is None:
+        raise SourceError(f"the capture of {exchange.url} has no readable head")
+    return page

@@ -1,0 +1,453 @@
+"""The captured pages of a host that rules are judged by: some of each group of alike addresses, read when needed."""
+
+import hashlib
+import sqlite3
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from threading import RLock
+from typing import Final
+
+from lxml.html import HtmlElement
+
+from aahcrawler.editor.drafting.address_groups import AddressGroup, address_groups
+from aahcrawler.helper import ApplicationAwareHelper
+from aahcrawler.helper.site_memory.sites import Sites, site_of
+from aahcrawler.objects.capture_statements import read_statements
+from aahcrawler.objects.reader import ObjectRow
+from aahcrawler.page import Page
+from aahcrawler.page.date_order import NumericDates
+from aahcrawler.page_index import member_at
+from aahcrawler.replay.capture_lookup import NoIndexError
+from aahcrawler.replay.object_finding import ShownObject, find_objects
+from aahcrawler.replay.recorded_answers import RecordedAnswers
+from aahcrawler.segments import DamageError
+from aahcrawler.urls import queue_of, resolve
+from aahcrawler.webobject import Person, Reference, Value, WebObject
+from knowledge_base.model import KnowledgeBase
+
+MOST_LINKS = 3_000
+MOST_READ = 200
+"""Objects of one page that rules are judged by."""
+FIELDS = ("title", "author", "date", "body")
+MOST_OF_GROUP: Final = 20
+MOST_PAGES: Final = 200
+MOST_CAPTURES: Final = 20_000
+"""Captures of a host that the sample is drawn from, the newest."""
+MOST_HOSTS: Final = 500
+MOST_ADDED: Final = 60
+"""Pages besides those of the crawl that are kept at once, those taken in last."""
+MOST_ADDED_BYTES: Final = 32 << 20
+"""Bytes of their bodies, which are kept without what was parsed of them."""
+MOST_BYTES: Final = 256 << 20
+"""Bytes that the pages kept in memory may take, as far as they can be told."""
+LARGEST: Final = 1_500_000
+"""Bytes of a page by which rules are judged; larger ones are hostile, or no pages for people."""
+_WEIGHT: Final = 14
+"""Bytes of a parsed page for each byte of its source."""
+_LEAST_WEIGHT: Final = 100_000
+_HTML: Final = ("text/html", "application/xhtml+xml")
+_NEWEST: Final = """
+SELECT id, url FROM capture INDEXED BY capture_at
+WHERE site = ? AND status = 200 AND NOT is_requisite AND unchanged IS NULL ORDER BY at DESC, id DESC LIMIT ?
+"""
+_AT_ONCE: Final = 500
+_COLUMNS: Final = (
+    "segment, place, record, url, fetched_at, application, level, role, objects, media_type, is_page, unchanged"
+)
+_HOSTS: Final = """
+SELECT substr(url, instr(url, '://') + 3, instr(substr(url, instr(url, '://') + 3), '/') - 1) AS host, count(*) AS n
+FROM capture INDEXED BY capture_at WHERE status = 200 AND NOT is_requisite GROUP BY host ORDER BY n DESC, host LIMIT ?
+"""
+
+
+def page_links(page: Page) -> Iterator[tuple[HtmlElement, str]]:
+    """Yield the links of a page in document order, at most 3,000, with their URLs; empty for links to no page."""
+    base = page.base_url
+    for element in islice(page.tree.iter("a", "area"), MOST_LINKS):
+        href = element.get("href")
+        if href is not None:
+            within = href.startswith(("#", "javascript:"))
+            yield element, "" if within else resolve(base, href) or ""
+
+
+class ReadBy(StrEnum):
+    """The ways in which the objects of a page came to be known."""
+
+    CRAWL = "the crawl"
+    GENERIC = "generic reading"
+    ENTRY = "the entry"
+    NOBODY = "nobody"
+    """Neither found an object: what a rule finds there is neither right nor wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadObject:
+    """An object of a page; ``number`` counts from 0 in the order of the page. Values that are not known are empty.
+
+    ``inferred`` names the fields that no rule found, with where their values come from instead.
+    """
+
+    number: int
+    iri: str
+    type: str
+    title: str = ""
+    author: str = ""
+    date: str = ""
+    body: str = ""
+    inferred: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def shown(self) -> ShownObject:
+        """The form in which objects are looked for on a page."""
+        return ShownObject(self.number, self.type, self.title, self.author, self.date, self.body)
+
+    def value(self, name: str) -> str:
+        """Return the value of one of the four fields that mean the same everywhere, else an empty text."""
+        return str(getattr(self, name)) if name in FIELDS else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The objects of a page, and who read them."""
+
+    objects: tuple[ReadObject, ...]
+    by: ReadBy
+
+
+def of_crawl(rows: Iterable[ObjectRow]) -> Reading:
+    """Return the objects that a crawl recorded for a page."""
+    objects = tuple(
+        ReadObject(number, row.iri, row.type, row.title or "", row.author or "", row.date or "", row.body or "")
+        for number, row in enumerate(rows)
+        if number < MOST_READ
+    )
+    return Reading(objects, ReadBy.CRAWL if objects else ReadBy.NOBODY)
+
+
+def of_web_objects(objects: Iterable[WebObject], by: ReadBy) -> Reading:
+    """Return objects that have just been read."""
+    found = tuple(
+        ReadObject(
+            number,
+            each.iri,
+            each.type,
+            written(each.first("title")),
+            written(each.first("author")),
+            written(each.first("date")),
+            written(each.first("body")),
+            each.inferred,
+        )
+        for number, each in enumerate(objects)
+        if number < MOST_READ
+    )
+    return Reading(found, by if found else ReadBy.NOBODY)
+
+
+def read_generically(page: Page) -> Reading:
+    """Return the objects of a page as it is read where nothing is known of its software."""
+    found = ApplicationAwareHelper(KnowledgeBase(())).assist(page)
+    return of_web_objects(found.objects, ReadBy.GENERIC)
+
+
+def written(value: Value | None) -> str:
+    """Return a value as people read it: the name of a person, a date in ISO 8601."""
+    match value:
+        case None:
+            return ""
+        case Person():
+            return value.name
+        case Reference():
+            return value.url
+        case datetime():
+            return value.isoformat()
+    return str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedPage:
+    """A captured page as the index has it. ``record`` is the id of its record.
+
+    ``level`` is what the crawl took it for. ``objects`` is the number of objects that the crawl recorded;
+    ``statements`` is where: segment and place.
+    ``application``, ``level`` and ``role`` are empty where the crawl knew none. ``content`` tells pages apart that
+    were taken in besides under one name, such as by two works; it is empty for what the crawl captured.
+    """
+
+    record: str
+    url: str
+    fetched_at: str
+    application: str = ""
+    level: str = ""
+    role: str = ""
+    objects: int = 0
+    statements: tuple[str, int] = ("", 0)
+    content: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What a page is known by among all that were captured or taken in."""
+        return self.record, self.content
+
+
+@dataclass(frozen=True)
+class SampledPage:
+    """A page of a sample, parsed, with what was read there before."""
+
+    captured: CapturedPage
+    page: Page
+    reading: Reading
+
+    @property
+    def tree(self) -> HtmlElement:
+        """The document element. Treat it as read-only."""
+        return self.page.tree
+
+    @cached_property
+    def places(self) -> dict[int, HtmlElement]:
+        """The elements of the objects that can be found on the page, by the numbers of these."""
+        found = find_objects(self.tree, [each.shown for each in self.reading.objects])
+        return {number: element for number, element in found.items() if isinstance(element, HtmlElement)}
+
+
+@dataclass(frozen=True, slots=True)
+class SampleGroup:
+    """A group of alike addresses, the captured pages at them, and those that were drawn."""
+
+    addresses: AddressGroup
+    captured: tuple[CapturedPage, ...]
+    drawn: tuple[CapturedPage, ...]
+
+
+Load = Callable[[CapturedPage], Page | None]
+Recorded = Callable[[CapturedPage], Reading]
+
+
+@dataclass
+class PageSample:
+    """Pages of one host, at most 20 of each group of addresses and 200 in all; parsed when they are first asked for.
+
+    Several threads may use it at once. What is kept in memory is bounded; ``close`` lets go of it, and whoever still
+    uses it then has pages parsed that are not kept, and has to take in anew what the crawl does not have.
+    """
+
+    host: str
+    groups: tuple[SampleGroup, ...]
+    load: Load
+    recorded: Recorded
+    most_bytes: int = MOST_BYTES
+    _kept: OrderedDict[tuple[str, str], tuple[int, SampledPage | None]] = field(default_factory=OrderedDict, repr=False)
+    _added: OrderedDict[tuple[str, str], Page] = field(default_factory=OrderedDict, repr=False)
+    _lock: RLock = field(default_factory=RLock, repr=False)
+    _weight: int = 0
+    _added_bytes: int = 0
+    _sites: Sites = field(default_factory=Sites, repr=False)
+    _is_closed: bool = False
+
+    @cached_property
+    def pages(self) -> tuple[CapturedPage, ...]:
+        """All pages of the sample, group by group."""
+        return tuple(page for group in self.groups for page in group.drawn)
+
+    @cached_property
+    def _group_of(self) -> dict[str, int]:
+        return {page.record: number for number, group in enumerate(self.groups) for page in group.captured}
+
+    @cached_property
+    def _by_record(self) -> dict[str, CapturedPage]:
+        return {page.record: page for group in self.groups for page in group.captured}
+
+    def group_of(self, record: str) -> int | None:
+        """Return the number of the group that a page is of, None for a page that was not captured on this host."""
+        return self._group_of.get(record)
+
+    def captured(self, record: str) -> CapturedPage | None:
+        """Return a captured page of the host by the id of its record, whether or not it was drawn."""
+        return self._by_record.get(record)
+
+    def add(self, record: str, page: Page) -> CapturedPage:
+        """Take in a page that the crawl does not have, such as one fetched just now; it is of no group.
+
+        Those taken in first are known no more once there are too many.
+        """
+        with self._lock:
+            known = CapturedPage(record, page.url, page.fetched_at.isoformat(), content=_content(page))
+            if known.key not in self._added:
+                self._added[known.key] = replace(page)  # A copy has nothing parsed.
+                self._added_bytes += len(page.body)
+            self._added.move_to_end(known.key)
+            self._by_record[record] = known
+            while len(self._added) > MOST_ADDED or (self._added_bytes > MOST_ADDED_BYTES and len(self._added) > 1):
+                self._forget_first()
+            return known
+
+    def _forget_first(self) -> None:
+        """Let go of the page that was taken in first."""
+        key, page = self._added.popitem(last=False)
+        self._added_bytes -= len(page.body)
+        known = self._by_record.get(key[0])
+        if known is not None and known.key == key:
+            del self._by_record[key[0]]
+
+    def sampled(self, captured: CapturedPage) -> SampledPage | None:
+        """Return a page, parsed; None where the archive cannot show it, or it is no HTML or too large."""
+        with self._lock:
+            known = self._kept.get(captured.key)
+            if known is not None:
+                self._kept.move_to_end(captured.key)
+                return known[1]
+            found = self._read(captured)
+            if self._is_closed:
+                return found
+            weight = _LEAST_WEIGHT if found is None else _LEAST_WEIGHT + _WEIGHT * len(found.page.body)
+            self._kept[captured.key] = weight, found
+            self._weight += weight
+            while self._weight > self.most_bytes and len(self._kept) > 1:
+                self._weight -= self._kept.popitem(last=False)[1][0]
+            return found
+
+    def reading(self, captured: CapturedPage) -> Reading:
+        """Return what the crawl recorded of a page, without parsing it; what was read since where it is parsed."""
+        with self._lock:
+            known = self._kept.get(captured.key)
+        return known[1].reading if known is not None and known[1] is not None else self.recorded(captured)
+
+    def close(self) -> None:
+        """Let go of all pages, and keep none parsed from now on."""
+        with self._lock:
+            self._is_closed = True
+            self._kept.clear()
+            self._weight = 0
+            while self._added:
+                self._forget_first()
+
+    def _taken_in(self, captured: CapturedPage) -> Page | None:
+        page = self._added.get(captured.key)
+        return replace(page) if page is not None else None
+
+    def _read(self, captured: CapturedPage) -> SampledPage | None:
+        page = self._taken_in(captured) if captured.content else self.load(captured)
+        if page is None or not page.is_html or len(page.body) > LARGEST:
+            return None
+        # Threads share the tree: two that parse at once would each have another one.
+        page.tree.getroottree()
+        dates = NumericDates(page)
+        page = page.of_site(self._sites.date_order(page.url, dates.shown_order(), dates.implied_order()))
+        reading = Reading((), ReadBy.NOBODY) if captured.content else self.recorded(captured)
+        if reading.by is ReadBy.NOBODY and captured.role != "intermediate":
+            reading = read_generically(page)
+        return SampledPage(captured, page, reading)
+
+
+def _content(page: Page) -> str:
+    return hashlib.sha256(page.url.encode() + b"\n" + page.body).hexdigest()
+
+
+def hosts(base: sqlite3.Connection) -> tuple[tuple[str, int], ...]:
+    """Return the hosts that a crawl captured pages of, each with their number, the most first; at most 500."""
+    found: dict[str, int] = {}
+    for host, count in base.execute(_HOSTS, (MOST_HOSTS,)):
+        name = str(host).removeprefix("www.")
+        found[name] = found.get(name, 0) + int(count)
+    return tuple(sorted(found.items(), key=lambda each: (-each[1], each[0])))
+
+
+def page_sample(crawl: Path, base: sqlite3.Connection, host: str) -> PageSample:
+    """Draw the sample of a host from the index of a crawl's pages, evenly from each group and always the same.
+
+    ``base`` is asked now and not kept.
+    """
+    captured = _captured(base, host)
+    archive = ArchivedPages(crawl)
+    return PageSample(host, drawn(captured), archive.page, archive.reading)
+
+
+def drawn(captured: Sequence[CapturedPage]) -> tuple[SampleGroup, ...]:
+    """Return the groups of addresses with the pages drawn of each, those with the most addresses first."""
+    by_url = {page.url: page for page in captured}
+    groups = address_groups(by_url)
+    members = [tuple(by_url[url] for url in sorted(group.urls)) for group in groups]
+    quotas = _quotas([len(pages) for pages in members])
+    return tuple(
+        SampleGroup(group, pages, tuple(pages[place * len(pages) // quota] for place in range(quota)))
+        for group, pages, quota in zip(groups, members, quotas, strict=True)
+    )
+
+
+def _quotas(sizes: Sequence[int]) -> list[int]:
+    """Return how many pages to draw of each group: the same of all that have as many, one more round at a time."""
+    quotas = [0] * len(sizes)
+    left = MOST_PAGES
+    for _ in range(MOST_OF_GROUP):
+        for number, size in enumerate(sizes):
+            if left and quotas[number] < size:
+                quotas[number] += 1
+                left -= 1
+    return quotas
+
+
+def _captured(base: sqlite3.Connection, host: str) -> tuple[CapturedPage, ...]:
+    """Return the newest capture of each URL of a host that holds a page, ordered by URL."""
+    newest: dict[str, int] = {}
+    for number, url in base.execute(_NEWEST, (queue_of(f"http://{host}/"), MOST_CAPTURES)):
+        if site_of(url) == host:
+            newest.setdefault(url, number)
+    found = [page for page in _rows(base, newest.values()) if page is not None]
+    return tuple(sorted(found, key=lambda page: page.url))
+
+
+def _rows(base: sqlite3.Connection, numbers: Collection[int]) -> Iterable[CapturedPage | None]:
+    segments = dict(map(tuple, base.execute("SELECT id, name FROM segment")))
+    rest = iter(numbers)
+    while several := tuple(islice(rest, _AT_ONCE)):
+        places = ",".join("?" * len(several))
+        for row in base.execute(f"SELECT {_COLUMNS} FROM capture WHERE id IN ({places})", several):  # noqa: S608
+            if row["segment"] in segments:
+                yield _page(row, segments[row["segment"]])
+
+
+def _page(row: sqlite3.Row, segment: str) -> CapturedPage | None:
+    if row["media_type"] not in _HTML or not row["is_page"] or row["unchanged"] is not None:
+        return None
+    return CapturedPage(
+        record=row["record"],
+        url=row["url"],
+        fetched_at=row["fetched_at"],
+        application=row["application"] or "",
+        level=row["level"] or "",
+        role=row["role"] or "",
+        objects=row["objects"],
+        statements=(segment, row["place"]),
+    )
+
+
+class ArchivedPages:
+    """Reads captured pages from the archive of a crawl, and what the crawl recorded of them from its statements."""
+
+    def __init__(self, crawl: Path) -> None:
+        self._crawl = crawl
+        self._answers = RecordedAnswers(crawl)
+
+    def page(self, captured: CapturedPage) -> Page | None:
+        """Return a page, None where the archive has it no more."""
+        moment = "".join(sign for sign in captured.fetched_at[:19] if sign.isdigit())
+        try:
+            answer = self._answers.nearest(captured.url, moment)
+            return self._answers.page(answer) if answer is not None and answer.url == captured.url else None
+        except (NoIndexError, OSError):
+            return None
+
+    def reading(self, captured: CapturedPage) -> Reading:
+        """Return the objects that the crawl recorded for a page, none where its statements cannot be read."""
+        if not captured.objects:
+            return Reading((), ReadBy.NOBODY)
+        try:
+            stated = read_statements(member_at(self._crawl, *captured.statements))
+        except (OSError, DamageError, ValueError):
+            return Reading((), ReadBy.NOBODY)
+        return of_crawl(stated.objects)

@@ -1,0 +1,500 @@
+"""What each part of an entry matches on a page: elements, values and links, and what the page is taken for."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from lxml.etree import XPathError
+from lxml.html import HtmlElement
+
+from aahcrawler.editor.explanation.explain import explain
+from aahcrawler.editor.explanation.explanation_model import Explanation, narrowed
+from aahcrawler.editor.rules.entry_parts import EntryParts, Part
+from aahcrawler.editor.rules.link_fates import LinkFate, LinkFates
+from aahcrawler.editor.rules.page_sample import ReadBy, Reading, of_web_objects, page_links, written
+from aahcrawler.editor.text.entry_text import EntryText
+from aahcrawler.editor.text.file_lines import FileLines
+from aahcrawler.helper import ApplicationAwareHelper
+from aahcrawler.helper.extraction.extraction import Extraction
+from aahcrawler.helper.extraction.outcome import Runner
+from aahcrawler.page import Page
+from knowledge_base.behaviours import Act
+from knowledge_base.matching import Sight
+from knowledge_base.model import Application, Condition, Extract, Field, KnowledgeBase, PageLevel, Pattern, Signal
+from knowledge_base.selectors import Node
+from knowledge_base.url_rules import Paging, ParsedUrl
+
+MOST_ITEMS = 200
+"""Objects of one action that parts are shown for."""
+MOST_NODES = 16
+"""Results of one expression within one object that are shown."""
+LONGEST_VALUE = 2_000
+_ANY = ("ignore", "own", "instead", "form", "block", "signature", "stop", "heading")
+MOST_FOUND = 500
+"""Things that one part finds on a page and that are shown."""
+_SIGNALS: Mapping[Signal, tuple[str, str]] = {
+    Signal.GENERATOR: ("meta", "content"),
+    Signal.SCRIPT: ("script", "src"),
+    Signal.LINK: ("link", "href"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that a part finds.
+
+    ``element`` is None where it is no element of the page, as with what is made of the runs of a talk page. ``value``
+    is the value as it is read, empty where the part reads none; ``item`` the number of the object that it belongs to.
+    """
+
+    element: HtmlElement | None
+    value: str = ""
+    item: int | None = None
+
+
+@dataclass
+class ExtractMatches:
+    """An extraction action on a page: its objects, and what each part of it finds in them.
+
+    ``part`` is the action in the entry, ``action`` the same in the model. A variant's action has the parts of its
+    level's as well, so that items and fields may be found that stand elsewhere in the entry.
+    """
+
+    page: Page
+    application: Application
+    level: PageLevel
+    action: Extract
+    parts: EntryParts
+    part: Part
+
+    @cached_property
+    def extraction(self) -> Extraction:
+        """The action on this page."""
+        runner = Runner.of(self.page, self.application, self.level)
+        return Extraction(self.action, runner.location, runner.reader)
+
+    @cached_property
+    def items(self) -> tuple[HtmlElement, ...]:
+        """The elements of the objects, at most 200; none where the expressions fail on this page."""
+        try:
+            return tuple(self.extraction.items()[:MOST_ITEMS])
+        except (XPathError, ValueError):
+            return ()
+
+    def of_item(self, part: Part) -> tuple[Finding, ...]:
+        """Return what an ``item`` finds, whether or not one before it wins. Raise ``XPathError``."""
+        selector = part.selector
+        if selector is None:
+            return ()
+        found = selector.elements(self.page.tree, self.page.elements)
+        kept = found if self.action.many else found[:1]
+        return tuple(Finding(element, item=number) for number, element in enumerate(kept))
+
+    def of_field(self, part: Part) -> Iterator[tuple[Part, tuple[Finding, ...]]]:
+        """Yield each ``select`` of a field with the values that it reads, where no earlier one reads any.
+
+        Raise ``XPathError`` where an expression fails on this page.
+        """
+        selects = self.parts.children(part, "select")
+        wanted = self._field(part, selects)
+        read: dict[int, list[Finding]] = {number: [] for number in range(len(selects))}
+        for place, item in enumerate(self.items if wanted is not None else ()):
+            if wanted is None or (wanted.first_only and (place or not self.extraction.location.is_first)):
+                break
+            for number, selector in enumerate(wanted.selectors):
+                found = self._read(replace(wanted, selectors=(selector,)), item, place)
+                if found:
+                    read[number] += found
+                    break
+        for number, select in enumerate(selects):
+            yield select, tuple(read[number])
+
+    def within(self, part: Part) -> tuple[Finding, ...]:
+        """Return what any other expression finds within the objects, such as that of their numbers.
+
+        Raise ``XPathError``.
+        """
+        selector = part.selector
+        if selector is None:
+            return ()
+        elements = None if self.action.run is not None else self.page.elements
+        return tuple(
+            finding_of(node, selector.attribute, place, self._is_made)
+            for place, item in enumerate(self.items)
+            for node in selector.found(item, elements)[:MOST_NODES]
+            if not isinstance(node, str) or node
+        )
+
+    @property
+    def _is_made(self) -> bool:
+        return self.action.run is not None
+
+    def _field(self, part: Part, selects: Sequence[Part]) -> Field | None:
+        """Return a field of the entry as the model has it, None where the text has changed since."""
+        sources = tuple(select.selector.source if select.selector is not None else "" for select in selects)
+        alike = (each for each in self.action.fields if each.name == part.text("name"))
+        return next((each for each in alike if tuple(sign.source for sign in each.selectors) == sources), None)
+
+    def _read(self, wanted: Field, item: HtmlElement, place: int) -> list[Finding]:
+        found = self.extraction.reader.read(wanted, item, self.extraction.owners)
+        if not found.values:
+            return []
+        elements: Sequence[HtmlElement | None] = found.elements if found.elements and not self._is_made else (None,)
+        values = " · ".join(map(written, found.values))[:LONGEST_VALUE]
+        return [Finding(element, values if not number else "", place) for number, element in enumerate(elements)]
+
+
+def finding_of(node: Node, attribute: str, item: int | None = None, is_made: bool = False) -> Finding:
+    """Return what an expression finds: an element, or a value with the element that it stands at, if that is known."""
+    if isinstance(node, HtmlElement):
+        value = (node.get(attribute) or "") if attribute else ""
+        return Finding(None if is_made else node, value[:LONGEST_VALUE], item)
+    parent = getattr(node, "getparent", lambda: None)()
+    at = parent if isinstance(parent, HtmlElement) and not is_made else None
+    return Finding(at, str(node)[:LONGEST_VALUE], item)
+
+
+@dataclass(frozen=True, slots=True)
+class PartMatch:
+    """A part of an entry on a page.
+
+    ``holds`` says of a sign, a condition or an address whether the page meets it, and is None for other parts.
+    ``found`` counts what it finds, of which ``findings`` are the first 500. ``said`` says it in words, ``counts``
+    whether the part is of the level (and variant) that the page is taken for, or of the entry as a whole.
+    """
+
+    place: str
+    tag: str
+    words: str
+    said: str
+    holds: bool | None = None
+    findings: tuple[Finding, ...] = ()
+    found: int = 0
+    counts: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class PageMatches:
+    """A page as an entry reads it. ``application`` and the rest are empty where the page is taken for nothing.
+
+    ``why`` are sentences. ``reading`` are the objects that are read now.
+    """
+
+    url: str
+    application: str
+    level: str
+    variant: str
+    why: tuple[str, ...]
+    parts: tuple[PartMatch, ...]
+    links: tuple[LinkFate, ...]
+    reading: Reading
+    explanation: Explanation = field(repr=False)
+
+    def at(self, place: str) -> PartMatch | None:
+        """Return what the part at a place matches."""
+        return next((part for part in self.parts if part.place == place), None)
+
+
+def matches(
+    application: Application, text: EntryText, page: Page, knowledge_base: KnowledgeBase | None = None
+) -> PageMatches:
+    """Return what each part of an entry matches on a page.
+
+    ``application`` is the entry as it was loaded, ``knowledge_base`` one that holds it (it alone where none is given):
+    other applications may claim the page. Where the text has changed since it was loaded, parts that the application
+    does not have are shown with what their expressions find.
+    """
+    known = knowledge_base or KnowledgeBase((application,))
+    assistance = ApplicationAwareHelper(known).assist(page)
+    explanation = explain(page, known, FileLines(()))
+    match = assistance.match
+    is_own = match is not None and match.application.name == application.name
+    level = match.level if match is not None and is_own else None
+    parts = EntryParts(text)
+    matching = _Matching(page, application, parts, level, match.variant if match is not None and is_own else "")
+    return PageMatches(
+        page.url,
+        explanation.application,
+        explanation.level,
+        explanation.variant,
+        tuple(_why(explanation, application)),
+        tuple(matching.all()),
+        tuple(LinkFates(page, assistance, parts, application if is_own else None).all()),
+        of_web_objects(assistance.objects, ReadBy.ENTRY if is_own else ReadBy.GENERIC),
+        explanation,
+    )
+
+
+def _why(explanation: Explanation, application: Application) -> Iterator[str]:
+    """Yield in sentences what the page is taken for."""
+    if explanation.rivals:
+        yield f"{' and '.join(explanation.rivals)} claim the page with equal strength, so that it counts for neither."
+        return
+    recognised = explanation.recognised
+    if recognised is None:
+        own = next((each for each in explanation.nearest if each.name == application.name), None)
+        shown = (
+            f"{own.held} of its {len(own.patterns)} signs, which is not enough" if own is not None else "no sign of it"
+        )
+        yield f"The page is not taken for {application.name}: it shows {shown}."
+        return
+    signs = f"{recognised.held} of {len(recognised.patterns)} signs"
+    yield f"The page is taken for {explanation.application}: it shows {signs}."
+    fitting = [level.name for level in explanation.levels if level.fits]
+    if not explanation.level:
+        yield "The entry names no level for it: the conditions of none hold."
+        return
+    variant = f", in its variant {explanation.variant}" if explanation.variant else ""
+    yield f"It is of level {explanation.level}{variant}."
+    if len(fitting) > 1:
+        others = ", ".join(name for name in fitting if name != explanation.level)
+        yield f"The conditions of {others} hold as well; the first level of the file counts."
+
+
+@dataclass
+class _Matching:
+    """The parts of an entry on one page."""
+
+    page: Page
+    application: Application
+    parts: EntryParts
+    level: PageLevel | None
+    variant: str
+
+    def all(self) -> Iterator[PartMatch]:
+        """Yield all parts that look for something, in the order of the entry."""
+        for part in self.parts.all:
+            judge = self._judges.get(part.tag)
+            try:
+                found = list(judge(part)) if judge is not None else []
+            except (XPathError, ValueError) as error:
+                found = [PartMatch(part.place, part.tag, part.words, f"it cannot be evaluated on this page: {error}")]
+            yield from (replace(each, counts=self._counts(part)) for each in found)
+
+    @cached_property
+    def _judges(self) -> Mapping[str, Callable[[Part], Iterable[PartMatch]]]:
+        return {
+            "pattern": self._pattern,
+            "when": self._condition,
+            "unless": self._condition,
+            "needs-browser": self._condition,
+            "address": self._address,
+            "paging": self._paging,
+            "url": self._avoided,
+            "drop": self._dropped,
+            "item": self._item,
+            "field": self._field,
+            "select": self._select,
+            **dict.fromkeys((*_ANY, *Act), self._any),
+        }
+
+    @cached_property
+    def _sight(self) -> Sight:
+        return Sight(self.page)
+
+    @cached_property
+    def _here(self) -> ParsedUrl:
+        return self.application.canonical(ParsedUrl.parse(self.page.url))
+
+    @cached_property
+    def _links(self) -> tuple[tuple[HtmlElement, ParsedUrl, ParsedUrl], ...]:
+        """The links to the site of the page: their elements, their URLs, and the canonical forms of these."""
+        here = self._here.prefix
+        found = ((element, ParsedUrl.parse(url)) for element, url in page_links(self.page) if url)
+        return tuple((at, url, self.application.canonical(url)) for at, url in found if url.prefix == here)
+
+    def _counts(self, part: Part) -> bool:
+        behaviour = self.parts.around(part, "behaviour")
+        if behaviour is not None and behaviour.text("level"):
+            return self.level is not None and self.level.name in behaviour.text("level").split()
+        level, variant = self.parts.around(part, "level"), self.parts.around(part, "variant")
+        if level is None or part.tag in ("when", "unless"):
+            return True
+        if self.level is None or level.text("name") != self.level.name:
+            return False
+        return variant is None or variant.text("name") == self.variant
+
+    def _model_level(self, part: Part) -> PageLevel | None:
+        around = self.parts.around(part, "level")
+        name = around.text("name") if around is not None else ""
+        return next((level for level in self.application.levels if level.name == name), None)
+
+    def _pattern(self, part: Part) -> Iterator[PartMatch]:
+        patterns = self.application.patterns
+        if part.number >= len(patterns):
+            return
+        pattern = patterns[part.number]
+        holds = self._sight.shows(pattern)
+        yield self._told(part, self._shown_by(pattern) if holds else (), holds)
+
+    def _shown_by(self, pattern: Pattern) -> Sequence[Finding]:
+        tree = self.page.tree
+        if pattern.selector is not None:
+            return self._found(pattern.selector.found(tree, self.page.elements))
+        tag, attribute = _SIGNALS.get(pattern.signal, ("", ""))
+        value = pattern.value.lower()
+        told = (each for each in tree.iter(tag) if value in (each.get(attribute) or "").lower()) if tag else ()
+        return tuple(Finding(each, each.get(attribute) or "") for each in told)
+
+    def _condition(self, part: Part) -> Iterator[PartMatch]:
+        condition = self._model_condition(part)
+        selector = part.selector
+        found = self._found(selector.found(self.page.tree, self.page.elements)) if selector is not None else ()
+        if condition is None:
+            yield self._told(part, found, None)
+            return
+        holds = self._sight.meets(condition)
+        address_fails = condition.rule is not None and not condition.rule.matches(self._sight.parsed_url)
+        yield self._told(part, found, holds, "the address of the page does not fit" if address_fails else "")
+
+    def _model_condition(self, part: Part) -> Condition | None:
+        level, variant = self._model_level(part), self.parts.around(part, "variant")
+        if part.tag == "needs-browser":
+            given = self.application.needs_browser
+        elif level is None or self.parts.around(part, "request") is not None:
+            return None
+        elif variant is not None:
+            named = (each.when for each in level.variants if each.name == variant.text("name"))
+            given = next(named, ())
+        else:
+            given = level.when if part.tag == "when" else level.unless
+        return given[part.number] if part.number < len(given) else None
+
+    def _address(self, part: Part) -> Iterator[PartMatch]:
+        level = self._model_level(part)
+        if level is None or part.number >= len(level.addresses):
+            return
+        rule = level.addresses[part.number]
+
+        def fits(url: ParsedUrl) -> bool:
+            return rule.matches(url) or rule.matches(level.first_page(url))
+
+        links = tuple(Finding(element, url.url) for element, _, url in self._links if fits(url))
+        holds = fits(self._here)
+        said = (
+            f"the page's own address {'fits' if holds else 'does not fit'}; {_many(len(links), 'link')} of the page fit"
+        )
+        yield PartMatch(part.place, part.tag, part.words, said, holds, links[:MOST_FOUND], len(links))
+
+    def _paging(self, part: Part) -> Iterator[PartMatch]:
+        paging = Paging(part.text("parameter"), part.text("part"))
+        if bool(paging.parameter) == bool(paging.part):
+            return
+        own = paging.strip(self._here).url
+        links = tuple(
+            Finding(element, url.url)
+            for element, _, url in self._links
+            if url.url != self._here.url and paging.strip(url).url == own
+        )
+        said = f"{_many(len(links), 'link')} to other pages of this one"
+        yield PartMatch(part.place, part.tag, part.words, said, None, links[:MOST_FOUND], len(links))
+
+    def _avoided(self, part: Part) -> Iterator[PartMatch]:
+        rules = self.application.avoid.rules
+        if part.number >= len(rules):
+            return
+        wanted = rules[part.number]
+        links = tuple(
+            Finding(element, url.url) for element, _, url in self._links if self.application.refusal(url) is wanted
+        )
+        yield self._told(part, links, None)
+
+    def _dropped(self, part: Part) -> Iterator[PartMatch]:
+        rules = self.application.drops.rules
+        if part.number >= len(rules):
+            return
+        rule = rules[part.number]
+        links = tuple(Finding(at, url.url) for at, url, _ in self._links if rule.apply(url) is not url)
+        yield self._told(part, links, None)
+
+    def _extract(self, part: Part) -> ExtractMatches | None:
+        """Return the extraction action that a part is of, on this page."""
+        around = self.parts.around(part, "extract")
+        level = self._model_level(part)
+        if around is None or level is None:
+            return None
+        if around.place not in self._extracts:
+            variant = self.parts.around(part, "variant")
+            named = (each.actions for each in level.variants if variant and each.name == variant.text("name"))
+            name = around.text("name")
+            action = next((each for each in next(named, level.actions) if each.name == name), None)
+            made = None
+            if isinstance(action, Extract):
+                made = ExtractMatches(self.page, self.application, level, action, self.parts, around)
+            self._extracts[around.place] = made
+        return self._extracts[around.place]
+
+    @cached_property
+    def _extracts(self) -> dict[str, ExtractMatches | None]:
+        return {}
+
+    def _item(self, part: Part) -> Iterator[PartMatch]:
+        extract = self._extract(part)
+        if extract is not None:
+            yield self._told(part, extract.of_item(part), None)
+
+    def _field(self, part: Part) -> Iterator[PartMatch]:
+        extract = self._extract(part)
+        if extract is None:
+            return
+        every: list[Finding] = []
+        selects = list(extract.of_field(part))
+        for _, findings in selects:
+            every += findings
+        read = len({finding.item for finding in every})
+        first = "the first " if len(extract.items) == MOST_ITEMS else ""
+        said = f"read in {read} of {first}{_many(len(extract.items), 'object')}"
+        yield PartMatch(part.place, part.tag, part.words, said, None, tuple(every[:MOST_FOUND]), len(every))
+        for select, findings in selects:
+            said = (
+                f"reads {len({finding.item for finding in findings})}"
+                if findings
+                else self._why_not(select, extract, read)
+            )
+            yield PartMatch(
+                select.place, select.tag, select.words, said, None, tuple(findings[:MOST_FOUND]), len(findings)
+            )
+
+    def _why_not(self, select: Part, extract: ExtractMatches, read: int) -> str:
+        """Say why an expression of a field reads nothing: another one does, or how far it gets in the first object."""
+        if read == len(extract.items):
+            return "reads nothing: all objects have the value by others" if read else "there is no object to read it in"
+        steps = narrowed(select.text("css"), select.text("xpath"), extract.items[0])
+        return "; ".join(("reads nothing", *(f"{step.expression} finds {step.count}" for step in steps[-2:])))
+
+    def _select(self, part: Part) -> Iterator[PartMatch]:
+        holder = self.parts.at(part.parent)
+        tag = holder.tag if holder is not None else ""
+        if tag == "field":
+            return
+        if tag in ("identity", "parent"):
+            extract = self._extract(part)
+            if extract is not None:
+                yield self._told(part, extract.within(part), None)
+            return
+        yield from self._any(part)
+
+    def _any(self, part: Part) -> Iterator[PartMatch]:
+        selector = part.selector
+        if selector is None:
+            return
+        nodes = selector.found(self.page.tree, self.page.elements)
+        yield self._told(part, self._found(nodes, selector.attribute), None)
+
+    def _found(self, nodes: Iterable[HtmlElement | str], attribute: str = "") -> tuple[Finding, ...]:
+        return tuple(finding_of(node, attribute) for node in nodes if not isinstance(node, str) or node)
+
+    def _told(self, part: Part, findings: Sequence[Finding], holds: bool | None, more: str = "") -> PartMatch:
+        count = len(findings)
+        words = [] if holds is None else ["holds" if holds else "does not hold"]
+        if part.selector is not None or holds is None:
+            words.append(f"finds {count or 'nothing'}")
+        if not count and part.selector is not None:
+            steps = narrowed(part.text("css"), part.text("xpath"), self.page.tree)
+            words += [f"{step.expression} finds {step.count}" for step in steps[-2:] if len(steps) > 1]
+        said = "; ".join(filter(None, (*words, more)))
+        return PartMatch(part.place, part.tag, part.words, said, holds, tuple(findings[:MOST_FOUND]), count)
+
+
+def _many(count: int, name: str) -> str:
+    return f"{count} {name}" if count == 1 else f"{count} {name}s"

@@ -1,0 +1,225 @@
+"""The groups of alike addresses of a host, to choose levels of: what their pages hold, and where they lead."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import Final
+
+from aahcrawler.editor.drafting.address_groups import Shape
+from aahcrawler.editor.rules.page_sample import CapturedPage, PageSample, SampledPage, SampleGroup, page_links
+from aahcrawler.page.titles import head_title
+
+EXAMPLES: Final = 3
+"""Pages of a group that are looked at for titles and links."""
+MOST_GROUPS: Final = 60
+"""Groups of which pages are looked at, the largest."""
+LEAST_ENTRIES: Final = 3
+"""Links to pages of content from which on a page is a list of them, if other pages of the site do not have them."""
+LEAST_LISTS: Final = 2
+"""The same of links to lists."""
+_TITLE: Final = 120
+LEAST_FRAMED: Final = 3
+"""Groups from which on it can be told what is the frame of the site."""
+
+
+class Suggested(StrEnum):
+    """What a group of pages is probably for."""
+
+    CONTENT = "content"
+    LIST = "list"
+    NEITHER = "neither"
+
+
+@dataclass(frozen=True, slots=True)
+class ExamplePage:
+    """A page of a group; ``title`` is empty where it has none. ``found`` says what was read on it: ``3 posts``."""
+
+    record: str
+    url: str
+    title: str
+    found: str
+
+
+@dataclass(frozen=True, slots=True)
+class SiteGroup:
+    """A group of alike addresses. ``number`` is its place in the sample.
+
+    ``captured`` counts its pages. ``found`` counts the objects read on the pages of the sample by their types, ``read``
+    the pages that this is of. ``reason`` says in words why the role is suggested.
+    """
+
+    number: int
+    shape: Shape
+    captured: int
+    examples: tuple[ExamplePage, ...]
+    found: tuple[tuple[str, int], ...]
+    read: int
+    role: Suggested
+    reason: str
+
+
+def site_groups(sample: PageSample) -> tuple[SiteGroup, ...]:
+    """Return the groups of a sample, in its order; of those beyond the 60 largest no page is looked at."""
+    groups = [_Group(number, group, sample) for number, group in enumerate(sample.groups)]
+    for group in groups[:MOST_GROUPS]:
+        group.look()
+    shared = _shared(groups)
+    content = frozenset(group.number for group in groups if group.holds_content)
+    places = _Places(groups)
+    lists = frozenset(
+        group.number for group in groups if group.number not in content and _leads(group, content, shared, places)
+    )
+    return tuple(_shown(group, content, lists, shared, places) for group in groups)
+
+
+class _Group:
+    """One group while it is looked at."""
+
+    def __init__(self, number: int, group: SampleGroup, sample: PageSample) -> None:
+        self.number = number
+        self.group = group
+        self.pages: list[SampledPage] = []
+        self.links: list[Counter[str]] = []
+        self.types: Counter[str] = Counter()
+        self.with_objects = 0
+        self._sample = sample
+
+    def look(self) -> None:
+        """Look at some pages of the group."""
+        drawn = self.group.drawn
+        step = max(1, len(drawn) // EXAMPLES)
+        for captured in drawn[::step][:EXAMPLES]:
+            page = self._sample.sampled(captured)
+            if page is not None:
+                self.pages.append(page)
+                self.links.append(links_of(page))
+        for captured in drawn:
+            self._count(captured)
+
+    def _count(self, captured: CapturedPage) -> None:
+        reading = self._sample.reading(captured)
+        self.with_objects += bool(reading.objects)
+        self.types.update(each.type for each in reading.objects)
+
+    @cached_property
+    def holds_content(self) -> bool:
+        """Whether objects were read on most of the pages, or the crawl took these for pages of content."""
+        roles = Counter(page.role for page in self.group.drawn if page.role)
+        if roles:
+            return roles.most_common(1)[0][0] == "terminal"
+        return 2 * self.with_objects > len(self.group.drawn) > 0
+
+    @cached_property
+    def level(self) -> str:
+        """The level, and its application, that the crawl took most pages for; empty where it knew none."""
+        named = Counter((page.level, page.application) for page in self.group.drawn if page.level)
+        if not named:
+            return ""
+        level, application = named.most_common(1)[0][0]
+        return f"level {level} of {application}"
+
+
+class _Places:
+    """Tells the group of any URL of the site."""
+
+    def __init__(self, groups: Sequence[_Group]) -> None:
+        self._known = {url: group.number for group in groups for url in group.group.addresses.urls}
+
+    def counts(self, urls: Iterable[str]) -> Counter[int]:
+        """Count the URLs by the groups that they are of."""
+        return Counter(number for url in urls if (number := self._known.get(url)) is not None)
+
+
+def links_of(page: SampledPage) -> Counter[str]:
+    """Return the URLs that a page links to, and how often."""
+    return Counter(url for _, url in page_links(page.page) if url)
+
+
+def _shared(groups: Sequence[_Group]) -> Counter[str]:
+    """Return the URLs that most pages of most groups link to, and how often: they are the frame of the site."""
+    looked_at = [group for group in groups if group.links]
+    if len(looked_at) < LEAST_FRAMED:
+        return Counter()
+    told = [_usual(group.links) for group in looked_at]
+    return _usual(told)
+
+
+def _usual(counts: Sequence[Counter[str]]) -> Counter[str]:
+    """Return how often more than half of some counts have each URL at least, those that most do not have left out."""
+    every = {url for count in counts for url in count}
+    middle = (len(counts) - 1) // 2
+    usual = {url: sorted(count[url] for count in counts)[middle] for url in every}
+    return Counter({url: often for url, often in usual.items() if often})
+
+
+def _leads(
+    group: _Group, targets: frozenset[int], shared: Counter[str], places: _Places, least: int = LEAST_ENTRIES
+) -> Counter[int]:
+    """Count the links of a group's pages to groups of some, by group: those of the page that has most.
+
+    Empty where no page has more than a few. Links to pages of its own group do not count.
+    """
+    best: Counter[int] = Counter()
+    for links in group.links:
+        counts = places.counts(links - shared)
+        told = Counter({number: count for number, count in counts.items() if number in targets - {group.number}})
+        if told.total() > best.total():
+            best = told
+    return best if best.total() >= least else Counter()
+
+
+def _shown(
+    group: _Group, content: frozenset[int], lists: frozenset[int], shared: Counter[str], places: _Places
+) -> SiteGroup:
+    role, reason = _judged(group, content, lists, shared, places)
+    addresses = group.group.addresses
+    return SiteGroup(
+        group.number,
+        addresses.shape,
+        len(group.group.captured),
+        tuple(map(_example, group.pages)),
+        tuple(group.types.most_common()),
+        len(group.group.drawn),
+        role,
+        reason,
+    )
+
+
+def _judged(
+    group: _Group, content: frozenset[int], lists: frozenset[int], shared: Counter[str], places: _Places
+) -> tuple[Suggested, str]:
+    read = len(group.group.drawn)
+    if not read:
+        return Suggested.NEITHER, "no page of it was captured"
+    known = f"; the crawl took them for {group.level}" if group.level else ""
+    if group.holds_content:
+        kinds = " and ".join(plural(kind) for kind, _ in group.types.most_common(2)) or "nothing"
+        return Suggested.CONTENT, f"{kinds} on {group.with_objects} of {read} pages{known}"
+    to_content = _leads(group, content, shared, places)
+    if to_content:
+        return Suggested.LIST, f"it leads to {to_content.total()} pages that hold something{known}"
+    to_lists = _leads(group, lists, shared, places, LEAST_LISTS)
+    if to_lists:
+        return Suggested.LIST, f"it leads to {to_lists.total()} lists{known}"
+    if any(page.role == "intermediate" for page in group.group.drawn):
+        return Suggested.LIST, f"the crawl took them for {group.level or 'lists'}"
+    if group.with_objects:
+        return Suggested.NEITHER, f"something was read on {group.with_objects} of {read} pages only"
+    return Suggested.NEITHER, "nothing was read on them, and they hardly lead to pages that hold something"
+
+
+def _example(page: SampledPage) -> ExamplePage:
+    found = Counter(each.type for each in page.reading.objects)
+    words = ", ".join(f"{count} {kind if count == 1 else plural(kind)}" for kind, count in found.most_common(3))
+    return ExamplePage(page.captured.record, page.captured.url, head_title(page.page)[:_TITLE], words)
+
+
+def plural(kind: str) -> str:
+    """Return the name of several objects of a type.
+
+    >>> plural("reply"), plural("post"), plural("essay")
+    ('replies', 'posts', 'essays')
+    """
+    return f"{kind[:-1]}ies" if kind.endswith("y") and kind[-2:-1] not in "aeiou" else f"{kind}s"

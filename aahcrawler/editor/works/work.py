@@ -1,0 +1,482 @@
+"""A work: an entry under change, of which every step is kept and can be taken back."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Semaphore
+from typing import Final
+
+from lxml import etree
+
+from aahcrawler.editor.drafting.doubts import Doubt
+from aahcrawler.editor.entries.entry_files import Entry, PageParts, digest, is_name
+from aahcrawler.editor.entries.own_folder import ChangedMeanwhileError, OwnFolder, OwnFolderError
+from aahcrawler.editor.pages.saved_pages import Expectation, SavedPage, as_json, page_of
+from aahcrawler.editor.text.edits import Add, Confirm, Edit, Remove, SetAttribute
+from aahcrawler.editor.text.entry_text import EditError, EntryText
+from aahcrawler.editor.text.printable_text import plain_line
+from aahcrawler.editor.works.entry_examination import SECONDS, Examined, Wanted, examined, never
+from aahcrawler.editor.works.made_edits import added
+from aahcrawler.editor.works.work_folder import WorkFolder
+from aahcrawler.editor.works.work_state import (
+    NotSavedError,
+    PageChange,
+    PageState,
+    StaleError,
+    Step,
+    StepKind,
+    WorkError,
+    WorkState,
+    last_to_redo,
+    last_to_undo,
+    parsed_text,
+    patch_between,
+    patches_of,
+)
+from aahcrawler.page import Page
+
+_ONCE = ("detect", "canonical", "avoid")
+"""Parts of an application that it has once, with what they hold."""
+MOST_SAID: Final = 900
+"""Characters of what is told of the steps in the history of the entry."""
+MOST_EDITS: Final = 500
+"""Edits of one step."""
+MOST_PAGES: Final = 60
+LARGEST_PAGE: Final = 10 << 20
+"""Bytes of a page's body."""
+MOST_BYTES: Final = 256 << 20
+"""Bytes of all pages of a work, those that steps still need included."""
+
+
+def joined(text: EntryText, edits: Sequence[Edit]) -> tuple[Edit, ...]:
+    """Return edits that were made for an earlier text as edits of the present one.
+
+    What an application has once is added to where it is there by now, made where it is not, and removed once it is
+    empty. Raises `EditError` for edits that cannot be made.
+    """
+    made: list[Edit] = []
+    for edit in edits:
+        for each in _fitting(text, edit):
+            made.append(each)
+            text = each.apply(text)
+    left = ((place, element) for place in map("{}[1]".format, _ONCE) if (element := text.element(place)) is not None)
+    made += (Remove(place=place) for place, element in left if not len(element))
+    return tuple(made)
+
+
+def _fitting(text: EntryText, edit: Edit) -> Iterator[Edit]:
+    part = edit.place.partition("[")[0]
+    if not isinstance(edit, Add) or (edit.place and part not in _ONCE):
+        yield edit
+    elif edit.place:
+        is_there = text.place(edit.place) is not None
+        yield edit if is_there else added(text, "", f"<{part}>{edit.xml}</{part}>")
+    else:
+        new = etree.fromstring(edit.xml)
+        place = text.place(f"{new.tag}[1]") if new.tag in _ONCE else None
+        if place is None:
+            yield edit
+        else:
+            yield from (Add(place=place, xml=etree.tostring(child, encoding="unicode")) for child in new)
+
+
+def prove(
+    state: WorkState, entry: Entry, folders: Sequence[Path], *, force: bool, is_given_up: Callable[[], bool]
+) -> None:
+    """Examine an entry as a work has it. Raises `NotSavedError` with the reasons against saving it, and `WorkError`.
+
+    With ``force`` warnings are none.
+    """
+    found = examined(Wanted(state.revision, entry, tuple(folders)), SECONDS, is_given_up)
+    if found is None:
+        raise WorkError("the entry was not examined to the end; save again")
+    errors = tuple(_errors(found))
+    if errors:
+        raise NotSavedError(errors, can_force=False)
+    warnings = tuple(_warnings(found, len(state.doubts)))
+    if warnings and not force:
+        raise NotSavedError(warnings, can_force=True)
+
+
+def write(state: WorkState, entry: Entry, folders: Sequence[Path], who: str) -> None:
+    """Write an entry to the last of the folders.
+
+    Pages that an earlier folder has are left out. Raises `WorkError`, and `StaleError` where somebody else saved the
+    entry since the work began.
+    """
+    inherited = _inherited(entry, folders[:-1])
+    kept = [page for page in entry.pages if page.stem not in inherited]
+    own = OwnFolder(folders[-1])
+    try:
+        present = own.entry(entry.name)
+        # A crash may have come between the entry and the note of it in the work.
+        expected = entry.digest if present is not None and present.xml == entry.xml else state.base
+        own.save(entry.name, entry.xml, kept, who, _said(state), expected=expected)
+    except ChangedMeanwhileError as error:
+        if error.change is not None:
+            raise StaleError(error.change.who, error.change.when, error.change.what) from error
+        raise WorkError(str(error)) from error
+    except OwnFolderError as error:
+        raise WorkError(str(error)) from error
+
+
+def _errors(found: Examined) -> Iterator[str]:
+    """Yield what forbids saving, in words."""
+    if found.unfinished:
+        yield f"it was not examined to the end: {found.unfinished}"
+    for each in found.errors:
+        yield f"line {each.line}: {each.message}" if each.line else each.message
+
+
+def _warnings(found: Examined, guesses: int) -> Iterator[str]:
+    """Yield what a person may overrule, in words."""
+    if guesses:
+        left = "1 guess is" if guesses == 1 else f"{guesses} guesses are"
+        yield f"{left} left; until nothing is left to confirm, crawls read each page without the entry as well"
+    for each in (each for each in found.warnings if not each.is_guess):
+        yield f"line {each.line}: {each.message}" if each.line else each.message
+    for page in found.failed:
+        more = f", and {len(page.differences) - 1} more" if len(page.differences) > 1 else ""
+        yield f"the page {page.page} is read differently than expected: {page.differences[0]}{more}"
+
+
+def _said(state: WorkState) -> str:
+    """Return what the steps since the last saving did, in words."""
+    said: list[str] = []
+    for step in reversed(state.steps):
+        if step.kind is StepKind.SAVE:
+            break
+        said.append(step.said)
+    if not said:
+        return state.origin.source
+    told = "; ".join(dict.fromkeys(reversed(said)))
+    return told if len(told) <= MOST_SAID else f"{told[:MOST_SAID]}..."
+
+
+def _inherited(entry: Entry, folders: Sequence[Path]) -> set[str]:
+    """Return the pages that an earlier folder has in the same words, so that they need not be saved again."""
+    return {
+        page.stem
+        for page in entry.pages
+        for folder in folders
+        if _holds(folder / "applications" / "pages" / entry.name, page)
+    }
+
+
+def _holds(folder: Path, page: PageParts) -> bool:
+    try:
+        body, expected = (folder / f"{page.stem}{ending}" for ending in (".html", ".json"))
+        return body.read_bytes() == page.html and expected.read_bytes() == page.expectation
+    except OSError:
+        return False
+
+
+class Work:
+    """An entry under change in a folder of its own. Several people may look at it at once, from several processes.
+
+    ``who`` is the name of the person that acts; ``said`` is what they did, in plain words. ``revision`` is the number
+    of the last step that they saw: where the work was changed since, `StaleError` is raised, and nothing is changed.
+    ``examining`` is held while the entry is examined. ``mark`` is that of the origin, where only the work that began
+    so is meant.
+    """
+
+    def __init__(self, folder: WorkFolder, folders: Sequence[Path], examining: Semaphore, mark: str = "") -> None:
+        self._folder, self._mark = folder, mark
+        self.folders = tuple(folders)
+        """The folders of the knowledge base, that of one's own entries last."""
+        self._examining = examining
+
+    @property
+    def name(self) -> str:
+        """The name of the entry."""
+        return self._folder.path.name
+
+    def now(self) -> WorkState:
+        """Return the work as it is. Raises `WorkError`."""
+        with self._folder.locked():
+            return self._present()
+
+    def change(self, edits: Sequence[Edit], who: str, said: str, revision: int) -> WorkState:
+        """Make edits of the text, and return the work after them.
+
+        Raises `StaleError`, `WorkError`, and `EditError` for edits that cannot be made.
+        """
+        if len(edits) > MOST_EDITS:
+            raise EditError(f"more than {MOST_EDITS} changes at once; make them in several steps")
+        with self._folder.locked():
+            return self._edited(self._seen(revision), edits, who, said)
+
+    def rewrite(self, data: bytes, who: str, revision: int) -> WorkState:
+        """Put a text that somebody wrote in the place of the present one, and return the work after it.
+
+        Raises `StaleError`, `WorkError`, and `EditError` for what is no file of an application.
+        """
+        with self._folder.locked():
+            state = self._seen(revision)
+            parsed_text(data, "the text")
+            patch = patch_between(state.text.data, data)
+            if patch is None:
+                return state
+            said = f"wrote the text from line {state.text.data.count(10, 0, patch.begin) + 1} on"
+            return self._stepped(state, who, said, patches=(patch,), text=digest(data))
+
+    def confirm(self, doubt: Doubt, who: str, revision: int) -> WorkState:
+        """Settle a doubt: the guess is right. Raises `StaleError`, and `WorkError` where it was settled already."""
+        with self._folder.locked():
+            state = self._seen(revision)
+            number = _number(state, doubt)
+            edits = _unmarking(state, number, doubt)
+            return self._edited(state, edits, who, f"confirmed: {doubt.said}", {number: True})
+
+    def confirm_all(self, who: str, revision: int) -> WorkState:
+        """Settle all doubts that are left in one step: the guesses are right.
+
+        Raises `StaleError`, and `WorkError` if there are none.
+        """
+        with self._folder.locked():
+            state = self._seen(revision)
+            left = [number for number, kept in enumerate(state.kept_doubts) if kept.open and not kept.settled]
+            edits = tuple(Confirm(place=place) for place in state.text.guesses())
+            if not left and not edits:
+                raise WorkError("somebody has settled all guesses already; look at the work again")
+            said = "confirmed all guesses that were left"
+            return self._edited(state, edits, who, said, dict.fromkeys(left, True))
+
+    def choose(self, doubt: Doubt, said: str, who: str, revision: int) -> WorkState:
+        """Settle a doubt with what else could be right, by its words. Raises `StaleError`, `WorkError`, `EditError`."""
+        with self._folder.locked():
+            state = self._seen(revision)
+            number = _number(state, doubt)
+            chosen = next((each for each in doubt.alternatives if each.said == said), None)
+            if chosen is None:
+                raise WorkError("this is not among what else could be right; look at the work again")
+            edits = joined(state.text, (*_unmarking(state, number, doubt), *chosen.edits))
+            return self._edited(state, edits, who, f"chose: {said}, instead of: {doubt.said}", {number: True})
+
+    def undo(self, who: str, revision: int) -> WorkState:
+        """Take back the last change of a person, unless somebody else changed the work since.
+
+        Raises `WorkError` where there is none, and `StaleError`.
+        """
+        with self._folder.locked():
+            state = self._seen(revision)
+            step = last_to_undo(state.steps, plain_line(who))
+            if step is None:
+                raise WorkError("there is nothing of yours to take back")
+            return self._taken_back(state, step, who, StepKind.UNDO)
+
+    def redo(self, who: str, revision: int) -> WorkState:
+        """Make again what a person took back last, unless anything was changed since. Raises as `undo` does."""
+        with self._folder.locked():
+            state = self._seen(revision)
+            step = last_to_redo(state.steps, plain_line(who))
+            if step is None:
+                raise WorkError("there is nothing of yours to make again")
+            return self._taken_back(state, step, who, StepKind.REDO)
+
+    def add_page(self, page: Page, expected: Expectation, who: str, name: str = "", revision: int | None = None) -> str:
+        """Add a page with what is expected of it, such as what is read on it now; return its name.
+
+        Without a ``name`` it is called after its level. Without a ``revision`` it is added to the work as it is.
+        Raises `WorkError` and `StaleError`.
+        """
+        with self._folder.locked():
+            state = self._seen(revision)
+            called = _page_name(state, name, expected)
+            if len(page.body) > LARGEST_PAGE:
+                raise WorkError(f"the page has more than {LARGEST_PAGE >> 20} MiB; take a smaller one")
+            if len(state.pages) >= MOST_PAGES or self._folder.kept_bytes() + len(page.body) > MOST_BYTES:
+                raise WorkError(f"a work may have {MOST_PAGES} pages and {MOST_BYTES >> 20} MiB of them; remove some")
+            kept = PageState(body=self._folder.keep_body(page.body), expected=expected)
+            self._with_page(state, called, kept, who, f"added the page {called} ({expected.url})")
+            return called
+
+    def remove_page(self, name: str, who: str, revision: int) -> WorkState:
+        """Remove a page. Raises `WorkError` and `StaleError`."""
+        with self._folder.locked():
+            state = self._seen(revision)
+            _known(state, name)
+            return self._with_page(state, name, None, who, f"removed the page {name}")
+
+    def set_expectation(self, name: str, expected: Expectation, who: str, revision: int) -> WorkState:
+        """Say what is expected of a page, such as all that is read on it now. Raises `WorkError` and `StaleError`."""
+        with self._folder.locked():
+            state = self._seen(revision)
+            known = _known(state, name)
+            if expected.url != known.expected.url:
+                raise WorkError(f"{name} is the page {known.expected.url}; add the other one as a page of its own")
+            headers = {"headers": expected.headers or known.expected.headers, "fetched": known.expected.fetched}
+            kept = PageState(body=known.body, expected=expected.model_copy(update=headers))
+            return self._with_page(state, name, kept, who, f"said that the page {name} is read rightly now")
+
+    def page(self, name: str) -> SavedPage:
+        """Return a page. Raises `WorkError`."""
+        with self._folder.locked():
+            return self._page(self._present(), name)
+
+    def entry(self, state: WorkState) -> Entry:
+        """Return the entry as a state has it, with all its pages. Raises `WorkError`."""
+        pages = ((name, self._page(state, name)) for name in sorted(state.pages))
+        parts = (PageParts(name, each.page.body, as_json(each.expected).encode()) for name, each in pages)
+        return Entry(self.name, state.text.data, tuple(parts))
+
+    def _page(self, state: WorkState, name: str) -> SavedPage:
+        kept = _known(state, name)
+        try:
+            body = self._folder.body(kept.body)
+        except OSError as error:
+            raise WorkError(f"the page {name} cannot be read: {error.strerror}; remove it from the work") from error
+        file = Path(self.name) / f"{name}.html"
+        return SavedPage(f"{self.name}/{name}", file, page_of(body, kept.expected), kept.expected)
+
+    def save(
+        self, who: str, revision: int, *, force: bool = False, is_given_up: Callable[[], bool] = never
+    ) -> WorkState:
+        """Save the entry to the own folder, once it is valid and read as expected; the work stays.
+
+        Raises `NotSavedError` with the reasons against it, of which warnings do not count with ``force``; `StaleError`
+        where somebody changed the work or saved the entry meanwhile; `WorkError`, also once it ``is_given_up`` before
+        the entry is proved.
+        """
+        with self._folder.locked():
+            state = self._seen(revision)
+        entry = self.entry(state)
+        with self._examining:
+            prove(state, entry, self.folders, force=force, is_given_up=is_given_up)
+        with self._folder.locked():
+            state = self._seen(state.revision)
+            write(state, entry, self.folders, who)
+            return self._stepped(state, who, "saved the entry", kind=StepKind.SAVE)
+
+    def discard(self, revision: int | None = None) -> None:
+        """Remove the work with all its steps; what was saved of it stays.
+
+        A work that cannot be read is removed without a ``revision`` alone. Raises `WorkError` and `StaleError`.
+        """
+        with self._folder.locked():
+            if revision is not None:
+                self._seen(revision)
+            elif self._mark:
+                self._see_that_it_is_meant()
+            self._folder.remove()
+
+    def _present(self) -> WorkState:
+        self._see_that_it_is_meant()
+        return self._folder.read()
+
+    def _seen(self, revision: int | None) -> WorkState:
+        """Return the work as it is, which must be as it was at a revision where one is given. Raises `StaleError`."""
+        state = self._present()
+        later = (step for step in reversed(state.steps) if step.number > (revision or 0))
+        changed = next((step for step in later if step.kind is not StepKind.SAVE), None)
+        if revision is not None and changed is not None:
+            raise StaleError(changed.who, changed.when, changed.said)
+        return state
+
+    def _see_that_it_is_meant(self) -> None:
+        """Raise `WorkError` where the work is not there any more, or another one was begun under its name."""
+        if not self._folder.is_there:
+            raise WorkError(f"there is no work {self.name} any more; somebody has discarded it")
+        if self._mark and self._folder.origin().mark != self._mark:
+            raise WorkError(
+                f"somebody has discarded the work {self.name} that this page is of, and begun another one; look at "
+                "that, then make your change anew"
+            )
+
+    def _edited(
+        self, state: WorkState, edits: Sequence[Edit], who: str, said: str, doubts: Mapping[int, bool] | None = None
+    ) -> WorkState:
+        """Make edits of the present text, and settle doubts."""
+        settled = doubts or {}
+        step = _edit_step(state, edits, who, said, settled)
+        if not step.patches and not settled:
+            return state
+        if _is_confirmed(state, state.after(step)):
+            # The last guess was settled: nothing of the file is a draft any more.
+            edits = (*edits, SetAttribute(place="", attribute="draft", value=None))
+            step = _edit_step(state, edits, who, said, settled)
+        return self._folder.append(state, step)
+
+    def _taken_back(self, state: WorkState, step: Step, who: str, kind: StepKind) -> WorkState:
+        """Take a step back to which nothing was added since."""
+        patches, data = tuple(patch.reverse for patch in reversed(step.patches)), state.text.data
+        for patch in patches:
+            data = patch.replaced(data)
+        words = step.said.removeprefix("took back: ").removeprefix("made again: ")
+        return self._stepped(
+            state,
+            who,
+            f"{'took back' if kind is StepKind.UNDO else 'made again'}: {words}",
+            kind=kind,
+            of=step.number,
+            patches=patches,
+            pages={name: PageChange(before=each.after, after=each.before) for name, each in step.pages.items()},
+            doubts={number: not settled for number, settled in step.doubts.items()},
+            text=digest(data),
+        )
+
+    def _with_page(self, state: WorkState, name: str, page: PageState | None, who: str, said: str) -> WorkState:
+        change = PageChange(before=state.pages.get(name), after=page)
+        return self._stepped(state, who, said, pages={name: change})
+
+    def _stepped(self, state: WorkState, who: str, said: str, **given: object) -> WorkState:
+        return self._folder.append(state, _step(state, who, said, **given))
+
+
+def _step(state: WorkState, who: str, said: str, **given: object) -> Step:
+    about = {"number": state.revision + 1, "when": datetime.now(UTC), "who": plain_line(who), "said": plain_line(said)}
+    return Step.model_validate({**about, "text": digest(state.text.data), **given})
+
+
+def _edit_step(state: WorkState, edits: Sequence[Edit], who: str, said: str, doubts: Mapping[int, bool]) -> Step:
+    text, patches = patches_of(state.text, edits)
+    return _step(state, who, said, patches=patches, doubts=doubts, text=digest(text.data))
+
+
+def _is_confirmed(before: WorkState, after: WorkState) -> bool:
+    root = after.text.element("")
+    is_draft = root is not None and root.get("draft") == "yes"
+    was_open = bool(before.doubts or before.text.guesses())
+    return is_draft and was_open and not after.doubts and not after.text.guesses()
+
+
+def _number(state: WorkState, doubt: Doubt) -> int:
+    """Return the number of a doubt that is left. Raises `WorkError` where it is not."""
+    for number, kept in enumerate(state.kept_doubts):
+        if kept.open and not kept.settled and kept.doubt == doubt:
+            return number
+    raise WorkError("this doubt is settled already; look at the work again")
+
+
+def _unmarking(state: WorkState, number: int, doubt: Doubt) -> tuple[Edit, ...]:
+    """Return what takes off the mark of a guess, unless another doubt about its element is left."""
+    others = (
+        kept for other, kept in enumerate(state.kept_doubts) if other != number and kept.open and not kept.settled
+    )
+    if any(kept.doubt.place == doubt.place for kept in others):
+        return ()
+    return (Confirm(place=doubt.place),)
+
+
+def _known(state: WorkState, name: str) -> PageState:
+    """Return a page of a work. Raises `WorkError` where there is none of the name."""
+    if name not in state.pages:
+        raise WorkError(
+            f"the work has no page {plain_line(name)[:80]}, only {', '.join(sorted(state.pages)) or 'none'}"
+        )
+    return state.pages[name]
+
+
+def _page_name(state: WorkState, name: str, expected: Expectation) -> str:
+    if name:
+        if not is_name(name):
+            raise WorkError("write a name for the page of letters, digits and hyphens, such as thread-2")
+        if name in state.pages:
+            raise WorkError(f"there is a page {name} already; choose another name")
+        return name
+    stem = expected.level or "other"
+    return next(
+        free
+        for number in range(1, MOST_PAGES + 2)
+        if (free := (stem if number == 1 else f"{stem}-{number}")) not in state.pages
+    )

@@ -1,0 +1,194 @@
+"""All works of an own folder: begun from a draft, from an entry of one's own, or from a copy of one that ships."""
+
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from aahcrawler.editor.drafting.doubts import Doubt
+from aahcrawler.editor.entries.entry_files import Entry, PageParts, digest, is_name
+from aahcrawler.editor.entries.own_folder import OwnFolder, OwnFolderError
+from aahcrawler.editor.pages.saved_pages import (
+    Expectation,
+    SavedPageError,
+    expectation_of,
+    pages_folder,
+)
+from aahcrawler.editor.text.printable_text import plain_line
+from aahcrawler.editor.works.work import LARGEST_PAGE, MOST_PAGES, Work
+from aahcrawler.editor.works.work_folder import WorkFolder
+from aahcrawler.editor.works.work_state import (
+    KeptDoubt,
+    Origin,
+    PageState,
+    WorkError,
+    WorkState,
+    kept_doubts,
+    parsed_text,
+)
+from aahcrawler.page import Page
+
+MOST_WORKS: Final = 200
+MOST_EXAMINED: Final = 2
+"""Works that are examined at once."""
+UNKNOWN_DOUBT: Final = 0.5
+"""What counts as the doubt of a guess of which the file does not say how doubtful it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A work that exists: its name, when it was begun, by whom and from what.
+
+    Where that cannot be read, ``when`` is None and ``fault`` says why.
+    """
+
+    name: str
+    when: datetime | None
+    who: str = ""
+    source: str = ""
+    fault: str = ""
+
+
+class Works:
+    """The works below ``own``, the folder of one's own entries; ``folders`` are those of the knowledge base below it.
+
+    A folder among ``folders`` that is the own one does not count twice.
+    """
+
+    def __init__(self, own: Path, folders: Sequence[Path], examining: threading.BoundedSemaphore | None = None) -> None:
+        """Take in the folders. ``examining`` is shared by all collections whose works are examined within one bound."""
+        self._own = own
+        self.folders = (*(folder for folder in folders if folder.resolve() != own.resolve()), own)
+        """The folders of the knowledge base, the own one last."""
+        self.examining = examining or threading.BoundedSemaphore(MOST_EXAMINED)
+        """Held while a work is examined."""
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of all works."""
+        folders = (self._own / "works").glob("*")
+        return tuple(sorted(each.name for each in folders if is_name(each.name) and WorkFolder(each).is_there))
+
+    def begun(self) -> tuple[Begun, ...]:
+        """Return who began which work when, and why that cannot be read where it cannot."""
+        found = []
+        for name in self.names():
+            try:
+                origin = self._folder(name).origin()
+            except WorkError as error:
+                found.append(Begun(name, None, fault=str(error)))
+                continue
+            found.append(Begun(name, origin.begun, origin.who, origin.source))
+        return tuple(found)
+
+    def existing(self, name: str, mark: str = "") -> Work:
+        """Return a work that was begun. Raises `WorkError` where there is none.
+
+        With the ``mark`` of its origin it is that work alone, and no other that is begun under its name later.
+        """
+        folder = self._folder(name)
+        if not folder.is_there:
+            raise WorkError(f"there is no work {name} any more; somebody has discarded it")
+        return Work(folder, self.folders, self.examining, mark)
+
+    def open(self, name: str, who: str = "") -> Work:
+        """Return a work; where there is none, begin one from the entry of that name. Raises `WorkError`.
+
+        The entry is that of the own folder, else a copy of the one in the last of the other folders that has one.
+        """
+        folder = self._folder(name)
+        if not folder.is_there:
+            self._begin_from_entry(folder, name, who)
+        return Work(folder, self.folders, self.examining)
+
+    def begin_from(
+        self, draft: bytes, doubts: Iterable[Doubt], name: str, who: str, pages: Iterable[tuple[Page, Expectation]] = ()
+    ) -> Work:
+        """Begin a work from a draft, with pages and what is expected of them. Raises `WorkError` and `EditError`."""
+        folder = self._folder(name)
+        if self._entry(name) is not None:
+            raise WorkError(f"there is an entry {name} already; open that, or choose another name")
+        text = parsed_text(draft, "the draft")
+        known = kept_doubts(doubts, text)
+        bodies: dict[str, bytes] = {}
+        kept: dict[str, PageState] = {}
+        for page, expected in pages:
+            _take(page.body, expected, expected.level or "other", bodies, kept)
+        origin = Origin(name=name, begun=datetime.now(UTC), who=plain_line(who), source="a draft")
+        self._begin(folder, WorkState(origin, text, known, kept), bodies)
+        return Work(folder, self.folders, self.examining)
+
+    def _folder(self, name: str) -> WorkFolder:
+        if not is_name(name):
+            raise WorkError(f"{plain_line(name)[:80]!r} is no name for an entry; write letters, digits and hyphens")
+        return WorkFolder(self._own / "works" / name)
+
+    def _entry(self, name: str) -> Entry | None:
+        try:
+            return OwnFolder(self._own).entry(name)
+        except OwnFolderError as error:
+            raise WorkError(str(error)) from error
+
+    def _begin_from_entry(self, folder: WorkFolder, name: str, who: str) -> None:
+        entry, base, source = self._entry(name), "", f"the entry {name}"
+        if entry is not None:
+            base = digest(entry.xml)
+        else:
+            entry = next(filter(None, (_entry_in(each, name) for each in reversed(self.folders[:-1]))), None)
+            source = f"a copy of the entry {name} that ships"
+        if entry is None:
+            raise WorkError(f"there is neither a work nor an entry {name}; begin one from a draft")
+        text = parsed_text(entry.xml, f"{name}.xml")
+        bodies: dict[str, bytes] = {}
+        kept: dict[str, PageState] = {}
+        for page in entry.pages:
+            _take(page.html, _expectation(page), page.stem, bodies, kept)
+        origin = Origin(name=name, begun=datetime.now(UTC), who=plain_line(who), source=source, base=base)
+        guesses = (
+            KeptDoubt(doubt=Doubt(place=place, said=words, doubt=UNKNOWN_DOUBT), words=words)
+            for place, words in text.guesses().items()
+        )
+        self._begin(folder, WorkState(origin, text, tuple(guesses), kept), bodies, exist_ok=True)
+
+    def _begin(self, folder: WorkFolder, state: WorkState, bodies: dict[str, bytes], *, exist_ok: bool = False) -> None:
+        if len(self.names()) >= MOST_WORKS:
+            raise WorkError(f"there are {MOST_WORKS} works already; discard some that are done with")
+        with folder.locked():
+            if folder.is_there:
+                if exist_ok:
+                    return
+                raise WorkError(f"somebody has begun a work {state.origin.name}; open that, or choose another name")
+            folder.begin(state, bodies)
+
+
+def _take(body: bytes, expected: Expectation, stem: str, bodies: dict[str, bytes], kept: dict[str, PageState]) -> None:
+    if len(kept) >= MOST_PAGES:
+        raise WorkError(f"a work may have {MOST_PAGES} pages; begin it with fewer")
+    if len(body) > LARGEST_PAGE:
+        raise WorkError(f"{expected.url} has more than {LARGEST_PAGE >> 20} MiB; begin without it")
+    numbers = (stem if number == 1 else f"{stem}-{number}" for number in range(1, MOST_PAGES + 2))
+    name = next(each for each in numbers if each not in kept)
+    kept[name] = PageState(body=digest(body) or "empty", expected=expected)
+    bodies[name] = body
+
+
+def _entry_in(folder: Path, name: str) -> Entry | None:
+    """Return the entry of that name in a folder of the knowledge base, None if there is none."""
+    file = folder / "applications" / f"{name}.xml"
+    if not file.is_file():
+        return None
+    pages = sorted((pages_folder(folder) / name).glob("*.html"))
+    parts = (
+        PageParts(page.stem, page.read_bytes(), page.with_suffix(".json").read_bytes())
+        for page in pages
+        if is_name(page.stem) and page.with_suffix(".json").is_file()
+    )
+    return Entry(name, file.read_bytes(), tuple(parts))
+
+
+def _expectation(page: PageParts) -> Expectation:
+    try:
+        return expectation_of(page.expectation, Path(f"{page.stem}.json"))
+    except SavedPageError as error:
+        raise WorkError(f"a saved page of the entry is wrong: {error}") from error
