@@ -13,8 +13,7 @@ from typing import Final, Protocol, Self
 
 from aahcrawler.exchange import Exchange
 from aahcrawler.metadata import Metadata
-from aahcrawler.objects.capture_statements import CaptureStatements
-from aahcrawler.objects.reader import ObjectRow
+from aahcrawler.objects.capture_statements import CaptureStatements, ObjectRow
 from aahcrawler.page import Page
 from aahcrawler.posted_forms import posted_by
 from aahcrawler.scores.entries import Judged

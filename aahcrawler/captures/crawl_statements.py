@@ -34,16 +34,12 @@ class LatestReadings:
 
     def of_record(self, record: str) -> CaptureStatements | None:
         """Return the latest reading of a capture, None where there is none. Raises ``ReadError``."""
-        text = self.text_of(record)
-        return read_statements(text) if text else None
-
-    def text_of(self, record: str) -> bytes:
-        """Return what the latest reading of a capture states, empty where there is none. Raises ``ReadError``."""
         statements = self._current()
         if statements is None:
-            return b""
+            return None
         found = self._base.execute("SELECT segment, begin FROM stated WHERE record = ?", (record,)).fetchone()
-        return statements.latest(record, None if found is None else (found[0], found[1]))
+        text = statements.latest(record, found)
+        return read_statements(text) if text else None
 
     def _current(self) -> Statements | None:
         if self.is_behind:

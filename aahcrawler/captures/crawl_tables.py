@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from aahcrawler.layout import SCORES
-from aahcrawler.objects.reader import ObjectRow, PageRow, object_rows, page_rows
+from aahcrawler.objects.capture_statements import ObjectRow, PageRow
+from aahcrawler.objects.reader import object_rows, page_rows
 from aahcrawler.scores.entries import Judged
 from aahcrawler.scores.reader import read
 

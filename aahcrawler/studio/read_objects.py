@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from aahcrawler.helper import ApplicationAwareHelper
-from aahcrawler.objects.reader import ObjectRow
+from aahcrawler.objects.capture_statements import ObjectRow
 from aahcrawler.page import Page
 from aahcrawler.replay.object_finding import ShownObject
 from aahcrawler.webobject import Person, Reference, Value, WebObject

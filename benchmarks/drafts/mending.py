@@ -12,7 +12,7 @@ from aahcrawler.authoring.editing.edit_error import EditError
 from aahcrawler.authoring.editing.edits import apply
 from aahcrawler.authoring.editing.entry_text import EntryText
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
-from aahcrawler.objects.reader import ObjectRow
+from aahcrawler.objects.capture_statements import ObjectRow
 from benchmarks.drafts.drafted import NAME, Folders
 from benchmarks.drafts.subject import KnownPage
 from benchmarks.page_reading import row_of
