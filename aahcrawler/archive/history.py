@@ -31,10 +31,8 @@ from aahcrawler.archive.ledger import Ledger, Row
 from aahcrawler.archive.record_access import (
     LONGEST_METADATA,
     Record,
-    RecordError,
     exchange_in,
-    open_place,
-    record_at,
+    read_at,
     rendered_in,
 )
 from aahcrawler.archive.records import Original, warc_date
@@ -152,24 +150,22 @@ class History:
 
     def rendered(self, former: Former) -> Rendered | None:
         """Return the document that a browser last made of the answer; None where none did, or its record is damaged."""
-        if former.document_offset is None or (file := open_place(self._archive, former.document_file)) is None:
-            return None
-        with file, suppress(RecordError, OSError):
-            record = record_at(file, former.document_offset)
-            if former.document_of in record.header.concurrent_to:
-                return rendered_in(record)
-        return None
+        of = former.document_of
+        return self._read(
+            former.document_file,
+            former.document_offset,
+            lambda record: rendered_in(record) if of in record.header.concurrent_to else None,
+        )
 
     def metadata(self, former: Former) -> Metadata | None:
         """Return the metadata of the answer; None where it had none, or its record is gone or damaged."""
-        if former.metadata_offset is None or (file := open_place(self._archive, former.metadata_file)) is None:
-            return None
-        with file, suppress(RecordError, OSError):
-            record = record_at(file, former.metadata_offset)
-            is_it = record.header.get("WARC-Concurrent-To").strip("<>") == former.metadata_of
-            if record.kind == "metadata" and is_it:
-                return understood(record.whole_block(LONGEST_METADATA))
-        return None
+        of = (former.metadata_of,)
+
+        def read(record: Record) -> Metadata | None:
+            is_it = record.kind == "metadata" and record.header.concurrent_to[:1] == of
+            return understood(record.whole_block(LONGEST_METADATA)) if is_it else None
+
+        return self._read(former.metadata_file, former.metadata_offset, read)
 
     def close(self) -> None:
         """Write pending entries and empty the history. Calling it twice does no harm."""
@@ -187,12 +183,14 @@ class History:
         self.close()
 
     def _with_record(self, former: Former, use: Callable[[Record], T]) -> T | None:
-        if (file := open_place(self._archive, former.file)) is None:
-            return None
-        with file, suppress(RecordError, OSError):
-            record = record_at(file, former.offset)
-            if record.header.record_id == former.record_id:
-                return use(record)
+        is_it = former.record_id
+        return self._read(
+            former.file, former.offset, lambda record: use(record) if record.header.record_id == is_it else None
+        )
+
+    def _read(self, file: str, offset: int | None, read: Callable[[Record], T | None]) -> T | None:
+        with suppress(OSError):
+            return None if offset is None else read_at(self._archive, file, offset, read)
         return None
 
     def _tried(self, work: Callable[[CaptureLedger], T], otherwise: T) -> T:

@@ -3,15 +3,18 @@
 Files that are being written may be read as well: the records appended to them are whole.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
-from typing import BinaryIO, cast
+from typing import BinaryIO, TypeVar, cast
 
 from aahcrawler.archive.asked_requests import GOT, AskedRequest
 from aahcrawler.archive.gzip_members import Member, MemberError, members
+from aahcrawler.archive.index_entry import Place
 from aahcrawler.archive.payload import HEAD, HttpPayload, beginning_of
 from aahcrawler.archive.records import (
     HTTP_RESPONSE,
@@ -34,8 +37,11 @@ LONGEST_METADATA = 1 << 26
 _HEADER_END = b"\r\n\r\n"
 _LONGEST_INFO = 1 << 20
 _MOST_RESOURCES = 100
+_MOST_BESIDE = 12
+"""Records behind an answer that are looked at: more than a crawl writes."""
 _IN_MEMORY = 1 << 20
 _UNDATED = datetime.min.replace(tzinfo=UTC)
+T = TypeVar("T")
 
 
 class RecordError(Exception):
@@ -63,6 +69,11 @@ class Record:
         end += len(_HEADER_END)
         self.header: Header = read_header(found[:end])[0]
         self._pending = found[end:]
+
+    @property
+    def end(self) -> int:
+        """The end of its gzip member, once the block has been read."""
+        return self._member.end
 
     @property
     def kind(self) -> str:
@@ -125,7 +136,12 @@ class Appended:
 
 
 def open_place(archive: Path, name: str) -> BinaryIO | None:
-    """Open a WARC file by its final name, also while it is being written; None where it cannot be read."""
+    """Open a WARC file by its final name, also while it is being written; None where it cannot be read.
+
+    Names come from indexes: one that leads out of the folder is none.
+    """
+    if "/" in name or name.startswith("."):
+        return None
     # A file that is closed between the first two looks is found at the third.
     for candidate in (name, name + OPEN, name):
         try:
@@ -137,9 +153,37 @@ def open_place(archive: Path, name: str) -> BinaryIO | None:
     return None
 
 
-def record_at(file: BinaryIO, offset: int) -> Record:
-    """Return the record whose member begins at ``offset``. Raises ``RecordError`` where there is none."""
-    return Record(Member(file, offset))
+def read_at(archive: Path, name: str, offset: int, read: Callable[[Record], T | None]) -> T | None:
+    """Return what the record at a place is read as, in a file by its final name.
+
+    None where nothing is there any more, or it is damaged. Raises ``OSError``.
+    """
+    file = open_place(archive, name)
+    if file is None:
+        return None
+    with file, suppress(RecordError):
+        return read(Record(Member(file, offset)))
+    return None
+
+
+def records_at(archive: Path, place: Place, answer: str) -> Iterator[Record]:
+    """Yield the answer with that id at a place, and the records behind it that name it; none where it is another one.
+
+    Each is read before the next one comes. After damage none comes. Raises ``OSError``.
+    """
+    file = open_place(archive, place.file)
+    if file is None:
+        return
+    with file, suppress(RecordError):
+        record = Record(Member(file, place.offset))
+        if record.header.record_id != answer:
+            return
+        yield record
+        for member in islice(members(file, place.end), _MOST_BESIDE):
+            record = Record(member)
+            if answer not in record.header.concurrent_to:
+                return
+            yield record
 
 
 def exchange_in(record: Record, most: int | None = None) -> Exchange:

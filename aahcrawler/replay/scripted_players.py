@@ -1,6 +1,7 @@
 """Players whose scripts put a stream together: what they played is found among what their page needs."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -8,10 +9,9 @@ from typing import Final
 from lxml.etree import _Element as Element
 
 from aahcrawler.archive.history_record import understood
-from aahcrawler.archive.record_access import appended, open_place
-from aahcrawler.metadata import LinkType
+from aahcrawler.archive.record_access import LONGEST_METADATA, RecordError, records_at
+from aahcrawler.metadata import MEDIA_TYPE, LinkType
 from aahcrawler.page import Page
-from aahcrawler.replay.capture_lookup import Indexed
 from aahcrawler.replay.recorded_answers import RecordedAnswer, RecordedAnswers
 from aahcrawler.streams.manifest_reading import manifest_of
 from aahcrawler.streams.stream_manifest import UnreadableManifestError, is_hls
@@ -47,15 +47,12 @@ def _set(element: Element, url: str) -> None:
 
 def _needed(archive: Path, answer: RecordedAnswer) -> Iterator[str]:
     """Yield what a page needs to be shown, as its metadata tell."""
-    own: Indexed = answer.own or answer.holder
-    file = open_place(archive, own.place.file)
-    if file is None:
-        return
-    with file:
-        found = next(appended(file, own.place.offset), None)
-    if found is None or found.header.record_id != answer.record_id:
-        return
-    metadata = understood(found.metadata)
+    place, metadata = (answer.own or answer.holder).place, None
+    for record in records_at(archive, place, answer.record_id):
+        if record.kind == "metadata" and record.header.get("Content-Type") == MEDIA_TYPE:
+            with suppress(RecordError):
+                metadata = understood(record.whole_block(LONGEST_METADATA))
+            break
     for link in metadata.links if metadata is not None else ():
         if link.type is LinkType.REQUISITE:
             yield link.url
