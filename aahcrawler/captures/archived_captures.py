@@ -1,6 +1,6 @@
 """The captures of a crawl's folder, or of a folder of WARC files of others, as one source."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -12,6 +12,7 @@ from aahcrawler.archive.history_record import understood
 from aahcrawler.archive.record_access import LONGEST_METADATA, Record, RecordError, exchange_in, rendered_in
 from aahcrawler.captures.capture_source import BEGINNING, Capture, Origin, Position, Provenance, RecordPlace
 from aahcrawler.captures.crawl_statements import JudgedPages, LatestReadings
+from aahcrawler.captures.page_documents import PageDocuments
 from aahcrawler.captures.record_scan import EPOCH, Damage, refuse
 from aahcrawler.captures.record_table import RecordTable, Row
 from aahcrawler.exchange import Exchange, Rendered
@@ -24,6 +25,8 @@ from aahcrawler.segments import DamageError, SegmentError
 from aahcrawler.tombstones import TakenDown, being_removed
 from aahcrawler.urls import canonicalize
 from aahcrawler.wire.replay import PAGE_BYTES, replayed
+from knowledge_base.file_selection import folders_for
+from online_analysis.document import Document
 
 T = TypeVar("T")
 _LONGEST_REQUEST = 1 << 26
@@ -38,7 +41,8 @@ class ArchivedCaptures:
     temporary file, so that memory use does not grow with their number. Nothing is written in the folder. Files that are
     being written are read up to their last whole record. ``damaged`` is told of what cannot be read, and the rest is
     given; where it is not given, damage raises ``SegmentError``. ``seen`` is called with each capture found. A folder
-    without WARC files has no captures.
+    without WARC files has no captures. Documents are made with the knowledge base in ``knowledge``, by default with
+    that by which the pages of the folder are read.
 
     Raises ``SegmentError``, also where nobody knows what was taken down.
     """
@@ -49,6 +53,7 @@ class ArchivedCaptures:
         *,
         damaged: Callable[[Damage], object] = refuse,
         seen: Callable[[], object] = lambda: None,
+        knowledge: Sequence[Path] | None = None,
     ) -> None:
         files = folder / ARCHIVE if (folder / ARCHIVE).is_dir() else folder
         is_archive = files != folder or (folder.name == ARCHIVE and (folder.parent / DEFINITION).exists())
@@ -57,6 +62,7 @@ class ArchivedCaptures:
         self._crawls: dict[int, Provenance] = {}
         self._name = (self.crawl or files).resolve().name
         self.table = RecordTable(files, damaged, seen)
+        self.documents = PageDocuments(folders_for(self.crawl or files, knowledge))
         self._taken_down: tuple[TakenDown, frozenset[str]] = (TakenDown(), frozenset())
         self.readings = LatestReadings(files.parent) if is_archive else None
         self.judged_pages = JudgedPages(files.parent) if is_archive else None
@@ -75,6 +81,7 @@ class ArchivedCaptures:
     def close(self) -> None:
         """Let go of the temporary files. Captures that were given cannot be asked for more afterwards."""
         self.table.close()
+        self.documents.close()
         for each in (self.readings, self.judged_pages):
             if each is not None:
                 each.close()
@@ -204,6 +211,10 @@ class ArchivedContents:
             method = holder.answer.method
             as_read = replace(exchange, url=self.row.answer.url, method=method, started_at=date, rendered=document)
             return replayed(as_read, PAGE_BYTES)
+
+    def document(self, page: Page) -> Document:
+        """Return its page as analysers see it. Raises ``LoadError``."""
+        return self.source.documents.document(page)
 
     def metadata(self) -> Metadata | None:
         """Return what was understood of the answer when it came."""
