@@ -295,8 +295,7 @@ class _Rereading:
 
         The page's former capture is read before: what the same reader found there is what it remembers of the page.
         """
-        assert self.source.readings is not None  # noqa: S101 - it is of a crawl
-        stated = self.source.readings.of_record(record)
+        stated = self.source.statements.reading(record)
         if stated is None:
             return Reread(record, Outcome.UNREADABLE), b""
         before = self.found(stated.former, None) if stated.former else None

@@ -18,16 +18,15 @@ from functools import partial
 from pathlib import Path
 from typing import Self, TypeVar
 
-from aahcrawler.archive.capture_ledger import CaptureLedger
 from aahcrawler.archive.history_record import Former, HistoryRecord, Kind, understood
 from aahcrawler.archive.history_rows import (
     EMPTY,
-    former_of,
+    Row,
     microseconds,
     moment_at,
     urn_of,
 )
-from aahcrawler.archive.ledger import Ledger, Row
+from aahcrawler.archive.ledger import Ledger
 from aahcrawler.archive.record_access import (
     LONGEST_METADATA,
     Record,
@@ -82,9 +81,9 @@ class History:
     ) -> None:
         self._archive = archive
         self._path = None if beside else folder / HISTORY
-        self._ledger: CaptureLedger | None = None
+        self._ledger: Ledger | None = None
         try:
-            self._ledger = CaptureLedger(self._path, archive, clock)
+            self._ledger = Ledger(self._path, archive, clock)
             self._ledger.open_copy(folder / HISTORY) if beside else self._ledger.open()
             if writers is not Writers.JOINED and not self._ledger.catch_up():
                 _logger.warning("the history falls behind: another process keeps it busy")
@@ -102,9 +101,9 @@ class History:
         Payloads that it was first found to hold at ``before`` or later are left out.
         """
         if before is None:
-            return self._tried(lambda ledger: former_of(ledger, ledger.current(url)), None)
+            return self._tried(lambda ledger: ledger.former(ledger.current(url)), None)
         date = microseconds(before)
-        return self._tried(lambda ledger: former_of(ledger, ledger.before(url, date)), None)
+        return self._tried(lambda ledger: ledger.former(ledger.before(url, date)), None)
 
     def original(self, digest: bytes) -> Original | None:
         """Return the first complete response with that payload whose record is sound, as ``is_readable`` tells it.
@@ -115,7 +114,7 @@ class History:
             return None
         rows: list[Row] | None = self._tried(lambda ledger: ledger.holding(digest, _ORIGINALS), None)
         for row in rows or ():
-            former = self._tried(partial(former_of, row=row), None)
+            former = self._tried(partial(Ledger.former, row=row), None)
             if former is not None and self.is_readable(former):
                 return Original(urn_of(row.record), row.url, warc_date(moment_at(row.date)), digest, bool(row.chunked))
         return None
@@ -126,10 +125,10 @@ class History:
         Captures may be added meanwhile; whether their pages are among these is left open.
         """
         after = 0
-        while rows := self._tried(partial(_page_rows, after=after), None):
-            for number, former in rows:
-                after = number
-                if former is not None:
+        while rows := self._tried(partial(Ledger.pages, after=after, most=_PAGES_AT_ONCE), None):
+            for row in rows:
+                after = row.id or 0
+                if (former := self._tried(partial(Ledger.former, row=row), None)) is not None:
                     yield former
 
     def is_readable(self, former: Former) -> bool:
@@ -193,7 +192,7 @@ class History:
             return None if offset is None else read_at(self._archive, file, offset, read)
         return None
 
-    def _tried(self, work: Callable[[CaptureLedger], T], otherwise: T) -> T:
+    def _tried(self, work: Callable[[Ledger], T], otherwise: T) -> T:
         if self._ledger is None:
             return otherwise
         try:
@@ -207,10 +206,6 @@ class History:
         ledger, self._ledger = self._ledger, None
         if ledger is not None and not (isinstance(error, sqlite3.Error) and ledger.removed_if_damaged(error)):
             ledger.abandon()
-
-
-def _page_rows(ledger: Ledger, after: int) -> list[tuple[int, Former | None]]:
-    return [(row.id or 0, former_of(ledger, row)) for row in ledger.pages(after, _PAGES_AT_ONCE)]
 
 
 def _is_sound(record: Record) -> bool:

@@ -11,7 +11,7 @@ from aahcrawler.archive.gzip_members import Member
 from aahcrawler.archive.history_record import understood
 from aahcrawler.archive.record_access import LONGEST_METADATA, Record, RecordError, exchange_in, rendered_in
 from aahcrawler.captures.capture_source import BEGINNING, Capture, Origin, Position, Provenance, RecordPlace
-from aahcrawler.captures.crawl_statements import JudgedPages, LatestReadings
+from aahcrawler.captures.crawl_statements import CrawlStatements
 from aahcrawler.captures.page_documents import PageDocuments
 from aahcrawler.captures.record_scan import EPOCH, Damage, refuse
 from aahcrawler.captures.record_table import RecordTable, Row
@@ -64,8 +64,7 @@ class ArchivedCaptures:
         self.table = RecordTable(files, damaged, seen)
         self.documents = PageDocuments(folders_for(self.crawl or files, knowledge))
         self._taken_down: tuple[TakenDown, frozenset[str]] = (TakenDown(), frozenset())
-        self.readings = LatestReadings(files.parent) if is_archive else None
-        self.judged_pages = JudgedPages(files.parent) if is_archive else None
+        self.statements = CrawlStatements(self.crawl)
         try:
             self.refresh()
         except BaseException:
@@ -82,9 +81,7 @@ class ArchivedCaptures:
         """Let go of the temporary files. Captures that were given cannot be asked for more afterwards."""
         self.table.close()
         self.documents.close()
-        for each in (self.readings, self.judged_pages):
-            if each is not None:
-                each.close()
+        self.statements.forget()
 
     def refresh(self) -> None:
         """Take in what has been written since, and what has been taken down."""
@@ -95,9 +92,7 @@ class ArchivedCaptures:
             raise SegmentError(str(error)) from error
         self._takes_down = any((self._taken_down[0].urls, self._taken_down[0].prefixes, self._taken_down[1]))
         self.table.catch_up()
-        for each in (self.readings, self.judged_pages):
-            if each is not None:
-                each.is_behind = True
+        self.statements.forget()
 
     def captures(self, after: Position = BEGINNING) -> Iterator[Capture]:
         """Yield the captures in the order of time, as ``CaptureSource`` says."""
@@ -222,16 +217,13 @@ class ArchivedContents:
 
     def reading(self) -> CaptureStatements | None:
         """Return the latest reading, None for files of no crawl. Raises ``ReadError``."""
-        readings = self.source.readings
-        return None if readings is None else readings.of_record(self.row.answer.id)
+        return self.source.statements.reading(self.row.answer.id)
 
     def judged(self) -> Judged | None:
         """Return the scores given between this capture of a URL and the next. Raises ``DamageError``."""
-        if self.source.judged_pages is None:
-            return None
         own, following = self.source.capture(self.row), self.neighbours()[1]
         end = following.date if following is not None else None
-        return self.source.judged_pages.between(own.target_uri, own.date, end)
+        return self.source.statements.judged(own.target_uri, own.date, end)
 
     def neighbours(self) -> tuple[Capture | None, Capture | None]:
         """Return the captures of the same URL right before and right after."""

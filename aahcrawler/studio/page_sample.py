@@ -326,11 +326,13 @@ class ArchivedPages:
         self._answers = RecordedAnswers(crawl)
 
     def page(self, captured: CapturedPage) -> Page | None:
-        """Return a page, None where the archive has it no more."""
+        """Return a page as it was read, None where the archive has it no more."""
         moment = "".join(sign for sign in captured.fetched_at[:19] if sign.isdigit())
         try:
             answer = self._answers.nearest(captured.url, moment)
-            return self._answers.page(answer) if answer is not None and answer.url == captured.url else None
+            if answer is None or answer.url != captured.url:
+                return None
+            return self._answers.page(answer, self._answers.document(answer))
         except (NoIndexError, OSError):
             return None
 

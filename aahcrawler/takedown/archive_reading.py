@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
-from aahcrawler.archive.capture_ledger import remembered_places
 from aahcrawler.archive.gzip_members import Member, MemberError
 from aahcrawler.archive.history_record import understood
 from aahcrawler.archive.index import LINES, SORTED, index_lines
 from aahcrawler.archive.index_entry import place_of
+from aahcrawler.archive.ledger import remembered_places
 from aahcrawler.archive.record_access import LONGEST_METADATA, Record, RecordError
 from aahcrawler.archive.repair import TORN
 from aahcrawler.archive.resources import page_of_resource

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
-from aahcrawler.captures.crawl_statements import LatestReadings
+from aahcrawler.captures.crawl_statements import CrawlStatements
 from aahcrawler.layout import NQUADS, READINGS
 from aahcrawler.objects import vocabulary as v
 from aahcrawler.objects.reader import object_rows, page_rows, statements
@@ -233,9 +233,9 @@ def test_deletions_are_those_of_the_latest_readings(tmp_path: Path) -> None:
 
 
 def test_captures_are_told_as_they_were_written(crawl: Path) -> None:
-    readings = LatestReadings(crawl)
-    told = [each for number in (1, 2, 3) if (each := readings.of_record(graph(number))) is not None]
-    readings.close()
+    stated = CrawlStatements(crawl)
+    told = [each for number in (1, 2, 3) if (each := stated.reading(graph(number))) is not None]
+    stated.forget()
     assert all(each.objects for each in told)
     assert [each.description for each in told] == [capture(1), again(2, 2, reader="three"), capture(3)]
 
