@@ -1,19 +1,17 @@
 """Reads captures and web objects back from N-Quads segments."""
 
-import gzip
 import re
 import zlib
 from array import array
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from heapq import merge
-from io import BufferedReader, BytesIO, RawIOBase
-from itertools import groupby, islice, pairwise
-from operator import attrgetter
+from io import BytesIO
+from itertools import pairwise
 from pathlib import Path
-from typing import BinaryIO, Self, cast
+from typing import BinaryIO, Self
 
 import pyoxigraph as ox
 
@@ -31,10 +29,6 @@ from aahcrawler.objects.capture_statements import (
 )
 from aahcrawler.objects.readings import Readings, capture_of, first_segments, graph_of
 from aahcrawler.segments import DamageError, Members, open_segment
-
-_BATCH = 10_000
-_BUFFER = 1 << 16
-_PIECE = 1 << 20
 
 _Seen = tuple[datetime, int, str]
 """The time at which an object was seen, the ordinal of that capture, and the capture's name."""
@@ -66,7 +60,7 @@ def object_rows(crawl: Path, number: int | None = None) -> Iterator[ObjectRow]:
     past = _past(kept, None if number is None else _holders(kept, number))
     deleted = _deleted(kept, past) if past.deletions else {}
     newest = past.newest
-    for group in kept.graphs(lambda stream: ox.parse(stream, ox.RdfFormat.N_QUADS, lenient=True)):
+    for group in kept.each(_parsed):
         for subject in group.subjects:
             if newest.get(subject, _UNSEEN)[2] == group.capture:
                 del newest[subject]
@@ -79,9 +73,9 @@ def objects_of(crawl: Path, captures: frozenset[str]) -> Iterator[ObjectRow]:
     What comes after the last of the captures is not read.
     """
     missing = set(captures)
-    for name, lines in groupby(Statements.of(crawl).lines(), graph_of):
-        if name in missing:
-            yield from read_statements(b"".join(lines)).objects
+    for text in Statements.of(crawl).texts():
+        if (name := graph_of(text)) in missing:
+            yield from read_statements(text).objects
             missing.discard(name)
         if not missing:
             return
@@ -107,7 +101,7 @@ def object_changes(crawl: Path, number: int) -> ObjectChanges:
     first: dict[str, int] = {}
     edited: set[str] = set()
     numbers: dict[str, int] = {}
-    for group in kept.graphs(_histories):
+    for group in kept.each(_history):
         numbers[group.capture] = made_by = number_of(group.crawl)
         former = (*group.own(v.REVISION_OF), *group.own(v.UNCHANGED_SINCE))
         known_since = min((numbers.get(capture_of(each), made_by) for each in former), default=made_by)
@@ -147,11 +141,11 @@ def statements(crawl: Path) -> Iterator[str]:
 
     The graph of every one is named like its capture.
     """
-    return (line.decode() for line in Statements.of(crawl).lines())
+    return (line.decode() for text in texts(crawl) for line in BytesIO(text))
 
 
 def texts(crawl: Path) -> Iterator[bytes]:
-    """Yield the same in UTF-8, in pieces of whole lines. Raises ``ReadError``."""
+    """Yield the same in UTF-8, a text for each capture. Raises ``ReadError``."""
     return Statements.of(crawl).texts()
 
 
@@ -177,23 +171,30 @@ class Statements:
             readings = Readings(folder)
         return cls(first_segments(folder), readings)
 
-    def graphs(self, parsed: Callable[[BinaryIO], Iterable[ox.Quad]]) -> Iterator[CaptureStatements]:
-        """Yield the latest reading of each capture, in the order of writing.
+    def texts(self) -> Iterator[bytes]:
+        """Yield the statements of the latest reading of each capture, in the order of writing."""
+        return (text for _, text in self._texts())
 
-        ``parsed`` gives the statements of a segment that are of interest; of later readings all are given.
-        """
+    def each(self, read: Callable[[bytes], CaptureStatements]) -> Iterator[CaptureStatements]:
+        """Yield what is read of them."""
+        for path, text in self._texts():
+            with _explained(path):
+                stated = read(text)
+            yield stated
+
+    def _texts(self) -> Iterator[tuple[Path, bytes]]:
+        """Yield them, each with the segment in which its capture was described first."""
         waiting = set(self.readings)
-        for path in self.files:
-            with _decompressed(path) as stream:
-                for group in _grouped(parsed(stream)):
-                    if group.capture not in self.readings:
-                        yield group
-                    elif group.capture in waiting:
-                        waiting.discard(group.capture)
-                        yield read_statements(self._text(group.capture))
+        for number, path in enumerate(self.files):
+            for _, text in self._members(number):
+                name = graph_of(text)
+                if name not in self.readings:
+                    yield path, text
+                elif name in waiting:
+                    waiting.discard(name)
+                    yield path, self._text(name)
         # Their first readings are lost.
-        for capture in sorted(waiting):
-            yield read_statements(self._text(capture))
+        yield from ((Path(name), self._text(name)) for name in sorted(waiting))
 
     def in_time(self) -> Iterator[CaptureStatements]:
         """Yield what is stated of each capture itself by its latest reading, in the order of time.
@@ -212,9 +213,11 @@ class Statements:
                     continue
                 text = opened.member(number, place)
                 with _explained(self.files[number]):
-                    found = tuple(_grouped(_parsed(filter(_is_about_its_graph, BytesIO(text)))))
-                for each in found:
-                    yield read_statements(self._text(each.capture)) if each.capture in self.readings else each
+                    # A capture is the subject and the graph of what is stated of itself.
+                    own = (line for line in BytesIO(text) if line.endswith(line[: line.find(b" ")] + b" .\n"))
+                    stated = _parsed(b"".join(own))
+                is_read_again = stated.capture in self.readings
+                yield read_statements(self._text(stated.capture)) if is_read_again else stated
 
     def _run(self, number: int, waiting: set[str]) -> Iterator[tuple[int, int, int | str]]:
         """Return the times and places of a segment's captures in the order of time."""
@@ -252,36 +255,6 @@ class Statements:
         with _OpenSegments(self.files) as opened:
             return opened.member(*first)
 
-    def texts(self) -> Iterator[bytes]:
-        """Yield the statements of the latest reading of each capture in pieces of whole lines."""
-        if self.readings:
-            lines = self.lines()
-            while piece := b"".join(islice(lines, _BATCH)):
-                yield piece
-            return
-        for path in self.files:
-            with _decompressed(path) as stream:
-                while piece := stream.read(_PIECE):
-                    yield piece + stream.readline()
-
-    def lines(self) -> Iterator[bytes]:
-        """Yield the statements of the latest reading of each capture as lines."""
-        waiting, is_read_again = set(self.readings), bool(self.readings)
-        for path in self.files:
-            with _decompressed(path) as stream:
-                if not is_read_again:
-                    yield from stream
-                    continue
-                for line in stream:
-                    name = graph_of(line)
-                    if name not in self.readings:
-                        yield line
-                    elif name in waiting:
-                        waiting.discard(name)
-                        yield from self._text(name).splitlines(keepends=True)
-        for capture in sorted(waiting):
-            yield from self._text(capture).splitlines(keepends=True)
-
     def _text(self, capture: str) -> bytes:
         with _explained(Path(capture)):
             return self.readings.statements(capture)
@@ -315,12 +288,6 @@ class _OpenSegments:
                 members = Members(file, begin)
                 self._opened[number] = file, members
             return members.member()
-
-
-def _grouped(quads: Iterable[ox.Quad]) -> Iterator[CaptureStatements]:
-    """Yield what is stated of each capture in order; statements of one graph stand together in a segment."""
-    for graph, group in groupby(quads, attrgetter("graph_name")):
-        yield of_quads(graph.value, group)
 
 
 def _seen(group: CaptureStatements, order: int) -> _Seen:
@@ -367,7 +334,7 @@ def _holders(kept: Statements, number: int) -> frozenset[str]:
     """Return the captures that state what one crawl of a folder found, those of pages that it found unchanged too."""
     holders: set[str] = set()
     stating: dict[str, _Seen] = {}
-    for order, group in enumerate(kept.graphs(_histories)):
+    for order, group in enumerate(kept.each(_history)):
         former = group.first(group.capture, v.UNCHANGED_SINCE)
         if any(True for _ in group.subjects):
             payload = former or group.capture
@@ -379,7 +346,7 @@ def _holders(kept: Statements, number: int) -> frozenset[str]:
 
 def _past(kept: Statements, holders: Container[str] | None = None) -> _Past:
     past = _Past({}, {}, {})
-    for order, group in enumerate(kept.graphs(_histories)):
+    for order, group in enumerate(kept.each(_history)):
         seen = _seen(group, order)
         for subject in group.subjects if holders is None or group.capture in holders else ():
             past.newest[subject] = max(seen, past.newest.get(subject, _UNSEEN))
@@ -396,7 +363,7 @@ def _past(kept: Statements, holders: Container[str] | None = None) -> _Past:
 def _deleted(kept: Statements, past: _Past) -> dict[str, str]:
     """Return the time at which each deleted object was found gone."""
     gone = dict(past.deletions)
-    for group in kept.graphs(_histories):
+    for group in kept.each(_history):
         held = [subject for subject in group.subjects if subject in gone]
         if held:
             own = _Sighting(_seen(group, 0)[0], group.capture, group.crawl)
@@ -414,26 +381,14 @@ def _moment(text: bytes) -> int:
     return 0 if found is None else (time_of(found[2].decode("utf-8", "replace")) - _EPOCH) // _MICROSECOND
 
 
-def _histories(stream: BinaryIO) -> Iterator[ox.Quad]:
-    """Parse the statements of a segment about the provenance of versions, and a few others."""
-    return _parsed(line for line in stream if _PROVENANCE.search(line))
+def _history(text: bytes) -> CaptureStatements:
+    """Read the statements about the provenance of versions, and a few others."""
+    return read_statements(b"".join(line for line in BytesIO(text) if _PROVENANCE.search(line)))
 
 
-def _is_about_its_graph(line: bytes) -> bool:
-    return line.endswith(line[: line.find(b" ")] + b" .\n")
-
-
-def _parsed(lines: Iterator[bytes]) -> Iterator[ox.Quad]:
-    """Parse some of a segment's lines: looking for them first is several times faster than parsing all."""
-    while batch := b"".join(islice(lines, _BATCH)):
-        yield from ox.parse(batch, ox.RdfFormat.N_QUADS, lenient=True)
-
-
-@contextmanager
-def _decompressed(path: Path) -> Iterator[BinaryIO]:
-    """Open a segment's text up to its last whole capture; trouble in reading it becomes a ``ReadError``."""
-    with _explained(path), open_segment(path) as file, gzip.GzipFile(fileobj=file) as text:
-        yield BufferedReader(cast("RawIOBase", text), _BUFFER)
+def _parsed(text: bytes) -> CaptureStatements:
+    """Read statements, and raise ``SyntaxError`` where they are no N-Quads."""
+    return of_quads(graph_of(text), ox.parse(text, ox.RdfFormat.N_QUADS, lenient=True))
 
 
 @contextmanager
