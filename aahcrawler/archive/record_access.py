@@ -257,6 +257,7 @@ def appended(file: BinaryIO, begin: int = 0) -> Iterator[Appended]:
     for member in members(file, begin):
         try:
             record = Record(member)
+            others = record.header.concurrent_to
             match record.kind:
                 case "warcinfo":
                     crawl = _number_in(record)
@@ -265,7 +266,7 @@ def appended(file: BinaryIO, begin: int = 0) -> Iterator[Appended]:
                         yield last
                     last = None
                     last = Appended(record.offset, record.header, _head_of(record), crawl)
-                case "metadata" | "request" | "resource" if last is not None and _names(record, last):
+                case "metadata" | "request" | "resource" if last is not None and last.header.record_id in others:
                     last = _with_record(last, record)
         except RecordError:
             continue
@@ -305,10 +306,6 @@ def _with_metadata(last: Appended, record: Record) -> Appended:
     if media_type == MEDIA_TYPE and last.metadata is None:
         return replace(last, metadata=record.whole_block(LONGEST_METADATA), metadata_offset=record.offset)
     return last
-
-
-def _names(record: Record, last: Appended) -> bool:
-    return last.header.record_id in record.header.concurrent_to
 
 
 def _head_of(record: Record) -> bytes:

@@ -7,6 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Self, TypeVar
 
+from aahcrawler.archive.folders import ArchiveFolder
 from aahcrawler.archive.gzip_members import Member
 from aahcrawler.archive.history_record import understood
 from aahcrawler.archive.record_access import LONGEST_METADATA, Record, RecordError, exchange_in, rendered_in
@@ -16,7 +17,6 @@ from aahcrawler.captures.page_documents import PageDocuments
 from aahcrawler.captures.record_scan import EPOCH, Damage, refuse
 from aahcrawler.captures.record_table import RecordTable, Row
 from aahcrawler.exchange import Exchange, Rendered
-from aahcrawler.layout import ARCHIVE, DEFINITION
 from aahcrawler.metadata import MEDIA_TYPE, Metadata
 from aahcrawler.objects.capture_statements import CaptureStatements
 from aahcrawler.page import Page
@@ -55,14 +55,13 @@ class ArchivedCaptures:
         seen: Callable[[], object] = lambda: None,
         knowledge: Sequence[Path] | None = None,
     ) -> None:
-        files = folder / ARCHIVE if (folder / ARCHIVE).is_dir() else folder
-        is_archive = files != folder or (folder.name == ARCHIVE and (folder.parent / DEFINITION).exists())
-        self.crawl = files.parent if is_archive else None
+        archive = ArchiveFolder.of(folder)
+        self.crawl = archive.crawl
         """The folder of the crawl; None for files that are of no crawl."""
         self._crawls: dict[int, Provenance] = {}
-        self._name = (self.crawl or files).resolve().name
-        self.table = RecordTable(files, damaged, seen)
-        self.documents = PageDocuments(folders_for(self.crawl or files, knowledge))
+        self._name = (self.crawl or folder).resolve().name
+        self.table = RecordTable(archive.files, damaged, seen)
+        self.documents = PageDocuments(folders_for(self.crawl or folder, knowledge))
         self._taken_down: tuple[TakenDown, frozenset[str]] = (TakenDown(), frozenset())
         self.statements = CrawlStatements(self.crawl)
         try:

@@ -249,7 +249,7 @@ class RecordedAnswers:
                 continue
             if opened.header.record_id == wanted:
                 return capture, opened
-            if same is None and _agrees(revisit, capture.digest):
+            if same is None and capture.digest and revisit.get("WARC-Payload-Digest") == capture.digest:
                 same = capture, opened
         return same
 
@@ -329,10 +329,6 @@ def _size(record: Record, *, counting: bool) -> int | None:
         if http.chunked and not counting:
             return None
     return size
-
-
-def _agrees(revisit: Header, digest: str) -> bool:
-    return bool(digest) and revisit.get("WARC-Payload-Digest") == digest
 
 
 def _goes_round(answer: RecordedAnswer) -> bool:
