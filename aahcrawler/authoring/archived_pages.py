@@ -11,7 +11,6 @@ from aahcrawler.archive.history import History
 from aahcrawler.authoring.fetching import PAGE_BYTES, fetch_page
 from aahcrawler.authoring.page_source import Source, SourceError
 from aahcrawler.captures import ArchivedCaptures
-from aahcrawler.exchange import Exchange
 from aahcrawler.layout import ARCHIVE, INDEXES, WARC
 from aahcrawler.page import Page
 from aahcrawler.segments import OPEN
@@ -56,11 +55,7 @@ def kept_page(crawl: Path, url: str) -> Page | None:
     if exchange is None:
         return None
     with closing(exchange):
-        return _page(exchange)
-
-
-def _page(exchange: Exchange) -> Page:
-    page = replayed(exchange, PAGE_BYTES)
+        page = replayed(exchange, PAGE_BYTES)
     if page is None:
         raise SourceError(f"the capture of {exchange.url} has no readable head")
     return page
