@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Self, TypeVar
 
-from aahcrawler.archive.history_record import Former, HistoryRecord, Kind, understood
+from aahcrawler.archive.history_record import Former, HistoryRecord, Kind
 from aahcrawler.archive.history_rows import (
     EMPTY,
     Row,
@@ -28,9 +28,9 @@ from aahcrawler.archive.history_rows import (
 )
 from aahcrawler.archive.ledger import Ledger
 from aahcrawler.archive.record_access import (
-    LONGEST_METADATA,
     Record,
     exchange_in,
+    metadata_in,
     read_at,
     rendered_in,
 )
@@ -136,7 +136,7 @@ class History:
 
         Of one with more than 4 MiB the rest is not looked at.
         """
-        return self._with_record(former, _is_sound) or False
+        return self._read(former.file, former.offset, _is_sound, former.record_id) or False
 
     def exchange(self, former: Former) -> Exchange | None:
         """Return the response again, the whole of it, as an answer of ``former.url``; ``request`` is empty.
@@ -144,27 +144,19 @@ class History:
         What a browser made of it comes with it. The caller closes it. None where its record is gone, is another one, or
         is damaged.
         """
-        found = self._with_record(former, lambda record: _exchange(record, former))
-        return None if found is None else replace(found, rendered=self.rendered(former))
+        found = self._read(former.file, former.offset, exchange_in, former.record_id)
+        if found is None:
+            return None
+        as_answer = replace(found, url=former.url, payload_digest=former.digest, rendered=self.rendered(former))
+        return replace(as_answer, started_at=datetime.fromisoformat(former.warc_date))
 
     def rendered(self, former: Former) -> Rendered | None:
         """Return the document that a browser last made of the answer; None where none did, or its record is damaged."""
-        of = former.document_of
-        return self._read(
-            former.document_file,
-            former.document_offset,
-            lambda record: rendered_in(record) if of in record.header.concurrent_to else None,
-        )
+        return self._read(former.document_file, former.document_offset, rendered_in, former.document_of)
 
     def metadata(self, former: Former) -> Metadata | None:
         """Return the metadata of the answer; None where it had none, or its record is gone or damaged."""
-        of = (former.metadata_of,)
-
-        def read(record: Record) -> Metadata | None:
-            is_it = record.kind == "metadata" and record.header.concurrent_to[:1] == of
-            return understood(record.whole_block(LONGEST_METADATA)) if is_it else None
-
-        return self._read(former.metadata_file, former.metadata_offset, read)
+        return self._read(former.metadata_file, former.metadata_offset, metadata_in, former.metadata_of)
 
     def close(self) -> None:
         """Write pending entries and empty the history. Calling it twice does no harm."""
@@ -181,15 +173,9 @@ class History:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _with_record(self, former: Former, use: Callable[[Record], T]) -> T | None:
-        is_it = former.record_id
-        return self._read(
-            former.file, former.offset, lambda record: use(record) if record.header.record_id == is_it else None
-        )
-
-    def _read(self, file: str, offset: int | None, read: Callable[[Record], T | None]) -> T | None:
+    def _read(self, file: str, offset: int | None, read: Callable[[Record], T | None], of: str) -> T | None:
         with suppress(OSError):
-            return None if offset is None else read_at(self._archive, file, offset, read)
+            return None if offset is None else read_at(self._archive, file, offset, read, of)
         return None
 
     def _tried(self, work: Callable[[Ledger], T], otherwise: T) -> T:
@@ -216,8 +202,3 @@ def _is_sound(record: Record) -> bool:
         if size > _LOOKED_AT:
             break
     return True
-
-
-def _exchange(record: Record, former: Former) -> Exchange:
-    date = datetime.fromisoformat(former.warc_date)
-    return replace(exchange_in(record), url=former.url, payload_digest=former.digest, started_at=date)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, TypeVar, cast
@@ -28,12 +28,13 @@ from aahcrawler.archive.records import (
 from aahcrawler.archive.resources import DOCUMENT_URL, DOM, LONGEST_DOM, MADE_OF, KeptResource
 from aahcrawler.archive.scanning import LONGEST_HEADER, Header, read_header, record_date
 from aahcrawler.exchange import Exchange, Rendered, Truncation
-from aahcrawler.metadata import MEDIA_TYPE
+from aahcrawler.metadata import MEDIA_TYPE, Metadata, understood
 from aahcrawler.request_queries import LONGEST_BODY
 from aahcrawler.segments import OPEN
 
 LONGEST_METADATA = 1 << 26
 """Bytes of a metadata record beyond which it is passed over."""
+_ANSWERS = frozenset({"response", "revisit"})
 _HEADER_END = b"\r\n\r\n"
 _LONGEST_INFO = 1 << 20
 _MOST_RESOURCES = 100
@@ -79,6 +80,13 @@ class Record:
     def kind(self) -> str:
         """The record's type in lower case."""
         return self.header.get("WARC-Type").lower()
+
+    def is_of(self, answer: str) -> bool:
+        """Return whether it is the record with that id or, being no answer itself, says that it belongs to it."""
+        if self.kind in _ANSWERS:
+            return self.header.record_id == answer
+        others = (*self.header.concurrent_to, self.header.get("WARC-Refers-To").strip("<>"))
+        return answer in (self.header.record_id, *others)
 
     def block(self) -> Iterator[bytes]:
         """Yield the block in pieces; when they have ended, the checksum of its member has been found right.
@@ -153,17 +161,24 @@ def open_place(archive: Path, name: str) -> BinaryIO | None:
     return None
 
 
-def read_at(archive: Path, name: str, offset: int, read: Callable[[Record], T | None]) -> T | None:
-    """Return what the record at a place is read as, in a file by its final name.
+def read_in(member: Member, read: Callable[[Record], T | None], of: str = "") -> T | None:
+    """Return what the record in a gzip member is read as; None where it is damaged.
 
-    None where nothing is there any more, or it is damaged. Raises ``OSError``.
+    None, too, where it is to be ``of`` an answer with some id, and is of another one. Raises ``OSError``.
     """
+    with suppress(RecordError):
+        record = Record(member)
+        return read(record) if not of or record.is_of(of) else None
+    return None
+
+
+def read_at(archive: Path, name: str, offset: int, read: Callable[[Record], T | None], of: str = "") -> T | None:
+    """Return the same of the record at a place, in a file by its final name; None where that is gone."""
     file = open_place(archive, name)
     if file is None:
         return None
-    with file, suppress(RecordError):
-        return read(Record(Member(file, offset)))
-    return None
+    with file:
+        return read_in(Member(file, offset), read, of)
 
 
 def records_at(archive: Path, place: Place, answer: str) -> Iterator[Record]:
@@ -175,13 +190,9 @@ def records_at(archive: Path, place: Place, answer: str) -> Iterator[Record]:
     if file is None:
         return
     with file, suppress(RecordError):
-        record = Record(Member(file, place.offset))
-        if record.header.record_id != answer:
-            return
-        yield record
-        for member in islice(members(file, place.end), _MOST_BESIDE):
+        for member in chain((Member(file, place.offset),), islice(members(file, place.end), _MOST_BESIDE)):
             record = Record(member)
-            if answer not in record.header.concurrent_to:
+            if not record.is_of(answer):
                 return
             yield record
 
@@ -247,6 +258,14 @@ def rendered_in(record: Record) -> Rendered | None:
     return Rendered(record.whole_block(LONGEST_DOM), header.get(DOCUMENT_URL), header.record_id, made_of)
 
 
+def metadata_in(record: Record) -> Metadata | None:
+    """Return what was understood of an answer, from its record; None where the record does not say that.
+
+    Raises ``RecordError`` where it is not whole, or too large to be read.
+    """
+    return understood(record.whole_block(LONGEST_METADATA)) if record.header.get("Content-Type") == MEDIA_TYPE else None
+
+
 def appended(file: BinaryIO, begin: int = 0) -> Iterator[Appended]:
     """Yield the captures appended to a file from the member at ``begin`` on; damaged ones are left out.
 
@@ -257,7 +276,6 @@ def appended(file: BinaryIO, begin: int = 0) -> Iterator[Appended]:
     for member in members(file, begin):
         try:
             record = Record(member)
-            others = record.header.concurrent_to
             match record.kind:
                 case "warcinfo":
                     crawl = _number_in(record)
@@ -266,7 +284,7 @@ def appended(file: BinaryIO, begin: int = 0) -> Iterator[Appended]:
                         yield last
                     last = None
                     last = Appended(record.offset, record.header, _head_of(record), crawl)
-                case "metadata" | "request" | "resource" if last is not None and last.header.record_id in others:
+                case "metadata" | "request" | "resource" if last is not None and record.is_of(last.header.record_id):
                     last = _with_record(last, record)
         except RecordError:
             continue

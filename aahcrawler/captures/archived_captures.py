@@ -9,15 +9,14 @@ from typing import Self, TypeVar
 
 from aahcrawler.archive.folders import ArchiveFolder
 from aahcrawler.archive.gzip_members import Member
-from aahcrawler.archive.history_record import understood
-from aahcrawler.archive.record_access import LONGEST_METADATA, Record, RecordError, exchange_in, rendered_in
+from aahcrawler.archive.record_access import Record, exchange_in, metadata_in, read_in, rendered_in
 from aahcrawler.captures.capture_source import BEGINNING, Capture, Origin, Position, Provenance, RecordPlace
 from aahcrawler.captures.crawl_statements import CrawlStatements
 from aahcrawler.captures.page_documents import PageDocuments
 from aahcrawler.captures.record_scan import EPOCH, Damage, refuse
 from aahcrawler.captures.record_table import RecordTable, Row
 from aahcrawler.exchange import Exchange, Rendered
-from aahcrawler.metadata import MEDIA_TYPE, Metadata
+from aahcrawler.metadata import Metadata
 from aahcrawler.objects.capture_statements import CaptureStatements
 from aahcrawler.page import Page
 from aahcrawler.scores.entries import Judged
@@ -212,7 +211,7 @@ class ArchivedContents:
 
     def metadata(self) -> Metadata | None:
         """Return what was understood of the answer when it came."""
-        return self._read(self.row, self.row.answer.metadata, _metadata)
+        return self._read(self.row, self.row.answer.metadata, metadata_in)
 
     def reading(self) -> CaptureStatements | None:
         """Return the latest reading, None for files of no crawl. Raises ``ReadError``."""
@@ -255,17 +254,9 @@ class ArchivedContents:
         """Return what a record of an answer is read as; None where there is none, or it is gone or damaged."""
         if begin is None:
             return None
-        with suppress(RecordError, OSError):
-            record = Record(Member(self.source.table.open(row.file), begin))
-            header = record.header
-            named = (header.record_id, *header.concurrent_to, header.get("WARC-Refers-To").strip("<>"))
-            return read(record) if row.answer.id in named else None
+        with suppress(OSError):
+            return read_in(Member(self.source.table.open(row.file), begin), read, row.answer.id)
         return None
-
-
-def _metadata(record: Record) -> Metadata | None:
-    is_ours = record.header.get("Content-Type") == MEDIA_TYPE
-    return understood(record.whole_block(LONGEST_METADATA)) if is_ours else None
 
 
 def _time(row: Row) -> tuple[int, int, int]:

@@ -8,9 +8,8 @@ from typing import Final
 
 from lxml.etree import _Element as Element
 
-from aahcrawler.archive.history_record import understood
-from aahcrawler.archive.record_access import LONGEST_METADATA, RecordError, records_at
-from aahcrawler.metadata import MEDIA_TYPE, LinkType
+from aahcrawler.archive.record_access import RecordError, metadata_in, records_at
+from aahcrawler.metadata import LinkType
 from aahcrawler.page import Page
 from aahcrawler.replay.recorded_answers import RecordedAnswer, RecordedAnswers
 from aahcrawler.streams.manifest_reading import manifest_of
@@ -47,15 +46,13 @@ def _set(element: Element, url: str) -> None:
 
 def _needed(archive: Path, answer: RecordedAnswer) -> Iterator[str]:
     """Yield what a page needs to be shown, as its metadata tell."""
-    place, metadata = (answer.own or answer.holder).place, None
-    for record in records_at(archive, place, answer.record_id):
-        if record.kind == "metadata" and record.header.get("Content-Type") == MEDIA_TYPE:
-            with suppress(RecordError):
-                metadata = understood(record.whole_block(LONGEST_METADATA))
-            break
-    for link in metadata.links if metadata is not None else ():
-        if link.type is LinkType.REQUISITE:
-            yield link.url
+    records = records_at(archive, (answer.own or answer.holder).place, answer.record_id)
+    with suppress(RecordError):
+        found = (metadata_in(record) for record in records if record.kind == "metadata")
+        metadata = next((each for each in found if each is not None), None)
+        for link in metadata.links if metadata is not None else ():
+            if link.type is LinkType.REQUISITE:
+                yield link.url
 
 
 def _streams(answers: RecordedAnswers, answer: RecordedAnswer, urls: list[str]) -> list[str]:
