@@ -162,6 +162,14 @@ def read(text: bytes) -> Metadata:
         raise MetadataError(f"it cannot be read ({error!r})") from error
 
 
+def understood(block: bytes | None) -> Metadata | None:
+    """Return what a record says, None where there is none, or it is of another kind."""
+    try:
+        return None if block is None else read(block)
+    except MetadataError:
+        return None
+
+
 def _link(link: Link) -> dict[str, object]:
     fields: dict[str, object] = {"url": link.url, "type": link.type.value}
     if link.anchor:

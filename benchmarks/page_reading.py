@@ -13,7 +13,7 @@ from pathlib import Path
 from aahcrawler.editor.pages.saved_pages import as_text
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.metadata import Link, LinkType, Metadata
-from aahcrawler.objects.reader import ObjectRow
+from aahcrawler.objects.capture_statements import ObjectRow
 from aahcrawler.page import Page
 from aahcrawler.webobject import Reference, WebObject
 from benchmarks.site_pages import fresh

@@ -17,7 +17,8 @@ from pathlib import Path
 from aahcrawler.adaptation.store.learned import LearnedAction
 from aahcrawler.adaptation.store.overlay import Overlay
 from aahcrawler.layout import LEARNED, NQUADS, OBJECTS
-from aahcrawler.objects.reader import PageRow, page_rows
+from aahcrawler.objects.capture_statements import PageRow
+from aahcrawler.objects.reader import page_rows
 from aahcrawler.objects.readings import capture_of, graph_of
 from aahcrawler.segments import Members, open_segment, segments
 from benchmarks.process_memory import run

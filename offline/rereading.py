@@ -33,13 +33,14 @@ from aahcrawler.helper.site_memory.sites import site_of
 from aahcrawler.jobs import Job, Made, Work
 from aahcrawler.layout import ARCHIVE, DEFINITION, INDEXES, LEARNED, OBJECTS, REREADING, TOPIC, WARC
 from aahcrawler.metadata import Link, Metadata
-from aahcrawler.objects.reader import PageRow, Stated, page_rows
+from aahcrawler.objects.capture_statements import CaptureStatements, PageRow, read_statements
+from aahcrawler.objects.reader import page_rows
 from aahcrawler.objects.readings import Method, Reading
 from aahcrawler.objects.writer import CaptureDescription, ObjectWriter, statements
 from aahcrawler.page import Page
 from aahcrawler.pipeline.analysis import changes
 from aahcrawler.segments import extent
-from aahcrawler.webobject import Container, WebObject
+from aahcrawler.webobject import Container
 from knowledge_base.loader import load
 from knowledge_base.selectors import BadExpressionError
 from online_analysis.icd import Icd
@@ -294,30 +295,27 @@ class _Rereading:
 
         The page's former capture is read before: what the same reader found there is what it remembers of the page.
         """
-        assert self.source.readings is not None  # noqa: S101 - it is of a crawl
-        text = self.source.readings.text_of(record)
-        if not text:
+        stated = self.source.statements.reading(record)
+        if stated is None:
             return Reread(record, Outcome.UNREADABLE), b""
-        stated = Stated.of(text)
-        capture = stated.capture
-        before = self.found(capture.revision_of, None) if capture.revision_of else None
-        found = self.found(capture.iri, before.said if before else None) if stated.row.is_page else _Found()
+        before = self.found(stated.former, None) if stated.former else None
+        found = self.found(record, before.said if before else None) if stated.row.is_page else _Found()
         if found is None:
             return Reread(stated.row.url, Outcome.UNREADABLE), b""
         later = self._later(stated, before, found)
         return Reread(stated.row.url, Outcome.CHANGED if later else Outcome.SAME, found.raised), later
 
-    def _later(self, stated: Stated, before: _Found | None, found: _Found) -> bytes:
+    def _later(self, stated: CaptureStatements, before: _Found | None, found: _Found) -> bytes:
         """Return the statements of the later reading, empty where they are those of the one before."""
         compared = None if before is None else changes(before.said, found.said, complete=found.complete)
         described = replace(self._described(stated, found), changes=compared)
-        objects, containers = _held(stated, found, self.source)
-        later = statements(described, objects, containers)
-        return b"" if Stated.of(later).statements == stated.statements else later
+        holds = _states_objects(stated, self.source)
+        later = statements(described, found.said.objects if holds else (), found.containers if holds else ())
+        return b"" if read_statements(later).said == stated.said else later
 
-    def _described(self, stated: Stated, found: _Found) -> CaptureDescription:
-        later, said = Reading(Method.REREAD, datetime.now(UTC), stated.capture.graph), found.said
-        known = replace(stated.capture, reader=self.reader.version, reading=later)
+    def _described(self, stated: CaptureStatements, found: _Found) -> CaptureDescription:
+        later, said = Reading(Method.REREAD, datetime.now(UTC), stated.description.graph), found.said
+        known = replace(stated.description, reader=self.reader.version, reading=later)
         if not stated.row.is_page:
             return known
         return replace(known, application=said.application, level=said.level, role=said.role)
@@ -347,14 +345,10 @@ class _Rereading:
         return _Found(said, found.containers, page.complete, raised(found))
 
 
-def _held(stated: Stated, found: _Found, source: CaptureSource) -> tuple[Sequence[WebObject], Sequence[Container]]:
-    """Return what is to be stated of a page: what is no page of its own, or repeats a former one, states no objects."""
-    if stated.row.is_page and (stated.has_objects or _states_objects(stated.capture, source)):
-        return found.said.objects, found.containers
-    return (), ()
-
-
-def _states_objects(capture: CaptureDescription, source: CaptureSource) -> bool:
-    kept = source.of_record(capture.iri)
-    said = None if kept is None else kept.metadata
-    return not capture.unchanged and not (said is not None and said.trap)
+def _states_objects(stated: CaptureStatements, source: CaptureSource) -> bool:
+    """Return whether objects are to be stated of a capture: not of what is no page, or repeats a former one."""
+    if not stated.row.is_page or stated.objects:
+        return stated.row.is_page
+    kept = source.of_record(stated.capture)
+    is_trap = kept is not None and kept.metadata is not None and bool(kept.metadata.trap)
+    return not stated.row.unchanged and not is_trap

@@ -7,7 +7,8 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TextIO
 
-from aahcrawler.objects.reader import ObjectRow, PageRow, statements
+from aahcrawler.objects.capture_statements import ObjectRow, PageRow
+from aahcrawler.objects.reader import statements
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _LINE_BREAKS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}

@@ -34,16 +34,20 @@ class ArchiveFolder:
 
         The index of a folder that is of no crawl lies in it. Raises ``ArchiveError`` where there are no WARC files.
         """
-        path = path.absolute() if path == Path() else path
-        if (path / ARCHIVE).is_dir():
-            found = cls(path / ARCHIVE, path / INDEXES, path)
-        elif path.name == ARCHIVE and (path.parent / DEFINITION).exists():
-            found = cls(path, path.parent / INDEXES, path.parent)
-        else:
-            found = cls(path, path, None)
+        found = cls.of(path)
         if not segments(found.files, WARC):
             raise ArchiveError(f"{found.files}: holds no *.{WARC} files; name a crawl's folder, or one that does")
         return found
+
+    @classmethod
+    def of(cls, path: Path) -> "ArchiveFolder":
+        """Find the same, with or without WARC files in it."""
+        path = path.absolute() if path == Path() else path
+        if (path / ARCHIVE).is_dir():
+            return cls(path / ARCHIVE, path / INDEXES, path)
+        if path.name == ARCHIVE and (path.parent / DEFINITION).exists():
+            return cls(path, path.parent / INDEXES, path.parent)
+        return cls(path, path, None)
 
     @contextmanager
     def alone(self) -> Iterator[None]:

@@ -59,6 +59,15 @@ class Member:
                 return piece
         return b""
 
+    def is_whole(self) -> bool:
+        """Read what is left, and return whether its checksum was found right."""
+        try:
+            while self.read():
+                pass
+        except MemberError:
+            return False
+        return True
+
     def _more(self) -> bytes:
         # Other members may be looked at in between, so the file's own position is not to be relied on.
         self._file.seek(self._position)
@@ -79,13 +88,11 @@ def members(file: BinaryIO, begin: int = 0, beginning: bytes = _WARC) -> Iterato
     while offset is not None and _has(file, offset):
         member = Member(file, offset)
         yield member
-        try:
-            while member.read():
-                pass
+        if member.is_whole():
             offset = member.end
-        except MemberError:
+        else:
             places = magic_places(file, offset + 1)
-            offset = next((place for place in places if _is_whole(file, place, beginning)), None)
+            offset = next((place for place in places if _begins(file, place, beginning)), None)
 
 
 def magic_places(file: BinaryIO, begin: int) -> Iterator[int]:
@@ -148,13 +155,10 @@ def _has(file: BinaryIO, offset: int) -> bool:
     return bool(file.read(1))
 
 
-def _is_whole(file: BinaryIO, offset: int, beginning: bytes) -> bool:
+def _begins(file: BinaryIO, offset: int, beginning: bytes) -> bool:
+    """Return whether a whole member is at a place, and its text begins so."""
     member = Member(file, offset)
     try:
-        if member.read(len(beginning)) != beginning:
-            return False
-        while member.read():
-            pass
+        return member.read(len(beginning)) == beginning and member.is_whole()
     except MemberError:
         return False
-    return True

@@ -18,23 +18,20 @@ from functools import partial
 from pathlib import Path
 from typing import Self, TypeVar
 
-from aahcrawler.archive.capture_ledger import CaptureLedger
-from aahcrawler.archive.history_record import Former, HistoryRecord, Kind, understood
+from aahcrawler.archive.history_record import Former, HistoryRecord, Kind
 from aahcrawler.archive.history_rows import (
     EMPTY,
-    former_of,
+    Row,
     microseconds,
     moment_at,
     urn_of,
 )
-from aahcrawler.archive.ledger import Ledger, Row
+from aahcrawler.archive.ledger import Ledger
 from aahcrawler.archive.record_access import (
-    LONGEST_METADATA,
     Record,
-    RecordError,
     exchange_in,
-    open_place,
-    record_at,
+    metadata_in,
+    read_at,
     rendered_in,
 )
 from aahcrawler.archive.records import Original, warc_date
@@ -84,9 +81,9 @@ class History:
     ) -> None:
         self._archive = archive
         self._path = None if beside else folder / HISTORY
-        self._ledger: CaptureLedger | None = None
+        self._ledger: Ledger | None = None
         try:
-            self._ledger = CaptureLedger(self._path, archive, clock)
+            self._ledger = Ledger(self._path, archive, clock)
             self._ledger.open_copy(folder / HISTORY) if beside else self._ledger.open()
             if writers is not Writers.JOINED and not self._ledger.catch_up():
                 _logger.warning("the history falls behind: another process keeps it busy")
@@ -104,9 +101,9 @@ class History:
         Payloads that it was first found to hold at ``before`` or later are left out.
         """
         if before is None:
-            return self._tried(lambda ledger: former_of(ledger, ledger.current(url)), None)
+            return self._tried(lambda ledger: ledger.former(ledger.current(url)), None)
         date = microseconds(before)
-        return self._tried(lambda ledger: former_of(ledger, ledger.before(url, date)), None)
+        return self._tried(lambda ledger: ledger.former(ledger.before(url, date)), None)
 
     def original(self, digest: bytes) -> Original | None:
         """Return the first complete response with that payload whose record is sound, as ``is_readable`` tells it.
@@ -117,7 +114,7 @@ class History:
             return None
         rows: list[Row] | None = self._tried(lambda ledger: ledger.holding(digest, _ORIGINALS), None)
         for row in rows or ():
-            former = self._tried(partial(former_of, row=row), None)
+            former = self._tried(partial(Ledger.former, row=row), None)
             if former is not None and self.is_readable(former):
                 return Original(urn_of(row.record), row.url, warc_date(moment_at(row.date)), digest, bool(row.chunked))
         return None
@@ -128,10 +125,10 @@ class History:
         Captures may be added meanwhile; whether their pages are among these is left open.
         """
         after = 0
-        while rows := self._tried(partial(_page_rows, after=after), None):
-            for number, former in rows:
-                after = number
-                if former is not None:
+        while rows := self._tried(partial(Ledger.pages, after=after, most=_PAGES_AT_ONCE), None):
+            for row in rows:
+                after = row.id or 0
+                if (former := self._tried(partial(Ledger.former, row=row), None)) is not None:
                     yield former
 
     def is_readable(self, former: Former) -> bool:
@@ -139,7 +136,7 @@ class History:
 
         Of one with more than 4 MiB the rest is not looked at.
         """
-        return self._with_record(former, _is_sound) or False
+        return self._read(former.file, former.offset, _is_sound, former.record_id) or False
 
     def exchange(self, former: Former) -> Exchange | None:
         """Return the response again, the whole of it, as an answer of ``former.url``; ``request`` is empty.
@@ -147,29 +144,19 @@ class History:
         What a browser made of it comes with it. The caller closes it. None where its record is gone, is another one, or
         is damaged.
         """
-        found = self._with_record(former, lambda record: _exchange(record, former))
-        return None if found is None else replace(found, rendered=self.rendered(former))
+        found = self._read(former.file, former.offset, exchange_in, former.record_id)
+        if found is None:
+            return None
+        as_answer = replace(found, url=former.url, payload_digest=former.digest, rendered=self.rendered(former))
+        return replace(as_answer, started_at=datetime.fromisoformat(former.warc_date))
 
     def rendered(self, former: Former) -> Rendered | None:
         """Return the document that a browser last made of the answer; None where none did, or its record is damaged."""
-        if former.document_offset is None or (file := open_place(self._archive, former.document_file)) is None:
-            return None
-        with file, suppress(RecordError, OSError):
-            record = record_at(file, former.document_offset)
-            if former.document_of in record.header.concurrent_to:
-                return rendered_in(record)
-        return None
+        return self._read(former.document_file, former.document_offset, rendered_in, former.document_of)
 
     def metadata(self, former: Former) -> Metadata | None:
         """Return the metadata of the answer; None where it had none, or its record is gone or damaged."""
-        if former.metadata_offset is None or (file := open_place(self._archive, former.metadata_file)) is None:
-            return None
-        with file, suppress(RecordError, OSError):
-            record = record_at(file, former.metadata_offset)
-            is_it = record.header.get("WARC-Concurrent-To").strip("<>") == former.metadata_of
-            if record.kind == "metadata" and is_it:
-                return understood(record.whole_block(LONGEST_METADATA))
-        return None
+        return self._read(former.metadata_file, former.metadata_offset, metadata_in, former.metadata_of)
 
     def close(self) -> None:
         """Write pending entries and empty the history. Calling it twice does no harm."""
@@ -186,16 +173,12 @@ class History:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _with_record(self, former: Former, use: Callable[[Record], T]) -> T | None:
-        if (file := open_place(self._archive, former.file)) is None:
-            return None
-        with file, suppress(RecordError, OSError):
-            record = record_at(file, former.offset)
-            if record.header.record_id == former.record_id:
-                return use(record)
+    def _read(self, file: str, offset: int | None, read: Callable[[Record], T | None], of: str) -> T | None:
+        with suppress(OSError):
+            return None if offset is None else read_at(self._archive, file, offset, read, of)
         return None
 
-    def _tried(self, work: Callable[[CaptureLedger], T], otherwise: T) -> T:
+    def _tried(self, work: Callable[[Ledger], T], otherwise: T) -> T:
         if self._ledger is None:
             return otherwise
         try:
@@ -211,10 +194,6 @@ class History:
             ledger.abandon()
 
 
-def _page_rows(ledger: Ledger, after: int) -> list[tuple[int, Former | None]]:
-    return [(row.id or 0, former_of(ledger, row)) for row in ledger.pages(after, _PAGES_AT_ONCE)]
-
-
 def _is_sound(record: Record) -> bool:
     """Return whether a record is whole; damage in it raises ``RecordError``."""
     size = 0
@@ -223,8 +202,3 @@ def _is_sound(record: Record) -> bool:
         if size > _LOOKED_AT:
             break
     return True
-
-
-def _exchange(record: Record, former: Former) -> Exchange:
-    date = datetime.fromisoformat(former.warc_date)
-    return replace(exchange_in(record), url=former.url, payload_digest=former.digest, started_at=date)

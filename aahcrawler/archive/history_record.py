@@ -7,14 +7,13 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Literal, Self
 
-from aahcrawler import metadata as metadata_record
 from aahcrawler.archive.asked_requests import AskedRequest
 from aahcrawler.archive.payload import HEAD, beginning_of, is_chunked, status_of
 from aahcrawler.archive.record_access import Appended
 from aahcrawler.archive.records import Original, unlabelled_digest
 from aahcrawler.archive.writer import WrittenCapture
 from aahcrawler.exchange import Exchange
-from aahcrawler.metadata import Metadata, MetadataError
+from aahcrawler.metadata import Metadata, understood
 
 Kind = Literal["page", "requisite"]
 """The purpose that a URL was fetched for; robots.txt is a requisite."""
@@ -178,14 +177,6 @@ class Former:
     def original(self) -> Original:
         """The record that a revisit record of this payload refers to."""
         return Original(self.record_id, self.original_url, self.warc_date, self.digest, self.chunked)
-
-
-def understood(block: bytes | None) -> Metadata | None:
-    """Return the content of a metadata record, None where there is none or it is of another kind."""
-    try:
-        return None if block is None else metadata_record.read(block)
-    except MetadataError:
-        return None
 
 
 def _moment(date: str) -> datetime | None:

@@ -1,12 +1,10 @@
-"""Makes rows of the history of captures, and captures of its rows."""
+"""The rows of the history of captures, and what they are made of."""
 
 import hashlib
 from datetime import UTC, datetime, timedelta
-from http import HTTPStatus
+from typing import NamedTuple
 
-from aahcrawler.archive.history_record import Former, HistoryRecord
-from aahcrawler.archive.ledger import Ledger, Row, key_of
-from aahcrawler.archive.records import warc_date
+from aahcrawler.archive.history_record import HistoryRecord
 
 EMPTY = hashlib.sha1(usedforsecurity=False).digest()
 """The digest of an empty payload."""
@@ -15,48 +13,61 @@ _MICROSECOND = timedelta(microseconds=1)
 _URN = "urn:uuid:"
 
 
+class Row(NamedTuple):
+    """A row of ``captures``, as SQLite gives it; ``id`` is None for a row that is not in the table.
+
+    ``own`` says whether the payload is in the record at this place, or else in the first with its digest; ``digest`` is
+    None for an empty payload; ``chunked`` whether the answer came in the chunked coding. ``metadata_file`` is None
+    where it equals ``file``; ``answer``, the id of the answer that the metadata describe, is None where it equals
+    ``record``. ``document``, the place of what a browser made of an answer, goes with ``document_file`` and
+    ``document_of`` in the same way. ``date`` is in microseconds since 1970, ``later`` how much later it was last seen.
+    Flags are 0 or 1.
+    """
+
+    id: int | None
+    key: int
+    file: int
+    offset: int
+    metadata_file: int | None
+    metadata: int | None
+    answer: bytes | str | None
+    document_file: int | None
+    document: int | None
+    document_of: bytes | str | None
+    current: int
+    own: int
+    chunked: int
+    status: int
+    complete: int
+    page: int
+    terminal: int
+    depth: int
+    relevant: int | None
+    priority: float | None
+    score: float | None
+    crawl: int
+    date: int
+    later: int
+    record: bytes | str
+    digest: bytes | None
+    url: str
+    etag: str | None
+    modified: str | None
+
+    @property
+    def standing(self) -> tuple[int, int]:
+        """The sort key that makes the greatest row of a URL the current one."""
+        return (200 <= self.status <= 299) * (1 + self.complete), self.date + self.later
+
+
+def key_of(url: str) -> int:
+    """Return the number under which a URL is looked up. Two URLs may share one, so they are compared too."""
+    return int.from_bytes(hashlib.blake2b(url.encode("utf-8", "replace"), digest_size=6).digest(), "big") >> 1
+
+
 def microseconds(moment: datetime) -> int:
     """Return a time as the history has it: in microseconds since 1970."""
     return (moment - _EPOCH) // _MICROSECOND
-
-
-def row_seen_again(ledger: Ledger, row: Row) -> Row | None:
-    """Return the row of a payload that was seen before; None where there is nothing to be known from that."""
-    unmodified = row.status == HTTPStatus.NOT_MODIFIED
-    for former in ledger.same(row.url, row.digest):
-        if not unmodified and former.status != row.status:
-            continue
-        later = row.date - former.date
-        if later < former.later:
-            return None
-        again = former._replace(
-            current=1,
-            crawl=row.crawl,
-            later=later,
-            etag=row.etag or former.etag,
-            modified=row.modified or former.modified,
-        )
-        if row.document is not None:
-            again = again._replace(
-                document=row.document,
-                document_file=row.file if row.file != former.file else None,
-                document_of=row.record,
-            )
-        if row.metadata is None:
-            return again
-        return again._replace(
-            page=row.page,
-            terminal=row.terminal,
-            depth=row.depth,
-            relevant=row.relevant,
-            priority=row.priority,
-            score=row.score,
-            metadata=row.metadata,
-            metadata_file=row.file if row.file != former.file else None,
-            answer=row.record,
-        )
-    is_known = not unmodified and row.digest is not None and ledger.first(row.digest) is not None
-    return row if is_known else None
 
 
 def row_of(kept: HistoryRecord, file: int) -> Row:
@@ -92,43 +103,6 @@ def row_of(kept: HistoryRecord, file: int) -> Row:
         url=capture.url,
         etag=kept.etag or None,
         modified=kept.last_modified or None,
-    )
-
-
-def former_of(ledger: Ledger, row: Row | None) -> Former | None:
-    """Return what a row tells of a former capture; None for None, and where nothing holds its payload any more."""
-    if row is None:
-        return None
-    holder = row if row.own or row.digest is None else ledger.first(row.digest)
-    if holder is None:
-        return None
-    return Former(
-        url=row.url,
-        record_id=urn_of(holder.record),
-        original_url=holder.url,
-        warc_date=warc_date(moment_at(holder.date)),
-        digest=row.digest or EMPTY,
-        file=ledger.name_of(holder.file),
-        offset=holder.offset,
-        status=row.status,
-        complete=bool(row.complete),
-        etag=row.etag or "",
-        last_modified=row.modified or "",
-        metadata_file=ledger.name_of(row.metadata_file or row.file),
-        metadata_offset=row.metadata,
-        metadata_of=urn_of(row.answer or row.record),
-        document_file=ledger.name_of(row.document_file or row.file),
-        document_offset=row.document,
-        document_of=urn_of(row.document_of or row.record),
-        kind="page" if row.page else "requisite",
-        priority=row.priority,
-        score=row.score,
-        relevant=None if row.relevant is None else bool(row.relevant),
-        crawl=row.crawl,
-        last_seen=moment_at(row.date + row.later),
-        chunked=bool(holder.chunked),
-        terminal=bool(row.terminal),
-        depth=row.depth,
     )
 
 

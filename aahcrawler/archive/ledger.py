@@ -6,15 +6,21 @@ one row of each URL: the newest of its best, where complete successes are better
 anything else. ``last`` has the last record of a file that is known; nothing before it has to be read again.
 """
 
-import hashlib
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
+from http import HTTPStatus
+from itertools import islice
 from pathlib import Path
 from typing import ClassVar, Final, NamedTuple, Self
 
-from aahcrawler.archive.record_access import Appended
-from aahcrawler.derived_index import DerivedIndex, Known, connection
+from aahcrawler.archive.history_record import Former, HistoryRecord
+from aahcrawler.archive.history_rows import EMPTY, Row, key_of, moment_at, row_of, stored_id, urn_of
+from aahcrawler.archive.record_access import Appended, appended
+from aahcrawler.archive.records import warc_date
+from aahcrawler.derived_index import DerivedIndex, Known, Source, connection, opened_segment, segment_sources
+from aahcrawler.layout import HISTORY, WARC
 
 _COMMIT_ROWS, _COMMIT_SECONDS = 500, 1.0
 _TABLES: Final = (
@@ -72,53 +78,6 @@ UPDATE captures SET document_file = NULL, document = NULL, document_of = NULL WH
 _BEGIN_FILE = "INSERT INTO segment (name, inode, covered, size, changed, is_open) VALUES (?, 0, 0, 0, 0, 1)"
 
 
-class Row(NamedTuple):
-    """A row of ``captures``, as SQLite gives it; ``id`` is None for a row that is not in the table.
-
-    ``own`` says whether the payload is in the record at this place, or else in the first with its digest; ``digest`` is
-    None for an empty payload; ``chunked`` whether the answer came in the chunked coding. ``metadata_file`` is None
-    where it equals ``file``; ``answer``, the id of the answer that the metadata describe, is None where it equals
-    ``record``. ``document``, the place of what a browser made of an answer, goes with ``document_file`` and
-    ``document_of`` in the same way. ``date`` is in microseconds since 1970, ``later`` how much later it was last seen.
-    Flags are 0 or 1.
-    """
-
-    id: int | None
-    key: int
-    file: int
-    offset: int
-    metadata_file: int | None
-    metadata: int | None
-    answer: bytes | str | None
-    document_file: int | None
-    document: int | None
-    document_of: bytes | str | None
-    current: int
-    own: int
-    chunked: int
-    status: int
-    complete: int
-    page: int
-    terminal: int
-    depth: int
-    relevant: int | None
-    priority: float | None
-    score: float | None
-    crawl: int
-    date: int
-    later: int
-    record: bytes | str
-    digest: bytes | None
-    url: str
-    etag: str | None
-    modified: str | None
-
-    @property
-    def standing(self) -> tuple[int, int]:
-        """The sort key that makes the greatest row of a URL the current one."""
-        return (200 <= self.status <= 299) * (1 + self.complete), self.date + self.later
-
-
 class Last(NamedTuple):
     """The last known record of a WARC file: its place, its id, and the place of its metadata."""
 
@@ -128,7 +87,7 @@ class Last(NamedTuple):
 
 
 class Ledger(DerivedIndex[Appended]):
-    """The tables of one history. Every method may raise ``sqlite3.Error``.
+    """The tables of the history of the WARC files in ``archive``. Every method may raise ``sqlite3.Error``.
 
     Rows that a writer adds are committed after 500 or, with the next one, after a second; ``commit`` and ``close`` do
     so at once. One that ``shares`` its file with other processes commits each capture, so that no other process waits
@@ -142,9 +101,9 @@ class Ledger(DerivedIndex[Appended]):
     may_lie_elsewhere: ClassVar = False
     shares = False
 
-    def __init__(self, path: Path | None, clock: Callable[[], float]) -> None:
+    def __init__(self, path: Path | None, archive: Path, clock: Callable[[], float]) -> None:
         super().__init__(path)
-        self._clock = clock
+        self._archive, self._clock = archive, clock
         self._waiting, self._since = 0, 0.0
         self._cover: tuple[int, Last] | None = None
         self._names: dict[int, str] = {}
@@ -166,7 +125,133 @@ class Ledger(DerivedIndex[Appended]):
             self.abandon()
         return self.open()
 
+    # Catching up
+
+    def sources(self) -> Iterator[Source]:
+        """Find the WARC files."""
+        return segment_sources(self._archive, WARC)
+
+    def is_other(self, known: Known, source: Source | None) -> bool:
+        """Return whether a file is gone, or has another record than the last one that is known.
+
+        A copy of an archive counts as the archive: to read it all again may take days.
+        """
+        if source is None:
+            return True
+        last = self.last_of(known.id)
+        if last is None or known.covered == source.size:
+            return False
+        try:
+            with opened_segment(source.path) as file:
+                found = next(appended(file, last.offset), None)
+        except OSError:
+            return False  # Nothing is read from it either.
+        return found is None or last != (found.offset, stored_id(found.header.record_id), found.metadata_offset)
+
+    def entries(self, source: Source, begin: int) -> Iterator[tuple[Appended, int]]:  # noqa: ARG002
+        """Yield the captures of a file after the last known one."""
+        last = self.last_of(self.id_of(source.name))
+        with opened_segment(source.path) as file:
+            news = appended(file, last.offset if last else 0)
+            for each in islice(news, 1 if last else 0, None):
+                yield each, each.offset + 1
+
+    def put(self, entry: Appended, source: int, place: int) -> None:  # noqa: ARG002
+        """Take in a capture from a file."""
+        kept = HistoryRecord.read(entry, self.name_of(source))
+        if kept is not None:
+            self.add(kept)
+
+    def add_committed(self, kept: HistoryRecord) -> None:
+        """Take in a capture that has just been written, and commit where it is time to."""
+        self.add(kept)
+        if self.is_due:
+            self.commit()
+
+    def add(self, kept: HistoryRecord) -> None:
+        """Take in a capture."""
+        capture = kept.capture
+        row = row_of(kept, self.id_of(capture.file))
+        settled = self._seen_again(row) if capture.revisit else row
+        if settled is not None:
+            self.put_row(settled)
+        self.cover(row.file, Last(row.offset, row.record, row.metadata))
+
+    def _seen_again(self, row: Row) -> Row | None:
+        """Return the row of a payload that was seen before; None where there is nothing to be known from that."""
+        unmodified = row.status == HTTPStatus.NOT_MODIFIED
+        for former in self.same(row.url, row.digest):
+            if not unmodified and former.status != row.status:
+                continue
+            later = row.date - former.date
+            if later < former.later:
+                return None
+            again = former._replace(
+                current=1,
+                crawl=row.crawl,
+                later=later,
+                etag=row.etag or former.etag,
+                modified=row.modified or former.modified,
+            )
+            if row.document is not None:
+                again = again._replace(
+                    document=row.document,
+                    document_file=row.file if row.file != former.file else None,
+                    document_of=row.record,
+                )
+            if row.metadata is None:
+                return again
+            return again._replace(
+                page=row.page,
+                terminal=row.terminal,
+                depth=row.depth,
+                relevant=row.relevant,
+                priority=row.priority,
+                score=row.score,
+                metadata=row.metadata,
+                metadata_file=row.file if row.file != former.file else None,
+                answer=row.record,
+            )
+        is_known = not unmodified and row.digest is not None and self.first(row.digest) is not None
+        return row if is_known else None
+
     # Captures
+
+    def former(self, row: Row | None) -> Former | None:
+        """Return what a row tells of a former capture; None for None, and where nothing holds its payload any more."""
+        if row is None:
+            return None
+        holder = row if row.own or row.digest is None else self.first(row.digest)
+        if holder is None:
+            return None
+        return Former(
+            url=row.url,
+            record_id=urn_of(holder.record),
+            original_url=holder.url,
+            warc_date=warc_date(moment_at(holder.date)),
+            digest=row.digest or EMPTY,
+            file=self.name_of(holder.file),
+            offset=holder.offset,
+            status=row.status,
+            complete=bool(row.complete),
+            etag=row.etag or "",
+            last_modified=row.modified or "",
+            metadata_file=self.name_of(row.metadata_file or row.file),
+            metadata_offset=row.metadata,
+            metadata_of=urn_of(row.answer or row.record),
+            document_file=self.name_of(row.document_file or row.file),
+            document_offset=row.document,
+            document_of=urn_of(row.document_of or row.record),
+            kind="page" if row.page else "requisite",
+            priority=row.priority,
+            score=row.score,
+            relevant=None if row.relevant is None else bool(row.relevant),
+            crawl=row.crawl,
+            last_seen=moment_at(row.date + row.later),
+            chunked=bool(holder.chunked),
+            terminal=bool(row.terminal),
+            depth=row.depth,
+        )
 
     def current(self, url: str) -> Row | None:
         """Return the current row of a URL, None where there is none."""
@@ -298,6 +383,10 @@ class Ledger(DerivedIndex[Appended]):
             self._since = self._clock()
 
 
-def key_of(url: str) -> int:
-    """Return the number under which a URL is looked up. Two URLs may share one, so they are compared too."""
-    return int.from_bytes(hashlib.blake2b(url.encode("utf-8", "replace"), digest_size=6).digest(), "big") >> 1
+def remembered_places(folder: Path) -> Iterator[tuple[str, int, str]]:
+    """Yield the places of answers, metadata and documents that the history in a folder has, if it can be read.
+
+    Each is a file, an offset, and the URL that it is of.
+    """
+    with suppress(sqlite3.Error), closing(Ledger(None, folder, time.monotonic)) as ledger:
+        yield from ledger.open_copy(folder / HISTORY).places()

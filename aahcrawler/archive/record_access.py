@@ -3,15 +3,18 @@
 Files that are being written may be read as well: the records appended to them are whole.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import chain, islice
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
-from typing import BinaryIO, cast
+from typing import BinaryIO, TypeVar, cast
 
 from aahcrawler.archive.asked_requests import GOT, AskedRequest
 from aahcrawler.archive.gzip_members import Member, MemberError, members
+from aahcrawler.archive.index_entry import Place
 from aahcrawler.archive.payload import HEAD, HttpPayload, beginning_of
 from aahcrawler.archive.records import (
     HTTP_RESPONSE,
@@ -25,17 +28,21 @@ from aahcrawler.archive.records import (
 from aahcrawler.archive.resources import DOCUMENT_URL, DOM, LONGEST_DOM, MADE_OF, KeptResource
 from aahcrawler.archive.scanning import LONGEST_HEADER, Header, read_header, record_date
 from aahcrawler.exchange import Exchange, Rendered, Truncation
-from aahcrawler.metadata import MEDIA_TYPE
+from aahcrawler.metadata import MEDIA_TYPE, Metadata, understood
 from aahcrawler.request_queries import LONGEST_BODY
 from aahcrawler.segments import OPEN
 
 LONGEST_METADATA = 1 << 26
 """Bytes of a metadata record beyond which it is passed over."""
+_ANSWERS = frozenset({"response", "revisit"})
 _HEADER_END = b"\r\n\r\n"
 _LONGEST_INFO = 1 << 20
 _MOST_RESOURCES = 100
+_MOST_BESIDE = 12
+"""Records behind an answer that are looked at: more than a crawl writes."""
 _IN_MEMORY = 1 << 20
 _UNDATED = datetime.min.replace(tzinfo=UTC)
+T = TypeVar("T")
 
 
 class RecordError(Exception):
@@ -65,9 +72,21 @@ class Record:
         self._pending = found[end:]
 
     @property
+    def end(self) -> int:
+        """The end of its gzip member, once the block has been read."""
+        return self._member.end
+
+    @property
     def kind(self) -> str:
         """The record's type in lower case."""
         return self.header.get("WARC-Type").lower()
+
+    def is_of(self, answer: str) -> bool:
+        """Return whether it is the record with that id or, being no answer itself, says that it belongs to it."""
+        if self.kind in _ANSWERS:
+            return self.header.record_id == answer
+        others = (*self.header.concurrent_to, self.header.get("WARC-Refers-To").strip("<>"))
+        return answer in (self.header.record_id, *others)
 
     def block(self) -> Iterator[bytes]:
         """Yield the block in pieces; when they have ended, the checksum of its member has been found right.
@@ -125,7 +144,12 @@ class Appended:
 
 
 def open_place(archive: Path, name: str) -> BinaryIO | None:
-    """Open a WARC file by its final name, also while it is being written; None where it cannot be read."""
+    """Open a WARC file by its final name, also while it is being written; None where it cannot be read.
+
+    Names come from indexes: one that leads out of the folder is none.
+    """
+    if "/" in name or name.startswith("."):
+        return None
     # A file that is closed between the first two looks is found at the third.
     for candidate in (name, name + OPEN, name):
         try:
@@ -137,9 +161,40 @@ def open_place(archive: Path, name: str) -> BinaryIO | None:
     return None
 
 
-def record_at(file: BinaryIO, offset: int) -> Record:
-    """Return the record whose member begins at ``offset``. Raises ``RecordError`` where there is none."""
-    return Record(Member(file, offset))
+def read_in(member: Member, read: Callable[[Record], T | None], of: str = "") -> T | None:
+    """Return what the record in a gzip member is read as; None where it is damaged.
+
+    None, too, where it is to be ``of`` an answer with some id, and is of another one. Raises ``OSError``.
+    """
+    with suppress(RecordError):
+        record = Record(member)
+        return read(record) if not of or record.is_of(of) else None
+    return None
+
+
+def read_at(archive: Path, name: str, offset: int, read: Callable[[Record], T | None], of: str = "") -> T | None:
+    """Return the same of the record at a place, in a file by its final name; None where that is gone."""
+    file = open_place(archive, name)
+    if file is None:
+        return None
+    with file:
+        return read_in(Member(file, offset), read, of)
+
+
+def records_at(archive: Path, place: Place, answer: str) -> Iterator[Record]:
+    """Yield the answer with that id at a place, and the records behind it that name it; none where it is another one.
+
+    Each is read before the next one comes. After damage none comes. Raises ``OSError``.
+    """
+    file = open_place(archive, place.file)
+    if file is None:
+        return
+    with file, suppress(RecordError):
+        for member in chain((Member(file, place.offset),), islice(members(file, place.end), _MOST_BESIDE)):
+            record = Record(member)
+            if not record.is_of(answer):
+                return
+            yield record
 
 
 def exchange_in(record: Record, most: int | None = None) -> Exchange:
@@ -203,6 +258,14 @@ def rendered_in(record: Record) -> Rendered | None:
     return Rendered(record.whole_block(LONGEST_DOM), header.get(DOCUMENT_URL), header.record_id, made_of)
 
 
+def metadata_in(record: Record) -> Metadata | None:
+    """Return what was understood of an answer, from its record; None where the record does not say that.
+
+    Raises ``RecordError`` where it is not whole, or too large to be read.
+    """
+    return understood(record.whole_block(LONGEST_METADATA)) if record.header.get("Content-Type") == MEDIA_TYPE else None
+
+
 def appended(file: BinaryIO, begin: int = 0) -> Iterator[Appended]:
     """Yield the captures appended to a file from the member at ``begin`` on; damaged ones are left out.
 
@@ -221,7 +284,7 @@ def appended(file: BinaryIO, begin: int = 0) -> Iterator[Appended]:
                         yield last
                     last = None
                     last = Appended(record.offset, record.header, _head_of(record), crawl)
-                case "metadata" | "request" | "resource" if last is not None and _names(record, last):
+                case "metadata" | "request" | "resource" if last is not None and record.is_of(last.header.record_id):
                     last = _with_record(last, record)
         except RecordError:
             continue
@@ -261,10 +324,6 @@ def _with_metadata(last: Appended, record: Record) -> Appended:
     if media_type == MEDIA_TYPE and last.metadata is None:
         return replace(last, metadata=record.whole_block(LONGEST_METADATA), metadata_offset=record.offset)
     return last
-
-
-def _names(record: Record, last: Appended) -> bool:
-    return last.header.record_id in record.header.concurrent_to
 
 
 def _head_of(record: Record) -> bytes:

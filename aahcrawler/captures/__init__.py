@@ -12,8 +12,10 @@ from aahcrawler.captures.capture_source import (
     RecordPlace,
     shown_pages,
 )
-from aahcrawler.captures.crawl_tables import ScoreRow, columns, data_frame, objects, pages, scores
+from aahcrawler.captures.crawl_tables import ScoreRow, columns, data_frame, scores
 from aahcrawler.captures.record_scan import Damage
+from aahcrawler.objects.reader import object_rows as objects
+from aahcrawler.objects.reader import page_rows as pages
 
 __all__ = [
     "BEGINNING",

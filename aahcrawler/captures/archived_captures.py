@@ -1,22 +1,22 @@
 """The captures of a crawl's folder, or of a folder of WARC files of others, as one source."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Self, TypeVar
 
+from aahcrawler.archive.folders import ArchiveFolder
 from aahcrawler.archive.gzip_members import Member
-from aahcrawler.archive.history_record import understood
-from aahcrawler.archive.record_access import LONGEST_METADATA, Record, RecordError, exchange_in, rendered_in
+from aahcrawler.archive.record_access import Record, exchange_in, metadata_in, read_in, rendered_in
 from aahcrawler.captures.capture_source import BEGINNING, Capture, Origin, Position, Provenance, RecordPlace
-from aahcrawler.captures.crawl_statements import JudgedPages, LatestReadings
+from aahcrawler.captures.crawl_statements import CrawlStatements
+from aahcrawler.captures.page_documents import PageDocuments
 from aahcrawler.captures.record_scan import EPOCH, Damage, refuse
 from aahcrawler.captures.record_table import RecordTable, Row
 from aahcrawler.exchange import Exchange, Rendered
-from aahcrawler.layout import ARCHIVE, DEFINITION
-from aahcrawler.metadata import MEDIA_TYPE, Metadata
+from aahcrawler.metadata import Metadata
 from aahcrawler.objects.capture_statements import CaptureStatements
 from aahcrawler.page import Page
 from aahcrawler.scores.entries import Judged
@@ -24,6 +24,8 @@ from aahcrawler.segments import DamageError, SegmentError
 from aahcrawler.tombstones import TakenDown, being_removed
 from aahcrawler.urls import canonicalize
 from aahcrawler.wire.replay import PAGE_BYTES, replayed
+from knowledge_base.file_selection import folders_for
+from online_analysis.document import Document
 
 T = TypeVar("T")
 _LONGEST_REQUEST = 1 << 26
@@ -38,7 +40,8 @@ class ArchivedCaptures:
     temporary file, so that memory use does not grow with their number. Nothing is written in the folder. Files that are
     being written are read up to their last whole record. ``damaged`` is told of what cannot be read, and the rest is
     given; where it is not given, damage raises ``SegmentError``. ``seen`` is called with each capture found. A folder
-    without WARC files has no captures.
+    without WARC files has no captures. Documents are made with the knowledge base in ``knowledge``, by default with
+    that by which the pages of the folder are read.
 
     Raises ``SegmentError``, also where nobody knows what was taken down.
     """
@@ -49,17 +52,17 @@ class ArchivedCaptures:
         *,
         damaged: Callable[[Damage], object] = refuse,
         seen: Callable[[], object] = lambda: None,
+        knowledge: Sequence[Path] | None = None,
     ) -> None:
-        files = folder / ARCHIVE if (folder / ARCHIVE).is_dir() else folder
-        is_archive = files != folder or (folder.name == ARCHIVE and (folder.parent / DEFINITION).exists())
-        self.crawl = files.parent if is_archive else None
+        archive = ArchiveFolder.of(folder)
+        self.crawl = archive.crawl
         """The folder of the crawl; None for files that are of no crawl."""
         self._crawls: dict[int, Provenance] = {}
-        self._name = (self.crawl or files).resolve().name
-        self.table = RecordTable(files, damaged, seen)
+        self._name = (self.crawl or folder).resolve().name
+        self.table = RecordTable(archive.files, damaged, seen)
+        self.documents = PageDocuments(folders_for(self.crawl or folder, knowledge))
         self._taken_down: tuple[TakenDown, frozenset[str]] = (TakenDown(), frozenset())
-        self.readings = LatestReadings(files.parent) if is_archive else None
-        self.judged_pages = JudgedPages(files.parent) if is_archive else None
+        self.statements = CrawlStatements(self.crawl)
         try:
             self.refresh()
         except BaseException:
@@ -75,9 +78,8 @@ class ArchivedCaptures:
     def close(self) -> None:
         """Let go of the temporary files. Captures that were given cannot be asked for more afterwards."""
         self.table.close()
-        for each in (self.readings, self.judged_pages):
-            if each is not None:
-                each.close()
+        self.documents.close()
+        self.statements.forget()
 
     def refresh(self) -> None:
         """Take in what has been written since, and what has been taken down."""
@@ -88,9 +90,7 @@ class ArchivedCaptures:
             raise SegmentError(str(error)) from error
         self._takes_down = any((self._taken_down[0].urls, self._taken_down[0].prefixes, self._taken_down[1]))
         self.table.catch_up()
-        for each in (self.readings, self.judged_pages):
-            if each is not None:
-                each.is_behind = True
+        self.statements.forget()
 
     def captures(self, after: Position = BEGINNING) -> Iterator[Capture]:
         """Yield the captures in the order of time, as ``CaptureSource`` says."""
@@ -205,22 +205,23 @@ class ArchivedContents:
             as_read = replace(exchange, url=self.row.answer.url, method=method, started_at=date, rendered=document)
             return replayed(as_read, PAGE_BYTES)
 
+    def document(self, page: Page) -> Document:
+        """Return its page as analysers see it. Raises ``LoadError``."""
+        return self.source.documents.document(page)
+
     def metadata(self) -> Metadata | None:
         """Return what was understood of the answer when it came."""
-        return self._read(self.row, self.row.answer.metadata, _metadata)
+        return self._read(self.row, self.row.answer.metadata, metadata_in)
 
     def reading(self) -> CaptureStatements | None:
         """Return the latest reading, None for files of no crawl. Raises ``ReadError``."""
-        readings = self.source.readings
-        return None if readings is None else readings.of_record(self.row.answer.id)
+        return self.source.statements.reading(self.row.answer.id)
 
     def judged(self) -> Judged | None:
         """Return the scores given between this capture of a URL and the next. Raises ``DamageError``."""
-        if self.source.judged_pages is None:
-            return None
         own, following = self.source.capture(self.row), self.neighbours()[1]
         end = following.date if following is not None else None
-        return self.source.judged_pages.between(own.target_uri, own.date, end)
+        return self.source.statements.judged(own.target_uri, own.date, end)
 
     def neighbours(self) -> tuple[Capture | None, Capture | None]:
         """Return the captures of the same URL right before and right after."""
@@ -253,17 +254,9 @@ class ArchivedContents:
         """Return what a record of an answer is read as; None where there is none, or it is gone or damaged."""
         if begin is None:
             return None
-        with suppress(RecordError, OSError):
-            record = Record(Member(self.source.table.open(row.file), begin))
-            header = record.header
-            named = (header.record_id, *header.concurrent_to, header.get("WARC-Refers-To").strip("<>"))
-            return read(record) if row.answer.id in named else None
+        with suppress(OSError):
+            return read_in(Member(self.source.table.open(row.file), begin), read, row.answer.id)
         return None
-
-
-def _metadata(record: Record) -> Metadata | None:
-    is_ours = record.header.get("Content-Type") == MEDIA_TYPE
-    return understood(record.whole_block(LONGEST_METADATA)) if is_ours else None
 
 
 def _time(row: Row) -> tuple[int, int, int]:

@@ -13,11 +13,11 @@ from typing import Final, Protocol, Self
 
 from aahcrawler.exchange import Exchange
 from aahcrawler.metadata import Metadata
-from aahcrawler.objects.capture_statements import CaptureStatements
-from aahcrawler.objects.reader import ObjectRow
+from aahcrawler.objects.capture_statements import CaptureStatements, ObjectRow
 from aahcrawler.page import Page
 from aahcrawler.posted_forms import posted_by
 from aahcrawler.scores.entries import Judged
+from online_analysis.document import Document
 
 
 class Origin(StrEnum):
@@ -94,6 +94,9 @@ class CaptureContents(Protocol):
     def page(self) -> Page | None:
         """Return the page as it was read."""
 
+    def document(self, page: Page) -> Document | None:
+        """Return its page as analysers see it."""
+
     def metadata(self) -> Metadata | None:
         """Return what was understood of the answer when it came."""
 
@@ -162,6 +165,14 @@ class Capture:
         no readable answer is kept.
         """
         return self.contents.page()
+
+    @cached_property
+    def document(self) -> Document | None:
+        """The page as analysers see it: parts, links, language, and what the knowledge base of today says it is.
+
+        It is read by itself, whatever was read before. None where there is no page. Raises ``LoadError``.
+        """
+        return None if self.page is None else self.contents.document(self.page)
 
     @cached_property
     def metadata(self) -> Metadata | None:

@@ -15,69 +15,44 @@ from aahcrawler.scores.entries import Judged
 from aahcrawler.scores.reader import entry_of
 from aahcrawler.segments import Members, open_segment, segments
 
-_STATEMENTS: Final = "CREATE TABLE stated (record TEXT PRIMARY KEY, segment INTEGER, begin INTEGER) WITHOUT ROWID"
+_STATED: Final = "CREATE TABLE stated (record TEXT PRIMARY KEY, segment INTEGER, begin INTEGER) WITHOUT ROWID"
 _JUDGED: Final = "CREATE TABLE judged (url TEXT, at INTEGER, segment TEXT, begin INTEGER)"
 _PAGE: Final = re.compile(rb'\{"entry":"page","at":(\d+),"url":("(?:[^"\\]|\\.)*")')
 
 
-class LatestReadings:
-    """The latest readings of a crawl's captures by the ids of their records; looked for when one is first asked for.
+class CrawlStatements:
+    """The latest readings of a crawl's captures, and the entries of its score log about pages.
 
-    ``is_behind`` says that more may have been written since.
+    Either are looked for when one is first asked for. Without a folder of a crawl there are none.
     """
 
-    def __init__(self, crawl: Path) -> None:
-        self.is_behind = True
+    def __init__(self, crawl: Path | None) -> None:
         self._crawl = crawl
-        self._base = sqlite3.connect("")
-        self._statements: Statements | None = None
+        self._stated: tuple[sqlite3.Connection, Statements] | None = None
+        self._judged: sqlite3.Connection | None = None
 
-    def of_record(self, record: str) -> CaptureStatements | None:
-        """Return the latest reading of a capture, None where there is none. Raises ``ReadError``."""
-        text = self.text_of(record)
+    def reading(self, record: str) -> CaptureStatements | None:
+        """Return the latest reading of a capture by the id of its record; None without one. Raises ``ReadError``."""
+        if self._crawl is None or not (self._crawl / OBJECTS).is_dir():
+            return None
+        if self._stated is None:
+            base, statements = sqlite3.connect(""), Statements.of(self._crawl)
+            base.execute(_STATED)
+            base.executemany("INSERT OR REPLACE INTO stated VALUES (?, ?, ?)", statements.places())
+            self._stated = base, statements
+        base, statements = self._stated
+        place = base.execute("SELECT segment, begin FROM stated WHERE record = ?", (record,)).fetchone()
+        text = statements.latest(record, place)
         return read_statements(text) if text else None
 
-    def text_of(self, record: str) -> bytes:
-        """Return what the latest reading of a capture states, empty where there is none. Raises ``ReadError``."""
-        statements = self._current()
-        if statements is None:
-            return b""
-        found = self._base.execute("SELECT segment, begin FROM stated WHERE record = ?", (record,)).fetchone()
-        return statements.latest(record, None if found is None else (found[0], found[1]))
-
-    def _current(self) -> Statements | None:
-        if self.is_behind:
-            self.close()
-            self._base = sqlite3.connect("")
-            self._base.execute(_STATEMENTS)
-            self._statements = Statements.of(self._crawl) if (self._crawl / OBJECTS).is_dir() else None
-            if self._statements is not None:
-                self._base.executemany("INSERT OR REPLACE INTO stated VALUES (?, ?, ?)", self._statements.places())
-            self.is_behind = False
-        return self._statements
-
-    def close(self) -> None:
-        """Let go of what is known."""
-        self._base.close()
-
-
-class JudgedPages:
-    """The entries of a crawl's score log about pages; looked for when one is first asked for.
-
-    ``is_behind`` says that more may have been written since.
-    """
-
-    def __init__(self, crawl: Path) -> None:
-        self.is_behind = True
-        self._folder = crawl / SCORES
-        self._base = sqlite3.connect("")
-
-    def between(self, url: str, begin: datetime, end: datetime | None) -> Judged | None:
+    def judged(self, url: str, begin: datetime, end: datetime | None) -> Judged | None:
         """Return the first entry about a page from one time on and before another. Raises ``DamageError``."""
-        if self.is_behind:
-            self._find()
+        if self._crawl is None:
+            return None
+        if self._judged is None:
+            self._judged = _judged_pages(self._crawl / SCORES)
         query = "SELECT segment, begin FROM judged WHERE url = ? AND at >= ? ORDER BY at LIMIT 1"
-        found = self._base.execute(query, (url, _milliseconds(begin))).fetchone()
+        found = self._judged.execute(query, (url, _milliseconds(begin))).fetchone()
         if found is None:
             return None
         path = Path(found[0])
@@ -86,24 +61,28 @@ class JudgedPages:
         is_within = isinstance(entry, Judged) and (end is None or entry.at < _milliseconds(end))
         return entry if is_within and isinstance(entry, Judged) else None
 
-    def _find(self) -> None:
-        self.close()
-        self._base = sqlite3.connect("")
-        self._base.execute(_JUDGED)
-        for path in segments(self._folder, SCORE_LOG):
-            with closing(open_segment(path)) as file:
-                members = Members(file)
-                while members.end < members.size:
-                    begin, text = members.end, members.member()
-                    if found := _PAGE.match(text):
-                        place = json.loads(found[2]), int(found[1]), str(path), begin
-                        self._base.execute("INSERT INTO judged VALUES (?, ?, ?, ?)", place)
-        self._base.execute("CREATE INDEX judged_by_url ON judged (url, at)")
-        self.is_behind = False
+    def forget(self) -> None:
+        """Let go of what is known: more may have been written since."""
+        if self._stated is not None:
+            self._stated[0].close()
+        if self._judged is not None:
+            self._judged.close()
+        self._stated = self._judged = None
 
-    def close(self) -> None:
-        """Let go of what is known."""
-        self._base.close()
+
+def _judged_pages(folder: Path) -> sqlite3.Connection:
+    base = sqlite3.connect("")
+    base.execute(_JUDGED)
+    for path in segments(folder, SCORE_LOG):
+        with closing(open_segment(path)) as file:
+            members = Members(file)
+            while members.end < members.size:
+                begin, text = members.end, members.member()
+                if found := _PAGE.match(text):
+                    place = json.loads(found[2]), int(found[1]), str(path), begin
+                    base.execute("INSERT INTO judged VALUES (?, ?, ?, ?)", place)
+    base.execute("CREATE INDEX judged_by_url ON judged (url, at)")
+    return base
 
 
 def _milliseconds(date: datetime) -> int:

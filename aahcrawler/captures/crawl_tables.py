@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from aahcrawler.layout import SCORES
-from aahcrawler.objects.reader import ObjectRow, PageRow, object_rows, page_rows
+from aahcrawler.objects.capture_statements import ObjectRow, PageRow
 from aahcrawler.scores.entries import Judged
 from aahcrawler.scores.reader import read
 
@@ -29,19 +29,6 @@ class ScoreRow:
     depth: int
     parts: Mapping[str, float]
     links: int
-
-
-def pages(crawl: Path, number: int | None = None) -> Iterator[PageRow]:
-    """Yield a row for each capture of a page, redirect or error answer, in the order of time.
-
-    With ``number``, those of that crawl among the ones of the folder. Raises ``ReadError``.
-    """
-    return page_rows(crawl, number)
-
-
-def objects(crawl: Path, number: int | None = None) -> Iterator[ObjectRow]:
-    """Yield a row for each web object, from its newest capture. Raises ``ReadError``."""
-    return object_rows(crawl, number)
 
 
 def scores(crawl: Path, number: int | None = None) -> Iterator[ScoreRow]:

@@ -10,7 +10,7 @@ from typing import BinaryIO, Final, NamedTuple
 
 from fastwarc.warc import ArchiveIterator, WarcHeader, WarcRecord, WarcRecordType
 
-from aahcrawler.archive.gzip_members import Member, MemberError, members
+from aahcrawler.archive.gzip_members import Member, members
 from aahcrawler.archive.payload import status_of
 from aahcrawler.archive.records import SESSION, SHOWN_ON
 from aahcrawler.archive.resources import DOM
@@ -284,12 +284,7 @@ def _crawl_in(warcinfo: WarcRecord) -> int:
 def _end(stream: BinaryIO, begin: int) -> int | None:
     """Return the end of the member at a place, None where it is torn."""
     member = Member(stream, begin)
-    try:
-        while member.read():
-            pass
-    except MemberError:
-        return None
-    return member.end
+    return member.end if member.is_whole() else None
 
 
 def _microseconds(date: str) -> int | None:

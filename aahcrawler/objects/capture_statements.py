@@ -1,4 +1,4 @@
-"""Reads what a segment states of one capture, fast: its description and its objects.
+"""What a segment states of one capture: its description, its objects, and how it came to be read.
 
 The lines are those of ``aahcrawler.objects.writer``, with one space between their terms: to take them apart so costs a
 third of parsing them.
@@ -6,132 +6,301 @@ third of parsing them.
 
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
 from typing import Final, Literal, cast
 from urllib.parse import unquote
 
-from aahcrawler.objects import vocabulary as v
-from aahcrawler.objects.reader import ObjectRow, PageRow, number_of
-from aahcrawler.objects.readings import Method, capture_of, graph_of
+import pyoxigraph as ox
 
+from aahcrawler.objects import vocabulary as v
+from aahcrawler.objects.readings import Method, Reading, capture_of, graph_of
+from aahcrawler.objects.writer import CaptureDescription
+
+NEVER: Final = datetime.min.replace(tzinfo=UTC)
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)
 _MEANT: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
-_Statements = dict[str, dict[str, list[str]]]
 
 
 @dataclass(frozen=True, slots=True)
-class CaptureStatements:
-    """What is stated of a capture: the capture itself, its objects, and the IRIs of those found edited and gone.
+class ObjectRow:
+    """A web object as its newest capture has it.
 
-    ``former`` is the capture that its objects were compared with, ``read_at`` when it was read again, ISO 8601, empty
-    for a first reading. ``row.url`` is empty where nothing is stated.
+    ``url`` is its own URL, else that of the page it was found on. ``author`` is a name. ``date`` is ISO 8601 with
+    the offset that the page names; a date that the application's rules could not read stands as the page has it. Of
+    several values the first is given. ``part_of`` and ``iri`` are IRIs. ``deleted`` is the moment, ISO 8601 in UTC, at
+    which a capture found the object gone, None while there is one that has it: posts move between the pages of a
+    thread. ``inferred`` names the fields that no action of the knowledge base found, and what they were inferred from.
     """
 
-    row: PageRow
-    is_requisite: bool
-    objects: tuple[ObjectRow, ...] = ()
-    edited: tuple[str, ...] = ()
-    deleted: tuple[str, ...] = ()
-    former: str | None = None
-    read_at: str = ""
+    url: str
+    type: str
+    title: str | None
+    author: str | None
+    date: str | None
+    body: str | None
+    part_of: str | None
+    iri: str
+    deleted: str | None = None
+    inferred: str | None = None
 
 
-def read_statements(text: bytes) -> CaptureStatements:
-    """Return what the statements of one reading of a capture say. Raise ``ValueError`` where a value is none."""
-    capture, statements = capture_of(graph_of(text)), _grouped(text.decode("utf-8", "replace"))
-    own = statements.get(capture, {})
-    later = next((values for subject, values in statements.items() if subject.startswith(v.READING)), None)
-    method, read_at = _first(later or {}, v.METHOD), _first(later or {}, v.GENERATED_AT)
-    return CaptureStatements(
-        row=_page(capture, own, method or Method.FIRST),
-        is_requisite=v.REQUISITE in own.get(v.RDF_TYPE, ()),
-        objects=tuple(_objects(own, statements)),
-        edited=tuple(own.get(v.EDITED, ())),
-        deleted=tuple(own.get(v.DELETED, ())),
-        former=_first(own, v.REVISION_OF),
-        read_at=read_at or "",
-    )
+@dataclass(frozen=True, slots=True)
+class PageRow:
+    """A captured page. ``level`` is the role of its page level, ``level_name`` that level's name.
+
+    ``fetched_at`` is ISO 8601 in UTC, ``capture`` the id of the WARC response or revisit record. ``crawl`` is the
+    number of the crawl that fetched it, 1 where unknown. ``unchanged`` is the id of the former capture that holds the
+    same payload, and so its objects; that of a page that answered 304 is a page as well. What was found on it is by its
+    latest reading, ``method`` tells how it came to be read so. ``title`` is what the page calls itself. ``trap`` says
+    that it repeats another page of the site (``near_duplicate``), or tells of an error with the status of a success
+    (``soft_404``). The rest is as in ``CaptureDescription``, None where that is empty.
+    """
+
+    url: str
+    status: int
+    application: str | None
+    level: Literal["intermediate", "terminal"] | None
+    score: float | None
+    fetched_at: str
+    relevant: bool | None
+    level_name: str | None
+    media_type: str | None
+    priority: float | None
+    depth: int | None
+    via: str | None
+    capture: str
+    crawl: int = 1
+    unchanged: str | None = None
+    trap: str | None = None
+    reader: str | None = None
+    method: str = Method.FIRST
+    title: str | None = None
+
+    @property
+    def is_page(self) -> bool:
+        """Return whether it counts as a page: no redirect, no error by status or by what it says, unless unchanged.
+
+        A redirect that named no place was read as a page, and has a score.
+        """
+        is_content = self.status < 300 or (self.status < 400 and self.score is not None)
+        return (is_content or self.unchanged is not None) and self.trap != v.SOFT_404
 
 
-def _page(capture: str, own: Mapping[str, list[str]], method: str) -> PageRow:
-    score, priority = _first(own, v.SCORE), _first(own, v.PRIORITY)
-    relevant, depth = _first(own, v.RELEVANT), _first(own, v.DEPTH)
-    return PageRow(
-        url=_first(own, v.URL) or "",
-        status=int(_first(own, v.STATUS) or 0),
-        application=_first(own, v.APPLICATION),
-        level=cast('Literal["intermediate", "terminal"] | None', _first(own, v.ROLE)),
-        score=None if score is None else float(score),
-        fetched_at=_first(own, v.GENERATED_AT) or "",
-        relevant=None if relevant is None else relevant == "true",
-        level_name=_first(own, v.LEVEL),
-        media_type=_first(own, v.FORMAT),
-        priority=None if priority is None else float(priority),
-        depth=None if depth is None else int(depth),
-        via=_first(own, v.VIA),
-        capture=capture,
-        crawl=number_of(_first(own, v.GENERATED_BY)),
-        unchanged=_first(own, v.UNCHANGED_SINCE),
-        trap=_first(own, v.TRAP),
-        reader=_first(own, v.READER),
-        method=method,
-        title=_first(own, v.TITLE),
-    )
+@dataclass(frozen=True)
+class CaptureStatements:
+    """What one reading of a capture states: values by subject and predicate, in the order of writing.
 
+    Values are IRIs and the texts of literals. ``capture`` is the IRI of the capture, which may be read by some of its
+    statements alone. Raises ``ValueError`` where a value is none of its kind.
+    """
 
-def _objects(own: Mapping[str, list[str]], statements: _Statements) -> Iterator[ObjectRow]:
-    for subject, stated in statements.items():
-        if v.DERIVED_FROM not in stated or subject.startswith(v.VERSION):
-            continue
-        author = _first(stated, v.AUTHOR)
-        yield ObjectRow(
-            url=_first(stated, v.URL) or _first(own, v.URL) or subject,
-            type=_first(stated, v.OBJECT_TYPE) or "",
-            title=_first(stated, v.TITLE),
-            author=None if author is None else _first(statements.get(author, {}), v.NAME) or author,
-            date=_first(stated, v.DATE),
-            body=_first(stated, v.BODY),
-            part_of=_first(stated, v.PART_OF),
+    capture: str
+    values: Mapping[str, Mapping[str, Sequence[str]]]
+
+    def first(self, subject: str, predicate: str) -> str | None:
+        """Return the first value that a subject has of a predicate, None where it has none."""
+        values = self.values.get(subject, {}).get(predicate)
+        return values[0] if values else None
+
+    def own(self, predicate: str) -> Sequence[str]:
+        """Return what is stated of the capture itself."""
+        return self.values.get(self.capture, {}).get(predicate, ())
+
+    @property
+    def subjects(self) -> Iterator[str]:
+        """The IRIs of the objects."""
+        derived = (subject for subject, stated in self.values.items() if v.DERIVED_FROM in stated)
+        return (subject for subject in derived if not subject.startswith(v.VERSION))
+
+    @property
+    def is_requisite(self) -> bool:
+        """Whether the capture is one of what pages need to be shown."""
+        return v.REQUISITE in self.own(v.RDF_TYPE)
+
+    @property
+    def edited(self) -> Sequence[str]:
+        """The IRIs of the objects that were found edited since ``former``."""
+        return self.own(v.EDITED)
+
+    @property
+    def deleted(self) -> Sequence[str]:
+        """The IRIs of the objects that were found gone since ``former``."""
+        return self.own(v.DELETED)
+
+    @property
+    def former(self) -> str | None:
+        """The capture that the objects were compared with."""
+        return self.first(self.capture, v.REVISION_OF)
+
+    @property
+    def crawl(self) -> str | None:
+        """The IRI of the crawl."""
+        return self.first(self.capture, v.GENERATED_BY)
+
+    @property
+    def read_at(self) -> str:
+        """When the capture was read again, ISO 8601; empty for a first reading."""
+        return self.first(self._later, v.GENERATED_AT) or ""
+
+    @cached_property
+    def _later(self) -> str:
+        return next((subject for subject in self.values if subject.startswith(v.READING)), "")
+
+    @cached_property
+    def row(self) -> PageRow:
+        """The capture as a page; ``url`` is empty where nothing is stated of it."""
+        own = self.values.get(self.capture, {})
+
+        def first(predicate: str) -> str | None:
+            values = own.get(predicate)
+            return values[0] if values else None
+
+        score, priority = first(v.SCORE), first(v.PRIORITY)
+        relevant, depth = first(v.RELEVANT), first(v.DEPTH)
+        return PageRow(
+            url=first(v.URL) or "",
+            status=int(first(v.STATUS) or 0),
+            application=first(v.APPLICATION),
+            level=cast('Literal["intermediate", "terminal"] | None', first(v.ROLE)),
+            score=None if score is None else float(score),
+            fetched_at=first(v.GENERATED_AT) or "",
+            relevant=None if relevant is None else relevant == "true",
+            level_name=first(v.LEVEL),
+            media_type=first(v.FORMAT),
+            priority=None if priority is None else float(priority),
+            depth=None if depth is None else int(depth),
+            via=first(v.VIA),
+            capture=self.capture,
+            crawl=number_of(first(v.GENERATED_BY)),
+            unchanged=first(v.UNCHANGED_SINCE),
+            trap=first(v.TRAP),
+            reader=first(v.READER),
+            method=self.first(self._later, v.METHOD) or Method.FIRST,
+            title=first(v.TITLE),
+        )
+
+    @cached_property
+    def objects(self) -> tuple[ObjectRow, ...]:
+        """The web objects, as this capture has them."""
+        return tuple(map(self.object_row, self.subjects))
+
+    def object_row(self, subject: str, deleted: str | None = None) -> ObjectRow:
+        """Return an object by its IRI; ``deleted`` is the time at which another capture found it gone."""
+        author = self.first(subject, v.AUTHOR)
+        return ObjectRow(
+            url=self.first(subject, v.URL) or self.first(self.capture, v.URL) or subject,
+            type=self.first(subject, v.OBJECT_TYPE) or "",
+            title=self.first(subject, v.TITLE),
+            author=None if author is None else self.first(author, v.NAME) or author,
+            date=self.first(subject, v.DATE),
+            body=self.first(subject, v.BODY),
+            part_of=self.first(subject, v.PART_OF),
             iri=subject,
-            inferred=_inferred(stated),
+            deleted=deleted,
+            inferred=self._inferred(subject),
+        )
+
+    def _inferred(self, subject: str) -> str | None:
+        """Return an object's inferred fields with their sources: ``date (generic reading)``; None without any."""
+        found = sorted(
+            f"{unquote(name.removeprefix(v.INFERRED))} ({values[0]})"
+            for name, values in self.values[subject].items()
+            if name.startswith(v.INFERRED)
+        )
+        return ", ".join(found) or None
+
+    @cached_property
+    def description(self) -> CaptureDescription:
+        """What is stated of the capture, without what was found to have changed since a former one."""
+        row = self.row
+        return CaptureDescription(
+            iri=self.capture,
+            url=row.url,
+            status=row.status,
+            fetched_at=time_of(row.fetched_at),
+            media_type=row.media_type or "",
+            application=row.application,
+            level=row.level_name,
+            role=row.level,
+            score=row.score,
+            relevant=row.relevant,
+            priority=row.priority,
+            depth=row.depth,
+            via=row.via or "",
+            crawl=self.crawl or "",
+            unchanged=row.unchanged,
+            revision_of=self.former,
+            trap=row.trap or "",
+            session=self.first(self.capture, v.SESSION) or "",
+            reader=row.reader or "",
+            reading=self._reading(),
+            frames=tuple(self.own(v.HAS_FRAME)),
+            frame_of=self.first(self.capture, v.FRAME_OF) or "",
+            rendered=self.first(self.capture, v.READ_FROM) or "",
+            title=row.title or "",
+        )
+
+    def _reading(self) -> Reading | None:
+        """Return the reading that the statements are of, None for a first one."""
+        if not self._later:
+            return None
+        superseded = self.first(self._later, v.REVISION_OF) or self._later
+        return Reading(Method(self.row.method), time_of(self.read_at), superseded)
+
+    @property
+    def said(self) -> frozenset[tuple[str, str, str]]:
+        """All statements but those on who read the capture, and when."""
+        return frozenset(
+            (subject, predicate, value)
+            for subject, stated in self.values.items()
+            if not subject.startswith(v.READING)
+            for predicate, values in stated.items()
+            if predicate != v.READER
+            for value in values
         )
 
 
-def _inferred(stated: Mapping[str, list[str]]) -> str | None:
-    found = sorted(
-        f"{unquote(name.removeprefix(v.INFERRED))} ({_value(values[0])})"
-        for name, values in stated.items()
-        if name.startswith(v.INFERRED)
-    )
-    return ", ".join(found) or None
-
-
-def _grouped(text: str) -> _Statements:
-    """Return the statements by subject and predicate, their values as they are written but for IRIs."""
-    found: _Statements = {}
-    for line in text.split("\n"):
+def read_statements(text: bytes) -> CaptureStatements:
+    """Return what the statements of one reading of a capture say."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for line in text.decode("utf-8", "replace").split("\n"):
         parts = line.split("> ", 2)
         if len(parts) == 3:
             subject, predicate, value = parts
-            if value.startswith("<"):
-                value = value[1 : value.find(">")]
-            values = found.get(subject[1:])
-            if values is None:
-                values = found[subject[1:]] = {}
-            values.setdefault(predicate[1:], []).append(value)
-    return found
+            stated = found.get(subject[1:])
+            if stated is None:
+                stated = found[subject[1:]] = {}
+            stated.setdefault(predicate[1:], []).append(_value(value))
+    return CaptureStatements(capture_of(graph_of(text)), found)
 
 
-def _first(values: Mapping[str, list[str]], predicate: str) -> str | None:
-    found = values.get(predicate)
-    return _value(found[0]) if found else None
+def of_quads(graph: str, quads: Iterable[ox.Quad]) -> CaptureStatements:
+    """Return the same of statements that were parsed, all of one graph."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for subject, predicate, value, _ in quads:
+        found.setdefault(subject.value, {}).setdefault(predicate.value, []).append(value.value)
+    return CaptureStatements(capture_of(graph), found)
+
+
+def number_of(crawl: str | None) -> int:
+    """Return the number of a crawl by its IRI, 1 where it has none."""
+    number = (crawl or "").rpartition(":")[2]
+    return int(number) if number.isascii() and number.isdecimal() else 1
+
+
+def time_of(value: str | None) -> datetime:
+    """Return a time that is stated, which is in UTC where it says nothing else; ``NEVER`` where none is."""
+    moment = datetime.fromisoformat(value) if value else NEVER
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _value(written: str) -> str:
-    """Return an IRI as it stands, and the text of a literal; no graph's name has a quotation mark."""
-    if not written.startswith('"'):
-        return written
+    """Return an IRI, or the text of a literal, as a line ends with it; no graph's name has a quotation mark."""
+    if written.startswith("<"):
+        return written[1 : written.find(">")]
     text = written[1 : written.rfind('"')]
     return _ESCAPE.sub(_unescaped, text) if "\\" in text else text
 

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from aahcrawler.objects import vocabulary as v
-from aahcrawler.objects.reader import number_of, texts
+from aahcrawler.objects.capture_statements import number_of
+from aahcrawler.objects.reader import texts
 
 _TYPED, _MADE, _UNCHANGED = (
     (name, re.compile(rb'<([^>]*)>%s(?:"([^"\n]*)"|<([^>]*)>) <([^>]*)> \.\n' % re.escape(name)))

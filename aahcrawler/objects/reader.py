@@ -1,32 +1,34 @@
 """Reads captures and web objects back from N-Quads segments."""
 
-import gzip
 import re
 import zlib
 from array import array
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from heapq import merge
-from io import BufferedReader, BytesIO, RawIOBase
-from itertools import groupby, islice, pairwise
-from operator import attrgetter
+from io import BytesIO
+from itertools import pairwise
 from pathlib import Path
-from typing import BinaryIO, Literal, Self, cast
-from urllib.parse import unquote
+from typing import BinaryIO, Self
 
 import pyoxigraph as ox
 
 from aahcrawler.layout import OBJECTS
 from aahcrawler.objects import vocabulary as v
-from aahcrawler.objects.readings import Method, Reading, Readings, capture_of, first_segments, graph_of
-from aahcrawler.objects.writer import CaptureDescription
+from aahcrawler.objects.capture_statements import (
+    NEVER,
+    CaptureStatements,
+    ObjectRow,
+    PageRow,
+    number_of,
+    of_quads,
+    read_statements,
+    time_of,
+)
+from aahcrawler.objects.readings import Readings, capture_of, first_segments, graph_of
 from aahcrawler.segments import DamageError, Members, open_segment
-
-_BATCH = 10_000
-_BUFFER = 1 << 16
-_PIECE = 1 << 20
 
 _Seen = tuple[datetime, int, str]
 """The time at which an object was seen, the ordinal of that capture, and the capture's name."""
@@ -40,76 +42,11 @@ _TIME = re.compile(
 )
 _EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
 _MOST_OPEN = 64
-_NEVER: _Seen = (datetime.min.replace(tzinfo=UTC), -1, "")
+_UNSEEN: _Seen = (NEVER, -1, "")
 
 
 class ReadError(Exception):
     """Raised for a folder without a crawl or a damaged segment; the message tells the segment and the remedy."""
-
-
-@dataclass(frozen=True, slots=True)
-class ObjectRow:
-    """A web object as its newest capture has it.
-
-    ``url`` is its own URL, else that of the page it was found on. ``author`` is a name. ``date`` is ISO 8601 with
-    the offset that the page names; a date that the application's rules could not read stands as the page has it. Of
-    several values the first is given. ``part_of`` and ``iri`` are IRIs. ``deleted`` is the moment, ISO 8601 in UTC, at
-    which a capture found the object gone, None while there is one that has it: posts move between the pages of a
-    thread. ``inferred`` names the fields that no action of the knowledge base found, and what they were inferred from.
-    """
-
-    url: str
-    type: str
-    title: str | None
-    author: str | None
-    date: str | None
-    body: str | None
-    part_of: str | None
-    iri: str
-    deleted: str | None = None
-    inferred: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PageRow:
-    """A captured page. ``level`` is the role of its page level, ``level_name`` that level's name.
-
-    ``fetched_at`` is ISO 8601 in UTC, ``capture`` the id of the WARC response or revisit record. ``crawl`` is the
-    number of the crawl that fetched it, 1 where unknown. ``unchanged`` is the id of the former capture that holds the
-    same payload, and so its objects; that of a page that answered 304 is a page as well. What was found on it is by its
-    latest reading, ``method`` tells how it came to be read so. ``title`` is what the page calls itself. ``trap`` says
-    that it repeats another page of the site (``near_duplicate``), or tells of an error with the status of a success
-    (``soft_404``). The rest is as in ``CaptureDescription``, None where that is empty.
-    """
-
-    url: str
-    status: int
-    application: str | None
-    level: Literal["intermediate", "terminal"] | None
-    score: float | None
-    fetched_at: str
-    relevant: bool | None
-    level_name: str | None
-    media_type: str | None
-    priority: float | None
-    depth: int | None
-    via: str | None
-    capture: str
-    crawl: int = 1
-    unchanged: str | None = None
-    trap: str | None = None
-    reader: str | None = None
-    method: str = Method.FIRST
-    title: str | None = None
-
-    @property
-    def is_page(self) -> bool:
-        """Return whether it counts as a page: no redirect, no error by status or by what it says, unless unchanged.
-
-        A redirect that named no place was read as a page, and has a score.
-        """
-        is_content = self.status < 300 or (self.status < 400 and self.score is not None)
-        return (is_content or self.unchanged is not None) and self.trap != v.SOFT_404
 
 
 def object_rows(crawl: Path, number: int | None = None) -> Iterator[ObjectRow]:
@@ -123,9 +60,9 @@ def object_rows(crawl: Path, number: int | None = None) -> Iterator[ObjectRow]:
     past = _past(kept, None if number is None else _holders(kept, number))
     deleted = _deleted(kept, past) if past.deletions else {}
     newest = past.newest
-    for group in kept.graphs(lambda stream: ox.parse(stream, ox.RdfFormat.N_QUADS, lenient=True)):
-        for subject in group.objects():
-            if newest.get(subject, _NEVER)[2] == group.name:
+    for group in kept.each(_parsed):
+        for subject in group.subjects:
+            if newest.get(subject, _UNSEEN)[2] == group.capture:
                 del newest[subject]
                 yield group.object_row(subject, deleted.get(subject))
 
@@ -136,10 +73,9 @@ def objects_of(crawl: Path, captures: frozenset[str]) -> Iterator[ObjectRow]:
     What comes after the last of the captures is not read.
     """
     missing = set(captures)
-    for name, lines in groupby(Statements.of(crawl).lines(), graph_of):
-        if name in missing:
-            (group,) = _grouped(ox.parse(b"".join(lines), ox.RdfFormat.N_QUADS, lenient=True))
-            yield from (group.object_row(subject, None) for subject in group.objects())
+    for text in Statements.of(crawl).texts():
+        if (name := graph_of(text)) in missing:
+            yield from read_statements(text).objects
             missing.discard(name)
         if not missing:
             return
@@ -165,17 +101,16 @@ def object_changes(crawl: Path, number: int) -> ObjectChanges:
     first: dict[str, int] = {}
     edited: set[str] = set()
     numbers: dict[str, int] = {}
-    for group in kept.graphs(_histories):
-        own = group.statements.get(group.name, {})
-        numbers[group.name] = made_by = number_of(group.first(group.name, v.GENERATED_BY))
-        former = (*own.get(v.REVISION_OF, ()), *own.get(v.UNCHANGED_SINCE, ()))
+    for group in kept.each(_history):
+        numbers[group.capture] = made_by = number_of(group.crawl)
+        former = (*group.own(v.REVISION_OF), *group.own(v.UNCHANGED_SINCE))
         known_since = min((numbers.get(capture_of(each), made_by) for each in former), default=made_by)
-        added = set(own.get(v.ADDED, ()))
-        for subject in group.objects():
+        added = set(group.own(v.ADDED))
+        for subject in group.subjects:
             since = made_by if subject in added else known_since
             first[subject] = min(since, first.get(subject, since))
         if made_by == number:
-            edited.update(own.get(v.EDITED, ()))
+            edited.update(group.edited)
     gone = _deleted(kept, past) if past.deletions else {}
     deleted = sum(number_of(past.deletions[subject].crawl) == number for subject in gone)
     return ObjectChanges(sum(made_by == number for made_by in first.values()), len(edited), deleted)
@@ -189,10 +124,10 @@ def page_rows(crawl: Path, number: int | None = None) -> Iterator[PageRow]:
     folder has captures and none of that crawl.
     """
     newest, found = 0, False
-    for group in Statements.of(crawl).in_time(lambda text: _parsed(filter(_is_about_its_graph, BytesIO(text)))):
-        if group.is_requisite:
+    for stated in Statements.of(crawl).in_time():
+        if stated.is_requisite:
             continue
-        row = group.page_row()
+        row = stated.row
         newest = max(newest, row.crawl)
         if number in {None, row.crawl}:
             found = True
@@ -206,161 +141,12 @@ def statements(crawl: Path) -> Iterator[str]:
 
     The graph of every one is named like its capture.
     """
-    return (line.decode() for line in Statements.of(crawl).lines())
+    return (line.decode() for text in texts(crawl) for line in BytesIO(text))
 
 
 def texts(crawl: Path) -> Iterator[bytes]:
-    """Yield the same in UTF-8, in pieces of whole lines. Raises ``ReadError``."""
+    """Yield the same in UTF-8, a text for each capture. Raises ``ReadError``."""
     return Statements.of(crawl).texts()
-
-
-@dataclass(frozen=True, slots=True)
-class Stated:
-    """What the latest reading of a capture states: its description, and all statements but on the reading itself.
-
-    What was found to have changed since a former capture is not in the description.
-    """
-
-    capture: CaptureDescription
-    row: PageRow
-    has_objects: bool
-    statements: frozenset[tuple[str, str, str]]
-
-    @classmethod
-    def of(cls, text: bytes) -> "Stated":
-        """Return what the statements of one reading of a capture state."""
-        (group,) = _grouped(ox.parse(text, ox.RdfFormat.N_QUADS, lenient=True))
-        return group.stated()
-
-
-def captures(crawl: Path) -> Iterator[Stated]:
-    """Yield the latest reading of each capture but page requisites, in the order of time. Raises ``ReadError``."""
-    for group in Statements.of(crawl).in_time(lambda text: ox.parse(text, ox.RdfFormat.N_QUADS, lenient=True)):
-        if not group.is_requisite:
-            yield group.stated()
-
-
-@dataclass(frozen=True, slots=True)
-class _Graph:
-    """The statements of one capture: values by subject and predicate, in the order of writing."""
-
-    name: str
-    statements: dict[str, dict[str, list[str]]]
-
-    def objects(self) -> Iterator[str]:
-        derived = (subject for subject, values in self.statements.items() if v.DERIVED_FROM in values)
-        return (subject for subject in derived if not subject.startswith(v.VERSION))
-
-    @property
-    def is_requisite(self) -> bool:
-        return v.REQUISITE in self.statements.get(self.name, {}).get(v.RDF_TYPE, ())
-
-    def first(self, subject: str, predicate: str) -> str | None:
-        values = self.statements.get(subject, {}).get(predicate)
-        return values[0] if values else None
-
-    def seen(self, order: int) -> _Seen:
-        return _time(self.first(self.name, v.GENERATED_AT)), order, self.name
-
-    def object_row(self, subject: str, deleted: str | None) -> ObjectRow:
-        author = self.first(subject, v.AUTHOR)
-        return ObjectRow(
-            url=self.first(subject, v.URL) or self.first(self.name, v.URL) or subject,
-            type=self.first(subject, v.OBJECT_TYPE) or "",
-            title=self.first(subject, v.TITLE),
-            author=None if author is None else self.first(author, v.NAME) or author,
-            date=self.first(subject, v.DATE),
-            body=self.first(subject, v.BODY),
-            part_of=self.first(subject, v.PART_OF),
-            iri=subject,
-            deleted=deleted,
-            inferred=self._inferred(subject),
-        )
-
-    def _inferred(self, subject: str) -> str | None:
-        """Return an object's inferred fields with their sources: ``date (generic reading)``; None without any."""
-        statements = sorted(
-            f"{unquote(name.removeprefix(v.INFERRED))} ({values[0]})"
-            for name, values in self.statements.get(subject, {}).items()
-            if name.startswith(v.INFERRED)
-        )
-        return ", ".join(statements) or None
-
-    def stated(self) -> Stated:
-        """Return all that is stated; who read it, and when, is no part of the statements."""
-        told = frozenset(
-            (subject, predicate, value)
-            for subject, values in self.statements.items()
-            if not subject.startswith(v.READING)
-            for predicate, found in values.items()
-            if predicate != v.READER
-            for value in found
-        )
-        return Stated(self.description(), self.page_row(), any(True for _ in self.objects()), told)
-
-    def description(self) -> CaptureDescription:
-        """Return what is stated of the capture, without what changed in it."""
-        row, own = self.page_row(), self.statements.get(self.name, {})
-        return CaptureDescription(
-            iri=self.name,
-            url=row.url,
-            status=row.status,
-            fetched_at=_time(row.fetched_at),
-            media_type=row.media_type or "",
-            application=row.application,
-            level=row.level_name,
-            role=row.level,
-            score=row.score,
-            relevant=row.relevant,
-            priority=row.priority,
-            depth=row.depth,
-            via=row.via or "",
-            crawl=self.first(self.name, v.GENERATED_BY) or "",
-            unchanged=row.unchanged,
-            revision_of=next(iter(own.get(v.REVISION_OF, ())), None),
-            trap=row.trap or "",
-            session=self.first(self.name, v.SESSION) or "",
-            reader=row.reader or "",
-            reading=self._reading(),
-            frames=tuple(own.get(v.HAS_FRAME, ())),
-            frame_of=self.first(self.name, v.FRAME_OF) or "",
-            rendered=self.first(self.name, v.READ_FROM) or "",
-            title=row.title or "",
-        )
-
-    def _reading(self) -> Reading | None:
-        """Return the reading that the statements are of, None for a first one."""
-        for subject, statements in self.statements.items():
-            if subject.startswith(v.READING):
-                (method,), (read_at,) = statements[v.METHOD], statements[v.GENERATED_AT]
-                return Reading(Method(method), _time(read_at), statements.get(v.REVISION_OF, [subject])[0])
-        return None
-
-    def page_row(self) -> PageRow:
-        score, priority = self.first(self.name, v.SCORE), self.first(self.name, v.PRIORITY)
-        relevant, depth = self.first(self.name, v.RELEVANT), self.first(self.name, v.DEPTH)
-        role = self.first(self.name, v.ROLE)
-        return PageRow(
-            url=self.first(self.name, v.URL) or "",
-            status=int(self.first(self.name, v.STATUS) or 0),
-            application=self.first(self.name, v.APPLICATION),
-            level=cast('Literal["intermediate", "terminal"] | None', role),
-            score=None if score is None else float(score),
-            fetched_at=self.first(self.name, v.GENERATED_AT) or "",
-            relevant=None if relevant is None else relevant == "true",
-            level_name=self.first(self.name, v.LEVEL),
-            media_type=self.first(self.name, v.FORMAT),
-            priority=None if priority is None else float(priority),
-            depth=None if depth is None else int(depth),
-            via=self.first(self.name, v.VIA),
-            capture=self.name,
-            crawl=number_of(self.first(self.name, v.GENERATED_BY)),
-            unchanged=self.first(self.name, v.UNCHANGED_SINCE),
-            trap=self.first(self.name, v.TRAP),
-            reader=self.first(self.name, v.READER),
-            method=Method.FIRST if (later := self._reading()) is None else later.method,
-            title=self.first(self.name, v.TITLE),
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,26 +171,33 @@ class Statements:
             readings = Readings(folder)
         return cls(first_segments(folder), readings)
 
-    def graphs(self, parsed: Callable[[BinaryIO], Iterable[ox.Quad]]) -> Iterator[_Graph]:
-        """Yield the latest reading of each capture, in the order of writing.
+    def texts(self) -> Iterator[bytes]:
+        """Yield the statements of the latest reading of each capture, in the order of writing."""
+        return (text for _, text in self._texts())
 
-        ``parsed`` gives the statements of a segment that are of interest; of later readings all are given.
-        """
+    def each(self, read: Callable[[bytes], CaptureStatements]) -> Iterator[CaptureStatements]:
+        """Yield what is read of them."""
+        for path, text in self._texts():
+            with _explained(path):
+                stated = read(text)
+            yield stated
+
+    def _texts(self) -> Iterator[tuple[Path, bytes]]:
+        """Yield them, each with the segment in which its capture was described first."""
         waiting = set(self.readings)
-        for path in self.files:
-            with _decompressed(path) as stream:
-                for group in _grouped(parsed(stream)):
-                    if group.name not in self.readings:
-                        yield group
-                    elif group.name in waiting:
-                        waiting.discard(group.name)
-                        yield self._latest(group.name)
+        for number, path in enumerate(self.files):
+            for _, text in self._members(number):
+                name = graph_of(text)
+                if name not in self.readings:
+                    yield path, text
+                elif name in waiting:
+                    waiting.discard(name)
+                    yield path, self._text(name)
         # Their first readings are lost.
-        for capture in sorted(waiting):
-            yield self._latest(capture)
+        yield from ((Path(name), self._text(name)) for name in sorted(waiting))
 
-    def in_time(self, parsed: Callable[[bytes], Iterable[ox.Quad]]) -> Iterator[_Graph]:
-        """Yield the same in the order of time; ``parsed`` gives the statements of interest of a text.
+    def in_time(self) -> Iterator[CaptureStatements]:
+        """Yield what is stated of each capture itself by its latest reading, in the order of time.
 
         Memory is needed for 16 bytes of each capture: the files are gone through once for the times of the captures,
         and then read in their order.
@@ -416,13 +209,15 @@ class Statements:
             lost = sorted((_moment(self._text(capture)), -1, capture) for capture in waiting)
             for _, number, place in merge(*runs, iter(lost)):
                 if isinstance(place, str):
-                    yield self._latest(place)
+                    yield read_statements(self._text(place))
                     continue
                 text = opened.member(number, place)
                 with _explained(self.files[number]):
-                    groups = tuple(_grouped(parsed(text)))
-                for group in groups:
-                    yield self._latest(group.name) if group.name in self.readings else group
+                    # A capture is the subject and the graph of what is stated of itself.
+                    own = (line for line in BytesIO(text) if line.endswith(line[: line.find(b" ")] + b" .\n"))
+                    stated = _parsed(b"".join(own))
+                is_read_again = stated.capture in self.readings
+                yield read_statements(self._text(stated.capture)) if is_read_again else stated
 
     def _run(self, number: int, waiting: set[str]) -> Iterator[tuple[int, int, int | str]]:
         """Return the times and places of a segment's captures in the order of time."""
@@ -460,40 +255,6 @@ class Statements:
         with _OpenSegments(self.files) as opened:
             return opened.member(*first)
 
-    def texts(self) -> Iterator[bytes]:
-        """Yield the statements of the latest reading of each capture in pieces of whole lines."""
-        if self.readings:
-            lines = self.lines()
-            while piece := b"".join(islice(lines, _BATCH)):
-                yield piece
-            return
-        for path in self.files:
-            with _decompressed(path) as stream:
-                while piece := stream.read(_PIECE):
-                    yield piece + stream.readline()
-
-    def lines(self) -> Iterator[bytes]:
-        """Yield the statements of the latest reading of each capture as lines."""
-        waiting, is_read_again = set(self.readings), bool(self.readings)
-        for path in self.files:
-            with _decompressed(path) as stream:
-                if not is_read_again:
-                    yield from stream
-                    continue
-                for line in stream:
-                    name = graph_of(line)
-                    if name not in self.readings:
-                        yield line
-                    elif name in waiting:
-                        waiting.discard(name)
-                        yield from self._text(name).splitlines(keepends=True)
-        for capture in sorted(waiting):
-            yield from self._text(capture).splitlines(keepends=True)
-
-    def _latest(self, capture: str) -> _Graph:
-        (group,) = _grouped(ox.parse(self._text(capture), ox.RdfFormat.N_QUADS, lenient=True))
-        return group
-
     def _text(self, capture: str) -> bytes:
         with _explained(Path(capture)):
             return self.readings.statements(capture)
@@ -529,13 +290,8 @@ class _OpenSegments:
             return members.member()
 
 
-def _grouped(quads: Iterable[ox.Quad]) -> Iterator[_Graph]:
-    """Yield the graphs in order; statements of one graph stand together in a segment."""
-    for name, group in groupby(quads, attrgetter("graph_name")):
-        statements: dict[str, dict[str, list[str]]] = {}
-        for subject, predicate, value, _ in group:
-            statements.setdefault(subject.value, {}).setdefault(predicate.value, []).append(value.value)
-        yield _Graph(capture_of(name.value), statements)
+def _seen(group: CaptureStatements, order: int) -> _Seen:
+    return time_of(group.first(group.capture, v.GENERATED_AT)), order, group.capture
 
 
 @dataclass(frozen=True, slots=True)
@@ -578,29 +334,27 @@ def _holders(kept: Statements, number: int) -> frozenset[str]:
     """Return the captures that state what one crawl of a folder found, those of pages that it found unchanged too."""
     holders: set[str] = set()
     stating: dict[str, _Seen] = {}
-    for order, group in enumerate(kept.graphs(_histories)):
-        former = group.first(group.name, v.UNCHANGED_SINCE)
-        if any(True for _ in group.objects()):
-            payload = former or group.name
-            stating[payload] = max(group.seen(order), stating.get(payload, _NEVER))
-        if number_of(group.first(group.name, v.GENERATED_BY)) == number:
-            holders.add(group.name if former is None else stating.get(former, _NEVER)[2])
+    for order, group in enumerate(kept.each(_history)):
+        former = group.first(group.capture, v.UNCHANGED_SINCE)
+        if any(True for _ in group.subjects):
+            payload = former or group.capture
+            stating[payload] = max(_seen(group, order), stating.get(payload, _UNSEEN))
+        if number_of(group.crawl) == number:
+            holders.add(group.capture if former is None else stating.get(former, _UNSEEN)[2])
     return frozenset(holders)
 
 
 def _past(kept: Statements, holders: Container[str] | None = None) -> _Past:
     past = _Past({}, {}, {})
-    for order, group in enumerate(kept.graphs(_histories)):
-        seen = group.seen(order)
-        for subject in group.objects() if holders is None or group.name in holders else ():
-            past.newest[subject] = max(seen, past.newest.get(subject, _NEVER))
-        own = group.statements.get(group.name, {})
-        crawl = group.first(group.name, v.GENERATED_BY)
-        for former in own.get(v.UNCHANGED_SINCE, ()):
-            past.unchanged.setdefault(former, []).append(_Sighting(seen[0], group.name, crawl))
-        for subject in own.get(v.DELETED, ()):
-            deleted_at, former_one = group.first(group.name, v.GENERATED_AT), group.first(group.name, v.REVISION_OF)
-            deletion = _Deletion(seen[0], deleted_at or "", group.name, crawl, former_one)
+    for order, group in enumerate(kept.each(_history)):
+        seen = _seen(group, order)
+        for subject in group.subjects if holders is None or group.capture in holders else ():
+            past.newest[subject] = max(seen, past.newest.get(subject, _UNSEEN))
+        for former in group.own(v.UNCHANGED_SINCE):
+            past.unchanged.setdefault(former, []).append(_Sighting(seen[0], group.capture, group.crawl))
+        for subject in group.deleted:
+            deleted_at = group.first(group.capture, v.GENERATED_AT) or ""
+            deletion = _Deletion(seen[0], deleted_at, group.capture, group.crawl, group.former)
             known = past.deletions.get(subject)
             past.deletions[subject] = deletion if known is None or known.time <= deletion.time else known
     return past
@@ -609,11 +363,11 @@ def _past(kept: Statements, holders: Container[str] | None = None) -> _Past:
 def _deleted(kept: Statements, past: _Past) -> dict[str, str]:
     """Return the time at which each deleted object was found gone."""
     gone = dict(past.deletions)
-    for group in kept.graphs(_histories):
-        held = [subject for subject in group.objects() if subject in gone]
+    for group in kept.each(_history):
+        held = [subject for subject in group.subjects if subject in gone]
         if held:
-            own = _Sighting(group.seen(0)[0], group.name, group.first(group.name, v.GENERATED_BY))
-            original = group.first(group.name, v.UNCHANGED_SINCE) or group.name
+            own = _Sighting(_seen(group, 0)[0], group.capture, group.crawl)
+            original = group.first(group.capture, v.UNCHANGED_SINCE) or group.capture
             seen = (own, *past.unchanged.get(original, ()))
             for subject in held:
                 if any(sighting.refutes(gone[subject]) for sighting in seen):
@@ -624,40 +378,17 @@ def _deleted(kept: Statements, past: _Past) -> dict[str, str]:
 def _moment(text: bytes) -> int:
     """Return the time of the capture that statements are of, in microseconds since 1970; 0 where they tell none."""
     found = _TIME.search(text)
-    return 0 if found is None else (_time(found[2].decode("utf-8", "replace")) - _EPOCH) // _MICROSECOND
+    return 0 if found is None else (time_of(found[2].decode("utf-8", "replace")) - _EPOCH) // _MICROSECOND
 
 
-def _histories(stream: BinaryIO) -> Iterator[ox.Quad]:
-    """Parse the statements of a segment about the provenance of versions, and a few others."""
-    return _parsed(line for line in stream if _PROVENANCE.search(line))
+def _history(text: bytes) -> CaptureStatements:
+    """Read the statements about the provenance of versions, and a few others."""
+    return read_statements(b"".join(line for line in BytesIO(text) if _PROVENANCE.search(line)))
 
 
-def _is_about_its_graph(line: bytes) -> bool:
-    return line.endswith(line[: line.find(b" ")] + b" .\n")
-
-
-def _parsed(lines: Iterator[bytes]) -> Iterator[ox.Quad]:
-    """Parse some of a segment's lines: looking for them first is several times faster than parsing all."""
-    while batch := b"".join(islice(lines, _BATCH)):
-        yield from ox.parse(batch, ox.RdfFormat.N_QUADS, lenient=True)
-
-
-def number_of(crawl: str | None) -> int:
-    """Return the number of a crawl by its IRI, 1 where it has none."""
-    number = (crawl or "").rpartition(":")[2]
-    return int(number) if number.isascii() and number.isdecimal() else 1
-
-
-def _time(value: str | None) -> datetime:
-    moment = datetime.fromisoformat(value) if value else _NEVER[0]
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-@contextmanager
-def _decompressed(path: Path) -> Iterator[BinaryIO]:
-    """Open a segment's text up to its last whole capture; trouble in reading it becomes a ``ReadError``."""
-    with _explained(path), open_segment(path) as file, gzip.GzipFile(fileobj=file) as text:
-        yield BufferedReader(cast("RawIOBase", text), _BUFFER)
+def _parsed(text: bytes) -> CaptureStatements:
+    """Read statements, and raise ``SyntaxError`` where they are no N-Quads."""
+    return of_quads(graph_of(text), ox.parse(text, ox.RdfFormat.N_QUADS, lenient=True))
 
 
 @contextmanager

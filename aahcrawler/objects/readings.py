@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Final
 from urllib.parse import quote, unquote
 
+from aahcrawler.derived_index import opened_segment
 from aahcrawler.layout import NQUADS, READINGS
 from aahcrawler.objects.vocabulary import GENERATED_AT, READING
 from aahcrawler.segments import OPEN, DamageError, Members, open_segment, segments
@@ -125,7 +126,7 @@ class Readings:
         Raises ``KeyError`` for a capture that was read once only, and the errors of reading its segment.
         """
         place = self._latest[capture]
-        with _opened(place.path) as file:
+        with opened_segment(place.path) as file:
             return renamed(Members(file, place.begin).member())
 
     def is_latest(self, path: Path, begin: int, text: bytes) -> bool:
@@ -163,11 +164,3 @@ def _read_at(text: bytes) -> datetime:
     if found is None:
         raise DamageError("a later reading does not begin with its time")
     return datetime.fromisoformat(found[1].decode())
-
-
-def _opened(path: Path) -> BinaryIO:
-    """Open a segment that was read before, whole or not; it may have been closed since."""
-    try:
-        return path.open("rb")
-    except FileNotFoundError:
-        return path.with_name(path.name.removesuffix(OPEN)).open("rb")

@@ -4,8 +4,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from aahcrawler.objects.capture_statements import CaptureStatements
-from aahcrawler.objects.reader import ObjectRow
+from aahcrawler.objects.capture_statements import CaptureStatements, ObjectRow
 from aahcrawler.page_index.page_tallies import Tally
 
 EXCERPT: Final = 400

@@ -2,18 +2,20 @@
 
 import re
 from collections.abc import Generator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final
 
+from aahcrawler.archive.gzip_members import Member
 from aahcrawler.archive.index_entry import Place
 from aahcrawler.archive.payload import HttpPayload, status_of
-from aahcrawler.archive.record_access import Record, RecordError, open_place, record_at
+from aahcrawler.archive.record_access import Record, RecordError, open_place, read_at, rendered_in
 from aahcrawler.archive.records import is_http
-from aahcrawler.archive.resources import DOCUMENT_URL, DOM, MADE_OF
+from aahcrawler.archive.resources import DOM
 from aahcrawler.archive.scanning import Header, record_date, timestamp
 from aahcrawler.archive.surt import surt
 from aahcrawler.exchange import Rendered
@@ -118,18 +120,16 @@ class RecordedAnswers:
             yield from self._payload_of(answer.holder)
 
     def _payload_of(self, holder: Indexed) -> Generator[bytes, None, None]:
-        file = open_place(self.archive, holder.place.file)
+        place = holder.place
+        file = open_place(self.archive, place.file)
         if file is None:
             return
-        with file:
-            try:
-                record = record_at(file, holder.place.offset)
-                http = HttpPayload() if is_http(record.header.get("Content-Type")) else None
-                for piece in record.block():
-                    if found := piece if http is None else http.feed(piece):
-                        yield found
-            except RecordError:
-                return
+        with file, suppress(RecordError):
+            record = Record(Member(file, place.offset))
+            http = HttpPayload() if is_http(record.header.get("Content-Type")) else None
+            for piece in record.block():
+                if found := piece if http is None else http.feed(piece):
+                    yield found
 
     def size(self, answer: RecordedAnswer, *, counting: bool) -> int | None:
         """Return how many bytes ``payload`` yields; None where only ``counting`` tells, and for a damaged record.
@@ -141,14 +141,7 @@ class RecordedAnswers:
         place = answer.holder.place
         if place in self._sizes:
             return self._sizes[place]
-        file = open_place(self.archive, place.file)
-        if file is None:
-            return None
-        with file:
-            try:
-                found = _size(record_at(file, place.offset), counting=counting)
-            except RecordError:
-                return None
+        found = read_at(self.archive, place.file, place.offset, partial(_size, counting=counting))
         if found is not None:
             if len(self._sizes) >= _MOST_SIZES:
                 self._sizes.clear()
@@ -180,7 +173,7 @@ class RecordedAnswers:
         return Page(answer.url, answer.status, answer.headers, body, answer.date, whole)
 
     def document(self, answer: RecordedAnswer) -> Rendered | None:
-        """Return the document that a browser made of an answer, or a little more of it than is shown; None for none.
+        """Return the document that a browser made of an answer, None for none.
 
         A revisit beside which there is none has that which was last made of the same payload before it. Raise
         ``OSError`` and ``NoIndexError``.
@@ -191,7 +184,7 @@ class RecordedAnswers:
                 continue
             of = opened.header.concurrent_to
             if answer.record_id in of or self._is_of_payload(answer, capture, of):
-                return self._document_at(capture)
+                return read_at(self.archive, capture.place.file, capture.place.offset, rendered_in)
         return None
 
     def _is_of_payload(self, answer: RecordedAnswer, document: Indexed, of: tuple[str, ...]) -> bool:
@@ -202,24 +195,6 @@ class RecordedAnswers:
         same = (each for each in self.lookup.nearest(answer.url, document.moment) if each.moment == document.moment)
         known = (self._opened(each) for each in same if payload and each.digest == payload)
         return any(opened.header.record_id in of for opened in known if opened is not None)
-
-    def _document_at(self, capture: Indexed) -> Rendered | None:
-        file = open_place(self.archive, capture.place.file)
-        if file is None:
-            return None
-        with file:
-            try:
-                record = record_at(file, capture.place.offset)
-                dom = bytearray()
-                for piece in record.block():
-                    dom += piece
-                    if len(dom) > MOST_SHOWN:
-                        break
-                header = record.header
-                made_of = tuple(header.get(MADE_OF).split())
-                return Rendered(bytes(dom), header.get(DOCUMENT_URL), header.record_id, made_of)
-            except RecordError:
-                return None
 
     def _joined(self, answer: RecordedAnswer, captures: Sequence[Indexed]) -> RecordedAnswer:
         """Return an answer put together with the other parts of its file; as it is where that is not possible."""
@@ -274,22 +249,20 @@ class RecordedAnswers:
                 continue
             if opened.header.record_id == wanted:
                 return capture, opened
-            if same is None and _agrees(revisit, capture.digest):
+            if same is None and capture.digest and revisit.get("WARC-Payload-Digest") == capture.digest:
                 same = capture, opened
         return same
 
     def _opened(self, capture: Indexed) -> _Opened | None:
         """Return a capture's record up to the end of its head; None where it is gone, or another one by now."""
-        file = open_place(self.archive, capture.place.file)
-        if file is None:
-            return None
-        with file:
-            try:
-                record = record_at(file, capture.place.offset)
-                is_it = record.header.get("WARC-Target-URI").strip("<>") == capture.url
-                return _Opened(record.header, _head_of(record)) if is_it else None
-            except (RecordError, OSError):
-                return None
+
+        def opened(record: Record) -> _Opened | None:
+            is_it = record.header.get("WARC-Target-URI").strip("<>") == capture.url
+            return _Opened(record.header, _head_of(record)) if is_it else None
+
+        with suppress(OSError):
+            return read_at(self.archive, capture.place.file, capture.place.offset, opened)
+        return None
 
 
 def read_head(head: bytes) -> Headers:
@@ -356,10 +329,6 @@ def _size(record: Record, *, counting: bool) -> int | None:
         if http.chunked and not counting:
             return None
     return size
-
-
-def _agrees(revisit: Header, digest: str) -> bool:
-    return bool(digest) and revisit.get("WARC-Payload-Digest") == digest
 
 
 def _goes_round(answer: RecordedAnswer) -> bool:

@@ -1,17 +1,16 @@
 """Players whose scripts put a stream together: what they played is found among what their page needs."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
 from lxml.etree import _Element as Element
 
-from aahcrawler.archive.history_record import understood
-from aahcrawler.archive.record_access import appended, open_place
+from aahcrawler.archive.record_access import RecordError, metadata_in, records_at
 from aahcrawler.metadata import LinkType
 from aahcrawler.page import Page
-from aahcrawler.replay.capture_lookup import Indexed
 from aahcrawler.replay.recorded_answers import RecordedAnswer, RecordedAnswers
 from aahcrawler.streams.manifest_reading import manifest_of
 from aahcrawler.streams.stream_manifest import UnreadableManifestError, is_hls
@@ -47,18 +46,13 @@ def _set(element: Element, url: str) -> None:
 
 def _needed(archive: Path, answer: RecordedAnswer) -> Iterator[str]:
     """Yield what a page needs to be shown, as its metadata tell."""
-    own: Indexed = answer.own or answer.holder
-    file = open_place(archive, own.place.file)
-    if file is None:
-        return
-    with file:
-        found = next(appended(file, own.place.offset), None)
-    if found is None or found.header.record_id != answer.record_id:
-        return
-    metadata = understood(found.metadata)
-    for link in metadata.links if metadata is not None else ():
-        if link.type is LinkType.REQUISITE:
-            yield link.url
+    records = records_at(archive, (answer.own or answer.holder).place, answer.record_id)
+    with suppress(RecordError):
+        found = (metadata_in(record) for record in records if record.kind == "metadata")
+        metadata = next((each for each in found if each is not None), None)
+        for link in metadata.links if metadata is not None else ():
+            if link.type is LinkType.REQUISITE:
+                yield link.url
 
 
 def _streams(answers: RecordedAnswers, answer: RecordedAnswer, urls: list[str]) -> list[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
-from aahcrawler.objects.reader import ObjectRow, PageRow
+from aahcrawler.objects.capture_statements import ObjectRow, PageRow
 
 SAMPLES_OF_A_TYPE = 3
 MOST_SAMPLES = 15

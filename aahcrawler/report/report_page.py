@@ -14,16 +14,9 @@ from pydantic import BaseModel
 from aahcrawler.adaptation.store.overlay import Evidence, Overlay
 from aahcrawler.fingerprint import KnowledgeUsed
 from aahcrawler.layout import FORMER, LEARNED, REPORT, SUMMARY
+from aahcrawler.objects.capture_statements import ObjectRow, PageRow
 from aahcrawler.objects.counts import object_counts
-from aahcrawler.objects.reader import (
-    ObjectChanges,
-    ObjectRow,
-    PageRow,
-    ReadError,
-    object_changes,
-    objects_of,
-    page_rows,
-)
+from aahcrawler.objects.reader import ObjectChanges, ReadError, object_changes, objects_of, page_rows
 from aahcrawler.refusals import Failed
 from aahcrawler.report import adaptation_section, browser_section, reason_words
 from aahcrawler.report.archive_section import ArchiveFile, archive_files, read_files

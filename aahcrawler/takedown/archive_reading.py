@@ -7,17 +7,16 @@ from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
-from aahcrawler.archive.capture_ledger import remembered_places
 from aahcrawler.archive.gzip_members import Member, MemberError
-from aahcrawler.archive.history_record import understood
 from aahcrawler.archive.index import LINES, SORTED, index_lines
 from aahcrawler.archive.index_entry import place_of
+from aahcrawler.archive.ledger import remembered_places
 from aahcrawler.archive.record_access import LONGEST_METADATA, Record, RecordError
 from aahcrawler.archive.repair import TORN
 from aahcrawler.archive.resources import page_of_resource
 from aahcrawler.archive.scanning import Header, read_header
 from aahcrawler.layout import ARCHIVE, INDEXES, WARC
-from aahcrawler.metadata import MEDIA_TYPE, LinkType
+from aahcrawler.metadata import MEDIA_TYPE, LinkType, understood
 from aahcrawler.segments import segments
 from aahcrawler.takedown.damage import Damaged, Gap, Place, damaged, walk
 from aahcrawler.takedown.statements import captures_told

@@ -133,17 +133,8 @@ def _changes(
 ) -> Iterator[_Change]:
     for member in members(file, 0, beginning):
         found = instead(member)
-        if found is not None and _is_whole(member):
+        if found is not None and member.is_whole():
             yield _Change(member.offset, member.end, found)
-
-
-def _is_whole(member: Member) -> bool:
-    try:
-        while member.read():
-            pass
-    except MemberError:
-        return False
-    return True
 
 
 def _write(file: BinaryIO, beside: IO[bytes], copied: int, change: _Change) -> int:

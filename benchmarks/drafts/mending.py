@@ -11,7 +11,7 @@ from aahcrawler.editor.drafting.doubts import Alternative, Doubt
 from aahcrawler.editor.text.edits import apply
 from aahcrawler.editor.text.entry_text import EditError, EntryText
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
-from aahcrawler.objects.reader import ObjectRow
+from aahcrawler.objects.capture_statements import ObjectRow
 from benchmarks.drafts.drafted import NAME, Folders
 from benchmarks.drafts.subject import KnownPage
 from benchmarks.page_reading import row_of

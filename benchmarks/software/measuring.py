@@ -15,7 +15,8 @@ from typing import Final, Protocol
 
 from pydantic_core import to_jsonable_python
 
-from aahcrawler.objects.reader import ObjectRow, PageRow, object_rows, page_rows
+from aahcrawler.objects.capture_statements import ObjectRow, PageRow
+from aahcrawler.objects.reader import object_rows, page_rows
 from benchmarks.process_memory import Finished, run
 from benchmarks.recorded import free_port
 from benchmarks.redesigned_crawl import only

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from aahcrawler.objects.reader import ObjectRow
+from aahcrawler.objects.capture_statements import ObjectRow
 from aahcrawler.seeds import Verdict
 from aahcrawler.seeds.verdicts import GIVING
 from benchmarks.wildweb.case import Case, WantedObject

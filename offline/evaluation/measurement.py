@@ -12,13 +12,14 @@ from typing import Final
 from pydantic import TypeAdapter
 
 from aahcrawler import __version__, urls
+from aahcrawler.archive.folders import ArchiveFolder
 from aahcrawler.captures import ArchivedCaptures, Capture
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.helper.assistance import FailedAction
 from aahcrawler.helper.raised_failures import RaisedTally, raised
 from aahcrawler.helper.site_memory.sites import site_of
 from aahcrawler.jobs import Job, Made, Work
-from aahcrawler.layout import ARCHIVE, DEFINITION, EVALUATION, INDEXES, NQUADS, OBJECTS, WARC
+from aahcrawler.layout import DEFINITION, EVALUATION, INDEXES, NQUADS, OBJECTS, WARC
 from aahcrawler.objects.reader import page_rows
 from aahcrawler.segments import extent, segments
 from knowledge_base.loader import load
@@ -161,8 +162,7 @@ def _documents(crawl: Path, number: int | None) -> Iterator[Iterator[Capture]]:
     was captured several times is one document, read where it was captured first. Raises ``EvaluationError``,
     ``ReadError`` and ``SegmentError``.
     """
-    archive = crawl / ARCHIVE if (crawl / ARCHIVE).is_dir() else crawl
-    if not segments(archive, WARC):
+    if not segments(ArchiveFolder.of(crawl).files, WARC):
         raise EvaluationError(f"{crawl}: holds no WARC files (*.{WARC}). Name the folder of a crawl.")
     described = (crawl / OBJECTS).is_dir()
     if number is not None and not described:
@@ -170,11 +170,9 @@ def _documents(crawl: Path, number: int | None) -> Iterator[Iterator[Capture]]:
     with ArchivedCaptures(crawl) as source, closing(sqlite3.connect("")) as known:
         if described:
             _find_pages(crawl, number, source, known)
-        yield (
-            capture
-            for capture in source.captures()
-            if capture.shows_target and (not described or _is_known(known, capture.record_id))
-        )
+        is_known = "SELECT 1 FROM page WHERE id = ?"
+        shown = (capture for capture in source.captures() if capture.shows_target)
+        yield (each for each in shown if not described or known.execute(is_known, (each.record_id,)).fetchone())
 
 
 def seed_documents(
@@ -214,7 +212,7 @@ def measure(
     measured = Measured(name, 0, dict.fromkeys(step.terms.words, 0), {topic: Similarity() for topic in topics})
     is_ours = (step.crawl / DEFINITION).exists()
     job = Job(step, _NOTES, step.crawl / INDEXES / EVALUATION if is_ours else None, processes=processes, seen=seen)
-    files = step.crawl / ARCHIVE if (step.crawl / ARCHIVE).is_dir() else step.crawl
+    files = ArchiveFolder.of(step.crawl).files
     with _documents(step.crawl, number) as captures:
         items = ((site_of(each.target_uri), each.record_id) for each in captures)
         with job.run(items, f"{number} {extent(files, WARC)} {extent(step.crawl / OBJECTS, NQUADS)}") as found:
@@ -243,7 +241,3 @@ def _find_pages(crawl: Path, number: int | None, source: ArchivedCaptures, known
             original = source.original(holder)
             holders = (holder,) if original is None else (holder, original.record_id)
             known.executemany("INSERT OR IGNORE INTO page VALUES (?)", ((each,) for each in holders))
-
-
-def _is_known(known: sqlite3.Connection, capture: str) -> bool:
-    return known.execute("SELECT 1 FROM page WHERE id = ?", (capture,)).fetchone() is not None

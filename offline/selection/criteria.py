@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from aahcrawler import urls
-from aahcrawler.objects.reader import PageRow
+from aahcrawler.objects.capture_statements import PageRow
 from offline.selection.page_dates import DateOf
 
 _COMPARISONS: dict[str, Callable[[float, float], bool]] = {

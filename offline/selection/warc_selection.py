@@ -27,7 +27,8 @@ from aahcrawler.helper.assistance import FailedAction
 from aahcrawler.helper.raised_failures import RaisedTally, of_stages
 from aahcrawler.jobs import Job, Work
 from aahcrawler.layout import ARCHIVE, INDEXES, NQUADS, OBJECTS, SELECTION, WARC
-from aahcrawler.objects.reader import PageRow, page_rows
+from aahcrawler.objects.capture_statements import PageRow
+from aahcrawler.objects.reader import page_rows
 from aahcrawler.page import Page, requisites, shown_within
 from aahcrawler.pipeline.links import media_of
 from aahcrawler.segments import extent

@@ -19,8 +19,8 @@ import pytest
 
 from aahcrawler import metadata
 from aahcrawler.archive import Identity, WarcWriter, WrittenCapture
-from aahcrawler.archive.capture_ledger import CaptureLedger
 from aahcrawler.archive.history import Former, History, HistoryRecord
+from aahcrawler.archive.ledger import Ledger
 from aahcrawler.archive.records import Original
 from aahcrawler.exchange import Exchange, Truncation
 from aahcrawler.layout import HISTORY, WARC
@@ -96,7 +96,7 @@ class Crawled:
         return former
 
     @property
-    def ledger(self) -> CaptureLedger:
+    def ledger(self) -> Ledger:
         assert self.history._ledger is not None
         return self.history._ledger
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from aahcrawler.adaptation.store.learned import LearnedAction
 from aahcrawler.layout import OBJECTS
-from aahcrawler.objects.reader import PageRow, object_rows, page_rows
+from aahcrawler.objects.capture_statements import PageRow
+from aahcrawler.objects.reader import object_rows, page_rows
 from aahcrawler.objects.readings import Method as ReadingMethod
 from aahcrawler.objects.readings import Reading
 from aahcrawler.objects.writer import ObjectWriter

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from aahcrawler.objects.reader import ObjectRow
+from aahcrawler.objects.capture_statements import ObjectRow
 from benchmarks.browser.replies import Request
 from benchmarks.wildweb.__main__ import chosen, judged, rows
 from benchmarks.wildweb.case import Case, WantedObject, WantedPage

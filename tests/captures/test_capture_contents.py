@@ -21,8 +21,12 @@ from aahcrawler.scores.writer import Findings, ScoreLog, Terms
 from aahcrawler.segments import SegmentError
 from aahcrawler.tombstones import Tombstone, write_tombstones
 from aahcrawler.webobject import WebObject
+from knowledge_base.loader import LoadError
 from online_analysis.icd.scoring import Scoring
+from tests.adaptation.redesigned import old, posts, thread
 from tests.archive.exchanges import INFO, REQUEST, STARTED, exchange_of, page_exchange
+from tests.crawl.test_learned import FORUM
+from tests.documents.files import Line, pdf
 
 URL = "http://forum.test/thread?id=1"
 
@@ -84,6 +88,54 @@ def test_the_latest_reading_counts(crawl: Path) -> None:
         assert first.reading is not None
         assert (first.reading.row.reader, len(first.objects), first.objects[1].iri) == ("today", 2, f"{URL}#p2")
         assert (second.reading, second.objects) == (None, ())
+
+
+def test_a_document_is_made_by_the_knowledge_base_of_the_folder_or_by_another(tmp_path: Path) -> None:
+    for beside in ("crawls/knowledge-base", "mine"):
+        entry = tmp_path / beside / "applications" / "harbour.xml"
+        entry.parent.mkdir(parents=True)
+        entry.write_text(FORUM.replace('"thread"', '"talk"') if beside == "mine" else FORUM, "utf-8")
+    crawl = tmp_path / "crawls" / "floods"
+    (crawl / OBJECTS).mkdir(parents=True)
+    (crawl / DEFINITION).write_text("{}")
+    shown = thread(1, old)
+    with WarcWriter(crawl / ARCHIVE, INFO) as writer:
+        for minute, body in enumerate((shown.body, b"<p>Of no forum</p>", shown.body)):
+            writer.write(at(minute, page_exchange(body), f"http://board.test/thread?t={minute}"))
+        writer.write(at(9, exchange_of(b""), "http://board.test/broken"))
+    with ArchivedCaptures(crawl) as source:
+        first, other, again, broken = source.captures()
+        documents = [each.document for each in (again, other, first)]
+        assert [each and (each.application, each.level, each.url) for each in documents] == [
+            ("Harbour Board", "thread", again.target_uri),
+            ("", "", other.target_uri),
+            ("Harbour Board", "thread", first.target_uri),
+        ]
+        assert documents[0] is not None
+        parts = {(part.author, part.text) for part in documents[0].parts if part.role == "content"}
+        assert parts == {(post.author, post.body) for post in posts(1)}
+        assert again.document is documents[0]
+        assert broken.document is None
+    with ArchivedCaptures(crawl, knowledge=[tmp_path / "mine"]) as source:
+        found = next(source.of_url(first.target_uri)).document
+        assert found is not None
+        assert (found.application, found.level) == ("Harbour Board", "talk")
+    with ArchivedCaptures(crawl, knowledge=[tmp_path / "none"]) as source:
+        assert next(source.of_url(first.target_uri)).page is not None
+        with pytest.raises(LoadError):
+            next(source.of_url(first.target_uri)).document  # noqa: B018
+
+
+@pytest.mark.starts
+def test_a_pdf_file_is_a_document_too(tmp_path: Path) -> None:
+    with WarcWriter(tmp_path, INFO) as writer:
+        body = pdf([Line(700, "The harbour stands under the flood.")])
+        head = b"HTTP/1.1 200 OK\r\nContent-Type: application/pdf\r\n\r\n"
+        writer.write(at(0, exchange_of(head + body, body), "http://board.test/report.pdf"))
+    with ArchivedCaptures(tmp_path) as source:
+        (only,) = source.captures()
+        assert only.document is not None
+        assert "The harbour stands under the flood." in only.document.text
 
 
 def test_the_scores_are_those_given_before_the_next_capture(crawl: Path) -> None:

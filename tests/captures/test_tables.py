@@ -59,5 +59,5 @@ def test_the_examples_of_the_documentation_run(
     assert f"200 {URL}" in capsys.readouterr().out
     assert known["by_author"] == [None, None]
     del known["capture"]
-    exec(EXAMPLES[1], known)  # noqa: S102 - the job goes on, and there is nothing more
+    exec(EXAMPLES[2], known)  # noqa: S102 - the job goes on, and there is nothing more
     assert "capture" not in known

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from fastwarc.warc import ArchiveIterator
 
+from aahcrawler.objects.capture_statements import PageRow
 from aahcrawler.objects.counts import object_counts
-from aahcrawler.objects.reader import PageRow, object_rows, page_rows
+from aahcrawler.objects.reader import object_rows, page_rows
 from aahcrawler.objects.vocabulary import SOFT_404
 from aahcrawler.refusals import read
 from aahcrawler.traps import Trap

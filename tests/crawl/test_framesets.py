@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from aahcrawler.captures import ArchivedCaptures
 from aahcrawler.objects import vocabulary as v
-from aahcrawler.objects.reader import captures
 from tests.crawl.articles import english
 from tests.crawl.crawling import aah
 from tests.crawl.site import Answer, Reply, Site, serving
@@ -26,14 +26,16 @@ def test_frames_are_the_parts_of_their_page(tmp_path: Path) -> None:
     }
     with serving(Site(pages, other=Reply(b"", 404))) as site:
         crawled = crawl(tmp_path, [f"{HOST}/"], network=network(site, "site.test"))
-    found = {each.capture.url.removeprefix(HOST): each for each in captures(crawled.folder)}
-    assert found["/"].capture.frames == (f"{HOST}/menu", f"{HOST}/text")
-    assert {name: each.capture.frame_of for name, each in found.items()} == {
+    with ArchivedCaptures(crawled.folder) as source:
+        read = [each.reading for each in source.captures() if each.reading is not None]
+    found = {each.row.url.removeprefix(HOST): each for each in read if not each.is_requisite}
+    assert found["/"].description.frames == (f"{HOST}/menu", f"{HOST}/text")
+    assert {name: each.description.frame_of for name, each in found.items()} == {
         "/": "",
         "/more": "",
         **dict.fromkeys(("/menu", "/text"), f"{HOST}/"),
     }
-    assert (found["/text"].capture.iri, v.FRAME_OF, f"{HOST}/") in found["/text"].statements
+    assert (found["/text"].capture, v.FRAME_OF, f"{HOST}/") in found["/text"].said
     assert_whole(crawled.folder)
     target = tmp_path / "whole.warc.gz"
     (tmp_path / "urls").write_text(f"{HOST}/\n")

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from aahcrawler.captures import ArchivedCaptures
-from aahcrawler.objects.reader import captures as stated_captures
 from tests.browsing import sandboxed_chromium
 from tests.crawl.client_side import SHELL, api, article, forum
 from tests.crawl.crawling import EndedRun, rows, running, summary, until, write_icd
@@ -78,7 +77,9 @@ def test_pages_that_scripts_make_are_read_as_a_browser_shows_them_and_no_others(
         assert first["http"]["pages"] == len(shown) + 12
         assert list(first["browser_isolation"]) in (["network namespace"], ["proxy and resolver rules"])
         assert not first["trap"]
-        stated = {each.row.url: each.capture for each in stated_captures(tmp_path / "crawl")}
+        with ArchivedCaptures(tmp_path / "crawl") as source:
+            read = [each.reading for each in source.captures() if each.reading is not None]
+        stated = {each.row.url: each.description for each in read if not each.is_requisite}
         assert all(bool(each.rendered) == (url in shown) for url, each in stated.items())
         assert "Pages in a browser" in (tmp_path / "crawl" / "report.html").read_text("utf-8")
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, ClassVar
 
-from aahcrawler.archive.capture_ledger import CaptureLedger
+from aahcrawler.archive.ledger import Ledger
 from aahcrawler.archive.record_access import Appended
 from aahcrawler.archive.writer import Identity, WarcWriter
 from aahcrawler.derived_index import DerivedIndex
@@ -56,7 +56,7 @@ class Captures(Kind):
     }
 
     def index(self, folder: Path) -> DerivedIndex[Appended]:
-        return CaptureLedger(folder / INDEXES / HISTORY, folder / ARCHIVE, lambda: 0.0)
+        return Ledger(folder / INDEXES / HISTORY, folder / ARCHIVE, lambda: 0.0)
 
     def writer(self, folder: Path, name: str) -> tuple[Callable[[int], object], Callable[[], object]]:
         ids = iter(range(sys.maxsize))

@@ -9,9 +9,10 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
+from aahcrawler.captures.crawl_statements import CrawlStatements
 from aahcrawler.layout import NQUADS, READINGS
 from aahcrawler.objects import vocabulary as v
-from aahcrawler.objects.reader import captures, object_rows, page_rows, statements
+from aahcrawler.objects.reader import object_rows, page_rows, statements
 from aahcrawler.objects.readings import Method, Reading, Readings, reading
 from aahcrawler.objects.versions import Changes
 from aahcrawler.objects.writer import CaptureDescription, ObjectWriter
@@ -232,9 +233,11 @@ def test_deletions_are_those_of_the_latest_readings(tmp_path: Path) -> None:
 
 
 def test_captures_are_told_as_they_were_written(crawl: Path) -> None:
-    told = list(captures(crawl))
-    assert all(each.has_objects for each in told)
-    assert [each.capture for each in told] == [capture(1), again(2, 2, reader="three"), capture(3)]
+    stated = CrawlStatements(crawl)
+    told = [each for number in (1, 2, 3) if (each := stated.reading(graph(number))) is not None]
+    stated.forget()
+    assert all(each.objects for each in told)
+    assert [each.description for each in told] == [capture(1), again(2, 2, reader="three"), capture(3)]
 
 
 def test_a_crawl_without_later_readings_has_none(tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ import pytest
 
 from aahcrawler.derived_index import Standing, coverage
 from aahcrawler.layout import INDEXES, NQUADS, OBJECTS, PAGES, SCORES
-from aahcrawler.objects.capture_statements import read_statements
+from aahcrawler.objects.capture_statements import ObjectRow, PageRow, read_statements
 from aahcrawler.objects.counts import object_counts
-from aahcrawler.objects.reader import ObjectRow, PageRow, object_rows, page_rows
+from aahcrawler.objects.reader import object_rows, page_rows
 from aahcrawler.objects.readings import Method, Reading
 from aahcrawler.objects.versions import Changes
 from aahcrawler.objects.vocabulary import SOFT_404

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from aahcrawler.crawls import number
-from aahcrawler.objects.reader import ObjectChanges, ObjectRow, PageRow
+from aahcrawler.objects.capture_statements import ObjectRow, PageRow
+from aahcrawler.objects.reader import ObjectChanges
 from aahcrawler.refusals import Failed
 from aahcrawler.report.archive_section import MOST_FILES, ArchiveFile, archive_files, read_files
 from aahcrawler.report.chart import Axis, Line, Measure, line_chart, over_pages

@@ -15,7 +15,8 @@ from urllib.parse import quote, urlencode
 import pytest
 
 from aahcrawler.layout import INDEXES, OBJECTS, PAGES
-from aahcrawler.objects.reader import PageRow, object_rows, page_rows
+from aahcrawler.objects.capture_statements import PageRow
+from aahcrawler.objects.reader import object_rows, page_rows
 from aahcrawler.objects.writer import ObjectWriter
 from aahcrawler.page_index import PageIndex
 from aahcrawler.segments import Members

@@ -9,7 +9,8 @@ from urllib.parse import quote
 
 import pytest
 
-from aahcrawler.objects.reader import ObjectRow, object_changes, object_rows
+from aahcrawler.objects.capture_statements import ObjectRow
+from aahcrawler.objects.reader import object_changes, object_rows
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
 from aahcrawler.service.cockpit.rendering import Pages

@@ -6,12 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from aahcrawler.archive.resources import Resource
 from aahcrawler.editor.rules.page_sample import (
     LARGEST,
     MOST_ADDED,
     MOST_ADDED_BYTES,
     MOST_OF_GROUP,
     MOST_PAGES,
+    ArchivedPages,
+    CapturedPage,
     ReadBy,
     hosts,
     page_sample,
@@ -21,9 +24,20 @@ from aahcrawler.page_index import PageIndex
 from tests.crawl.crawling import aah
 from tests.crawl.site import Reply, Site, serving
 from tests.crawl.world import define, network
+from tests.replay.archived import URL, Archived
 from tests.studio.ropes import HOST, PAGES, parsed, record_of, sample_of
 
 HTML = {"Content-Type": "text/html; charset=utf-8"}
+
+
+def test_a_page_that_scripts_made_is_read_as_a_browser_left_it(tmp_path: Path) -> None:
+    crawl = Archived(tmp_path)
+    crawl.add("<title>App</title><div id=app>", resources=(Resource.rendered_dom(URL, b"<p>Made by scripts", URL),))
+    crawl.close()
+    captured = CapturedPage("urn:uuid:1", URL, "2026-01-02T03:04:05+00:00")
+    page = ArchivedPages(tmp_path).page(captured)
+    assert page is not None
+    assert (page.rendered, page.text) == (True, "<p>Made by scripts")
 
 
 def test_pages_are_drawn_evenly_and_always_the_same() -> None:

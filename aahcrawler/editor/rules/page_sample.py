@@ -18,8 +18,7 @@ from lxml.html import HtmlElement
 from aahcrawler.editor.drafting.address_groups import AddressGroup, address_groups
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.site_memory.sites import Sites, site_of
-from aahcrawler.objects.capture_statements import read_statements
-from aahcrawler.objects.reader import ObjectRow
+from aahcrawler.objects.capture_statements import ObjectRow, read_statements
 from aahcrawler.page import Page
 from aahcrawler.page.date_order import NumericDates
 from aahcrawler.page_index import member_at
@@ -434,11 +433,13 @@ class ArchivedPages:
         self._answers = RecordedAnswers(crawl)
 
     def page(self, captured: CapturedPage) -> Page | None:
-        """Return a page, None where the archive has it no more."""
+        """Return a page as it was read, None where the archive has it no more."""
         moment = "".join(sign for sign in captured.fetched_at[:19] if sign.isdigit())
         try:
             answer = self._answers.nearest(captured.url, moment)
-            return self._answers.page(answer) if answer is not None and answer.url == captured.url else None
+            if answer is None or answer.url != captured.url:
+                return None
+            return self._answers.page(answer, self._answers.document(answer))
         except (NoIndexError, OSError):
             return None
 

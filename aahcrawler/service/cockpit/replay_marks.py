@@ -3,8 +3,7 @@
 from collections.abc import Collection
 from pathlib import Path
 
-from aahcrawler.objects.capture_statements import read_statements
-from aahcrawler.objects.reader import ObjectRow
+from aahcrawler.objects.capture_statements import ObjectRow, read_statements
 from aahcrawler.replay.object_finding import ShownObject
 from aahcrawler.replay.recorded_answers import RecordedAnswer
 from aahcrawler.replay.replayed_captures import Annotations

@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from aahcrawler.archive.record_access import LONGEST_METADATA, Record, RecordError
 from aahcrawler.archive.resources import DOM, THUMBNAIL, VIEW
 from aahcrawler.metadata import MEDIA_TYPE
-from aahcrawler.service.views.warc_records import CapturePlace, plain, records_beside
+from aahcrawler.service.views.warc_records import CapturePlace, plain, records_found
 
 LARGEST_PICTURE: Final = 16 << 20
 """Bytes of a picture that are shown."""
@@ -60,7 +60,7 @@ class BrowserLookShown(BaseModel):
 def browser_look(crawl: Path, wanted: CapturePlace) -> BrowserLookShown | None:
     """Return what the archive tells of the look at a capture in a browser; None where there was none."""
     told, pictures, has_document = None, set[Picture](), False
-    for record in records_beside(crawl, wanted):
+    for _, record in records_found(crawl, wanted):
         target = record.header.get("WARC-Target-URI").strip("<>")
         pictures |= {each for each in Picture if record.kind == "resource" and target.startswith(each)}
         has_document = has_document or (record.kind == "resource" and target.startswith(DOM))
@@ -75,7 +75,7 @@ def browser_look(crawl: Path, wanted: CapturePlace) -> BrowserLookShown | None:
 
 def picture(crawl: Path, wanted: CapturePlace, which: Picture) -> tuple[bytes, str] | None:
     """Return a picture of a capture, and its media type; None where the archive has none that can be shown."""
-    for record in records_beside(crawl, wanted):
+    for _, record in records_found(crawl, wanted):
         if record.kind == "resource" and record.header.get("WARC-Target-URI").strip("<>").startswith(which):
             with suppress(RecordError):
                 found = record.whole_block(LARGEST_PICTURE)

@@ -9,7 +9,7 @@ import pyoxigraph as ox
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from aahcrawler.objects import capture_statements as statements_of
-from aahcrawler.objects.reader import ObjectRow
+from aahcrawler.objects.capture_statements import ObjectRow
 from aahcrawler.page_index import member_at, url_key
 from aahcrawler.scores.columns import unpacked
 from aahcrawler.scores.entries import ENTRY, Begin, Judged, Links

@@ -8,8 +8,7 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
-from aahcrawler.objects.capture_statements import read_statements
-from aahcrawler.objects.reader import ObjectRow
+from aahcrawler.objects.capture_statements import ObjectRow, read_statements
 from aahcrawler.objects.versions import is_edited
 from aahcrawler.segments import DamageError
 from aahcrawler.service.views.capture_view import ObjectFound, capture_text, object_found
