@@ -86,14 +86,14 @@ class ForeignRecords:
     asked for. Raises ``OSError`` alone.
     """
 
-    def __init__(self, file: BinaryIO, size: int, folder: Path) -> None:
-        self._file, self._size, self._folder = file, size, folder
+    def __init__(self, file: BinaryIO, size: int, folder: Path, begin: int = 0) -> None:
+        self._file, self._size, self._folder, self._begin = file, size, folder, begin
         self._beginnings = Beginnings(file)
         self._read_again = 0
         self._unproven = 0
 
     def __iter__(self) -> Iterator[ForeignRecord | Loss]:
-        at = 0
+        at = self._begin
         while at < self._size:
             text = text_at(self._file, at)
             try:
