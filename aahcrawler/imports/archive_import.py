@@ -85,9 +85,24 @@ class ArchiveImport:
                     self._import(OpenedSource(source, file), writer, ledger, taken_down)
         return self.counts
 
-    def _import(
-        self, opened: OpenedSource, writer: ImportWriter, ledger: ImportLedger, taken_down: TakenDown
-    ) -> None:
+    def said(self) -> Iterator[str]:
+        """Yield what is to be said at the end, a line for each matter."""
+        counts = self.counts
+        line = f"kept {counts.kept:,} of {counts.records:,} records"
+        others = (
+            (counts.already, "already there"),
+            (counts.removed, "of pages that were taken down"),
+            (counts.lost, "that cannot be read"),
+        )
+        if told := [f"{number:,} {what}" for number, what in others if number]:
+            line += f"; {counts.records - counts.kept:,} not: {', '.join(told)}"
+        yield line
+        if counts.noted:
+            yield f"{counts.noted:,} records are kept although something about them is wrong"
+        if counts.passed:
+            yield f"{counts.passed:,} places hold something else than records"
+
+    def _import(self, opened: OpenedSource, writer: ImportWriter, ledger: ImportLedger, taken_down: TakenDown) -> None:
         writer.begin(opened.source)
         with closing(ImportNotes(opened.source)) as notes:
             copying = _Copying(opened.source, writer, ledger, taken_down, notes, self.told)

@@ -146,9 +146,7 @@ class ForeignRecords:
         begin = text.place(text.position)
         self._beginnings.skip_to_next(text)
         shown = start[:24].split(b"\n")[0]
-        return Loss(
-            begin, text.place(text.position), f"no record begins there, but {shown!r}", is_record=False
-        )
+        return Loss(begin, text.place(text.position), f"no record begins there, but {shown!r}", is_record=False)
 
     def _warc(self, text: SourceText) -> ForeignRecord | Loss:
         begin, raw = text.position, _header_at(text)
@@ -264,9 +262,7 @@ class ForeignRecords:
         text.take(len(after) - len(rest))
         self._unproven += not check.is_proven
 
-    def _resumed(
-        self, text: SourceText, source: "_Source", block: IO[bytes], reason: str
-    ) -> tuple[bool, Loss]:
+    def _resumed(self, text: SourceText, source: "_Source", block: IO[bytes], reason: str) -> tuple[bool, Loss]:
         """Go on at the first record that begins behind the header of one that is not as long as it says.
 
         Return whether the block is still needed, for it holds that record, and what was lost.

@@ -55,7 +55,9 @@ class KeptRecord:
             named = self.header.get(name).strip("<>")
             if named and ids(named) != named:
                 lines = _set(lines, name, f"<{ids(named)}>")
-        return self if lines is self.lines else KeptRecord(self.record_id, lines, self.header, self.identity, self.notes)
+        return (
+            self if lines is self.lines else KeptRecord(self.record_id, lines, self.header, self.identity, self.notes)
+        )
 
     def head(self) -> bytes:
         """Return the header as it is written."""
