@@ -1,11 +1,13 @@
 """Imports WARC, ARC and WACZ files into a crawl's folder: each record once, whatever was interrupted or repeated."""
 
 import hashlib
+from array import array
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Final
+from zipfile import BadZipFile
 
 from aahcrawler.imports.foreign_records import ForeignRecord, ForeignRecords, Loss
 from aahcrawler.imports.import_ledger import ImportLedger
@@ -13,6 +15,7 @@ from aahcrawler.imports.import_notes import ImportCounts, ImportNotes, imported_
 from aahcrawler.imports.import_writer import ImportWriter, SourceFile
 from aahcrawler.imports.kept_records import KeptRecord, UnusableError, kept_record
 from aahcrawler.imports.source_text import FilePlace
+from aahcrawler.imports.wacz_package import ZIP, WaczPackage
 from aahcrawler.layout import ARCHIVE, IMPORTED, INDEXES, WARC
 from aahcrawler.segments import recover
 from aahcrawler.tombstones import TakenDown
@@ -44,14 +47,6 @@ class Told:
         return f"{self.file}, {self.place}: {what}{self.why}" + ("; it is kept" if self.is_kept else "")
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedSource:
-    """A file to take records from, open, with its ``size``; ``file`` is read at any place."""
-
-    source: SourceFile
-    file: BinaryIO
-
-
 @dataclass(slots=True)
 class ArchiveImport:
     """An import into the folder ``root``, whose crawl is called ``name``; nobody else may be working there.
@@ -74,15 +69,14 @@ class ArchiveImport:
         archive = self.root / ARCHIVE
         archive.mkdir(parents=True, exist_ok=True)
         recover(archive, WARC)
-        taken_down = TakenDown.of(self.root)
         with (
             ImportLedger(self.root / INDEXES / IMPORTED, archive, self.root) as ledger,
             ImportWriter(self.root, self.name) as writer,
         ):
+            importing = _Importing(writer, ledger, TakenDown.of(self.root))
             for path in paths:
                 with path.open("rb") as file:
-                    source = SourceFile(path.name, path.stat().st_size, digest_of(file))
-                    self._import(OpenedSource(source, file), writer, ledger, taken_down)
+                    self._import(path, file, importing)
         return self.counts
 
     def said(self) -> Iterator[str]:
@@ -102,20 +96,60 @@ class ArchiveImport:
         if counts.passed:
             yield f"{counts.passed:,} places hold something else than records"
 
-    def _import(self, opened: OpenedSource, writer: ImportWriter, ledger: ImportLedger, taken_down: TakenDown) -> None:
-        writer.begin(opened.source)
-        with closing(ImportNotes(opened.source)) as notes:
-            copying = _Copying(opened.source, writer, ledger, taken_down, notes, self.told)
-            for found in ForeignRecords(opened.file, opened.source.size, self.root):
+    def _import(self, path: Path, file: BinaryIO, importing: "_Importing") -> None:
+        if file.read(len(ZIP)) == ZIP:
+            with suppress(BadZipFile):
+                self._import_package(path.name, file, importing)
+                return
+            self.counts.passed += 1
+            self._tell(path.name, "the package cannot be opened, as if it were cut off: its records are looked for")
+        source = SourceFile(path.name, path.stat().st_size, digest_of(file))
+        self._copy(source, file, importing, array("Q"))
+
+    def _import_package(self, name: str, file: BinaryIO, importing: "_Importing") -> None:
+        def tell(inner: str, why: str) -> None:
+            self.counts.passed += 1
+            self._tell(f"{name}/{inner}", why)
+
+        package = WaczPackage(file, self.root, tell)
+        digests = package.digests()
+        for packed in package.archives():
+            source = SourceFile(packed.name, packed.size, digest_of(packed.file), name)
+            claimed = digests.get(packed.name, source.sha256)
+            if claimed != source.sha256:
+                tell(packed.name, f"its digest is sha256:{source.sha256}, and the package says {claimed[:80]}")
+            self._copy(source, packed.file, importing, packed.offsets)
+        package.check_indexes()
+
+    def _tell(self, file: str, why: str) -> None:
+        self.told(Told(file, FilePlace(0), "", why, is_kept=False))
+
+    def _copy(self, source: SourceFile, file: BinaryIO, importing: "_Importing", offsets: "array[int]") -> None:
+        """Copy the records of a file, and note where they begin in ``offsets``."""
+        importing.writer.begin(source)
+        with closing(ImportNotes(source)) as notes:
+            copying = _Copying(source, importing, notes, self.told)
+            for found in ForeignRecords(file, source.size, self.root):
+                if not found.place.within:
+                    offsets.append(found.place.offset)
                 copying.take(found)
                 self.seen(1)
-            if not opened.source.size:
+            if not source.size:
                 copying.tell(FilePlace(0), "", "the file is empty", is_kept=False)
                 copying.counts.passed += 1
-            ledger.commit()
-            if copying.counts.kept or opened.source.sha256 not in imported_files(self.root):
+            importing.ledger.commit()
+            if copying.counts.kept or source.sha256 not in imported_files(self.root):
                 notes.write(self.root, copying.counts, "copy")
             self.counts.add(copying.counts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Importing:
+    """Where records go, and which are known or must not be kept."""
+
+    writer: ImportWriter
+    ledger: ImportLedger
+    taken_down: TakenDown
 
 
 @dataclass(slots=True)
@@ -123,15 +157,12 @@ class _Copying:
     """Copies the records of one file."""
 
     source: SourceFile
-    writer: ImportWriter
-    ledger: ImportLedger
-    taken_down: TakenDown
+    importing: _Importing
     notes: ImportNotes
     told: Callable[[Told], object]
     counts: ImportCounts = field(default_factory=ImportCounts)
     _renamed: dict[str, str] = field(default_factory=dict)
     _dropped: set[str] = field(default_factory=set)
-    _info: str = ""
 
     def take(self, found: ForeignRecord | Loss) -> None:
         if isinstance(found, Loss):
@@ -150,8 +181,8 @@ class _Copying:
         if is_known:
             self.counts.already += 1
             return
-        span = self.writer.write(kept.naming(lambda name: self._renamed.get(name, name)), found)
-        self.ledger.add(kept, span.file, span.offset + span.size)
+        span = self.importing.writer.write(kept.naming(lambda name: self._renamed.get(name, name)), found)
+        self.importing.ledger.add(kept, span.file, span.offset + span.size)
         self.counts.kept += 1
         notes = (*found.notes, *kept.notes)
         self.counts.noted += bool(notes)
@@ -171,22 +202,22 @@ class _Copying:
 
     def _placed(self, kept: KeptRecord) -> tuple[KeptRecord, bool]:
         """Return a record under the id that it is kept by, and whether the folder has it."""
-        known = self.ledger.identity(kept.record_id)
+        known = self.importing.ledger.identity(kept.record_id)
         if known is None or known == kept.identity:
             return kept, known is not None
         renamed = kept.renamed()
         if len(self._renamed) < _MOST_DROPPED:
             self._renamed[kept.record_id] = renamed.record_id
-        return renamed, self.ledger.identity(renamed.record_id) == renamed.identity
+        return renamed, self.importing.ledger.identity(renamed.record_id) == renamed.identity
 
     def _is_taken_down(self, kept: KeptRecord) -> bool:
-        if not (self.taken_down.urls or self.taken_down.prefixes):
+        if not (self.importing.taken_down.urls or self.importing.taken_down.prefixes):
             return False
         header = kept.header
         url = header.get("WARC-Target-URI").strip("<>")
         named = {*header.concurrent_to, header.get("WARC-Refers-To").strip("<>")}
         is_about = header.get("WARC-Type").lower() in {"request", "metadata", "resource"}
-        if self.taken_down.covers(canonicalize(url) or url) or (is_about and self._dropped & named):
+        if self.importing.taken_down.covers(canonicalize(url) or url) or (is_about and self._dropped & named):
             if len(self._dropped) < _MOST_DROPPED:
                 self._dropped.add(kept.record_id)
             return True

@@ -67,8 +67,10 @@ class ImportLedger:
     def _opened(self) -> sqlite3.Connection:
         try:
             base = sqlite3.connect(self._path)
-            if base.execute("PRAGMA user_version").fetchone()[0] in {0, _FORMAT}:
+            known = base.execute("PRAGMA user_version").fetchone()[0]
+            if known == 0:
                 base.executescript(_SCHEMA)
+            if known in {0, _FORMAT}:
                 return base
             base.close()
         except sqlite3.DatabaseError:

@@ -15,7 +15,7 @@ from aahcrawler.archive.folders import ArchiveFolder
 from aahcrawler.archive.index import index_lines
 from aahcrawler.definitions import DefinitionError, read_definition
 from aahcrawler.imports.archive_import import ImportRefusedError
-from aahcrawler.layout import ARCHIVE, DEFINITION, IMPORTS, INDEX, INDEXES, OBJECTS, SUMMARY, WARC
+from aahcrawler.layout import ARCHIVE, DEFINITION, FRONTIER, IMPORTS, INDEX, INDEXES, OBJECTS, SUMMARY, WARC
 from aahcrawler.objects.counts import object_counts
 from aahcrawler.objects.reader import page_rows
 from aahcrawler.segments import append_line, private, segments
@@ -45,6 +45,8 @@ def imported_folder(root: Path, icd: Icd | None) -> Iterator[Icd]:
     root.mkdir(_PRIVATE, parents=True, exist_ok=True)
     for name in (ARCHIVE, OBJECTS, INDEXES):
         (root / name).mkdir(exist_ok=True)
+    # Of a folder that has one, service and cockpit show queue and sites as empty, and do not say that it is gone.
+    (root / FRONTIER).mkdir(_PRIVATE, exist_ok=True)
     with ArchiveFolder(root / ARCHIVE, root / INDEXES, root).alone():
         if not is_known:
             append_line(root / IMPORTS, json.dumps({"entry": "folder", "at": _now()}))

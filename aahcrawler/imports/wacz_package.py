@@ -26,7 +26,8 @@ _LONGEST_LINE: Final = 1 << 20
 _MOST_INDEX: Final = 4 << 30
 _MOST_TOLD: Final = 100
 _LOCAL_HEADER: Final = 30
-_LARGE, _MOST_TIMES: Final = 256 << 20, 200
+_LARGE: Final = 256 << 20
+_MOST_TIMES: Final = 200
 """An archive file of more bytes that is more times as long as its packed bytes is no archive, but meant to fill disks.
 
 What WARC files hold is packed to a fifth; a package that has them in gzip members leaves them as they are.
