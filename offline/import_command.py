@@ -71,13 +71,14 @@ def import_archives(
         if missing:
             raise ImportRefusedError(f"{missing[0]}: is not there")
         with imported_folder(crawl, definition) as defined, counting("records", "captures read") as count:
-            done = ArchiveImport(crawl, defined.id, tell, partial(count, "records"))
+            looked_at = partial(count, "records")
+            done = ArchiveImport(crawl, defined.id, tell, looked_at, reference, processes)
             counts = done.run(tuple(sources_in(files)))
             outcomes: Counter[FirstOutcome] = Counter()
             if read:
                 recover(crawl / OBJECTS, NQUADS)
                 seen = partial(count, "captures read")
-                with first_reading(crawl, folders_for(crawl), defined, processes=processes, seen=seen) as reading:
+                with first_reading(crawl, folders_for(crawl), icd, processes=processes, seen=seen) as reading:
                     outcomes.update(outcome for _, outcome in reading)
             write_summary(crawl, defined)
     for file, told_of in lines.items():

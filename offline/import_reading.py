@@ -13,10 +13,11 @@ from typing import Final
 from pydantic import TypeAdapter
 
 from aahcrawler.captures import BEGINNING, ArchivedCaptures, Capture, Position
+from aahcrawler.definitions import read_definition
 from aahcrawler.documents import is_document
 from aahcrawler.helper.site_memory.sites import site_of
 from aahcrawler.jobs import Job, Made, Work
-from aahcrawler.layout import ARCHIVE, IMPORT_READ, IMPORT_READING, INDEXES, NQUADS, OBJECTS, WARC
+from aahcrawler.layout import ARCHIVE, DEFINITION, IMPORT_READ, IMPORT_READING, INDEXES, NQUADS, OBJECTS, WARC
 from aahcrawler.metadata import Link, Metadata
 from aahcrawler.objects import vocabulary as v
 from aahcrawler.objects.reader import Statements
@@ -29,7 +30,7 @@ from aahcrawler.scope import Spelling
 from aahcrawler.segments import SegmentWriter, Series, extent
 from aahcrawler.tombstones import replace_durably
 from aahcrawler.webobject import Container
-from offline.rereading import Reader, version_of
+from offline.rereading import Reader, RereadError, version_of
 from online_analysis.aggregation import OnlineAnalyser
 from online_analysis.analysers import analysers
 from online_analysis.icd import Icd
@@ -58,14 +59,21 @@ _NOTES: Final = TypeAdapter(FirstOutcome)
 
 @contextmanager
 def first_reading(
-    crawl: Path, folders: tuple[Path, ...], icd: Icd, *, processes: int = 1, seen: Callable[[int], object] = abs
+    crawl: Path,
+    folders: tuple[Path, ...],
+    icd_file: Path | None = None,
+    *,
+    processes: int = 1,
+    seen: Callable[[int], object] = abs,
 ) -> Iterator[Iterator[tuple[str, FirstOutcome]]]:
     """Read the captures of a folder that nothing is stated of, and state what they hold.
 
-    ``folders`` are those of the knowledge base. Gives each capture's site with what became of it. What was interrupted
-    is gone on with. Raises ``JobError``, ``LoadError``, ``ReadError``, ``RereadError`` and ``SegmentError``.
+    ``folders`` are those of the knowledge base. With ``icd_file`` pages are scored by that definition, which is that of
+    the folder; without it by what the folder keeps of its definition. Gives each capture's site with what became of it.
+    What was interrupted is gone on with. Raises ``JobError``, ``LoadError``, ``ReadError``, ``RereadError`` and ``SegmentError``.
     """
     version = version_of(crawl, folders)[1]
+    icd = _definition(crawl, icd_file)
     position = _read_position(crawl)
     with (
         closing(_stated(crawl)) as stated,
@@ -88,7 +96,7 @@ def first_reading(
                     writer.append((text,))
             writer.sync()
 
-        step = FirstReading(crawl, folders, icd, version)
+        step = FirstReading(crawl, folders, icd_file, version)
         job = Job(step, _NOTES, crawl / INDEXES / IMPORT_READING, keep, processes, seen)
         with job.run(items(), extent(crawl / ARCHIVE, WARC)) as done:
             yield done
@@ -127,7 +135,7 @@ class FirstReading:
 
     crawl: Path
     folders: tuple[Path, ...]
-    icd: Icd
+    icd_file: Path | None
     version: str
 
     @contextmanager
@@ -137,7 +145,17 @@ class FirstReading:
             closing(Reader.of(self.crawl, self.folders)) as reader,
             ArchivedCaptures(self.crawl, damaged=_log) as source,
         ):
-            yield _Captures(reader, source, self.icd, _analysers(self.icd)).read
+            icd = _definition(self.crawl, self.icd_file)
+            yield _Captures(reader, source, icd, _analysers(icd)).read
+
+
+def _definition(crawl: Path, file: Path | None) -> Icd:
+    """Return what pages are scored by. Raises ``RereadError`` where its topic needs texts that are not at hand."""
+    icd = read_definition(crawl / DEFINITION) if file is None else Icd.load(file)
+    if icd.relevant_at is not None and (wanted := icd.document_urls()):
+        remedy = "give the definition with --icd" if file is None else "save it, and name the file in its place"
+        raise RereadError(f"{wanted[0].url}: the topic has a reference document that is not here; {remedy}")
+    return icd
 
 
 def _analysers(icd: Icd) -> tuple[OnlineAnalyser, ...]:
@@ -165,7 +183,7 @@ class _Captures:
     icd: Icd
     analysers: tuple[OnlineAnalyser, ...]
 
-    def read(self, site: str, records: Sequence[str]) -> Made[FirstOutcome]:
+    def read(self, _site: str, records: Sequence[str]) -> Made[FirstOutcome]:
         self.reader.restart()
         return [self._read(record) for record in records]
 

@@ -5,10 +5,12 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Final
 from zipfile import BadZipFile
 
+from aahcrawler.archive.index import index_file
 from aahcrawler.imports.foreign_records import ForeignRecord, ForeignRecords, Loss
 from aahcrawler.imports.import_ledger import ImportLedger
 from aahcrawler.imports.import_notes import ImportCounts, ImportNotes, imported_files
@@ -16,6 +18,7 @@ from aahcrawler.imports.import_writer import ImportWriter, SourceFile
 from aahcrawler.imports.kept_records import KeptRecord, UnusableError, kept_record
 from aahcrawler.imports.source_text import FilePlace
 from aahcrawler.imports.wacz_package import ZIP, WaczPackage
+from aahcrawler.jobs.worker_processes import own_processes
 from aahcrawler.layout import ARCHIVE, IMPORTED, INDEXES, WARC
 from aahcrawler.segments import recover
 from aahcrawler.tombstones import TakenDown
@@ -23,6 +26,7 @@ from aahcrawler.urls import canonicalize
 
 _PIECE: Final = 1 << 20
 _MOST_DROPPED: Final = 100_000
+_ORIGINAL_AWAY: Final = "what it shows again is in no file that was imported so far"
 
 
 class ImportRefusedError(Exception):
@@ -51,15 +55,20 @@ class Told:
 class ArchiveImport:
     """An import into the folder ``root``, whose crawl is called ``name``; nobody else may be working there.
 
-    ``told`` is called with whatever is wrong, ``seen`` with the number of records that have been looked at since. After
-    a kill the next import of the same files goes on where this one stopped: what was written is found there.
+    ``told`` is called with whatever is wrong, ``seen`` with the number of records that have been looked at since. With
+    ``by_reference`` files that can be read as they are stay where they are, and links lead to them; ``processes`` make
+    their index. After a kill the next import of the same files goes on where this one stopped: what was written is
+    found there.
     """
 
     root: Path
     name: str
     told: Callable[[Told], object]
     seen: Callable[[int], object] = abs
+    by_reference: bool = False
+    processes: int = 1
     counts: ImportCounts = field(default_factory=ImportCounts)
+    _referred: list[Path] = field(default_factory=list)
 
     def run(self, paths: Sequence[Path]) -> ImportCounts:
         """Import files, and return what became of all their records.
@@ -77,6 +86,9 @@ class ArchiveImport:
             for path in paths:
                 with path.open("rb") as file:
                     self._import(path, file, importing)
+            self._index_referred()
+            for label, place, url in ledger.missing_originals():
+                self.told(Told(label, place, f"revisit {url}", _ORIGINAL_AWAY, is_kept=True))
         return self.counts
 
     def said(self) -> Iterator[str]:
@@ -104,7 +116,37 @@ class ArchiveImport:
             self.counts.passed += 1
             self._tell(path.name, "the package cannot be opened, as if it were cut off: its records are looked for")
         source = SourceFile(path.name, path.stat().st_size, digest_of(file))
-        self._copy(source, file, importing, array("Q"))
+        if not (self.by_reference and self._refer(path, source, file, importing)):
+            self._copy(source, file, importing, array("Q"))
+
+    def _refer(self, path: Path, source: SourceFile, file: BinaryIO, importing: "_Importing") -> bool:
+        """Refer to a file by a link, and return whether it can be read as it is, with nothing in it known already."""
+        records = 0
+        for found in ForeignRecords(file, source.size, self.root):
+            if not (isinstance(found, ForeignRecord) and found.is_standard and importing.takes_as_it_is(found)):
+                return False
+            records += 1
+        if not records:
+            return False
+        link = self.root / ARCHIVE / path.name
+        if not path.name.endswith(f".{WARC}") or link.is_symlink() or link.exists():
+            link = link.with_name(f"{path.name.removesuffix(f'.{WARC}')}-{source.sha256[:16]}.{WARC}")
+        link.symlink_to(path.resolve())
+        importing.ledger.catch_up()
+        self.seen(records)
+        self._referred.append(link)
+        counts = ImportCounts(kept=records)
+        with closing(ImportNotes(source)) as notes:
+            notes.write(self.root, counts, "reference")
+        self.counts.add(counts)
+        return True
+
+    def _index_referred(self) -> None:
+        """Make the index of the files that are referred to, each in one of several processes."""
+        if len(self._referred) < 2 or self.processes < 2:
+            return
+        with own_processes(self.processes) as pool:
+            list(pool.map(partial(index_file, folder=self.root / INDEXES), self._referred))
 
     def _import_package(self, name: str, file: BinaryIO, importing: "_Importing") -> None:
         def tell(inner: str, why: str) -> None:
@@ -151,6 +193,17 @@ class _Importing:
     ledger: ImportLedger
     taken_down: TakenDown
 
+    def takes_as_it_is(self, found: ForeignRecord) -> bool:
+        """Return whether nothing has to be mended in a record, none of its id is known, and its URL is wanted."""
+        try:
+            kept = kept_record(found)
+        except UnusableError:
+            return False
+        url = found.header.get("WARC-Target-URI").strip("<>")
+        is_same = kept.record_id == found.header.record_id and not kept.notes and not found.notes
+        is_new = self.ledger.identity(kept.record_id) is None
+        return is_same and is_new and not self.taken_down.covers(canonicalize(url) or url)
+
 
 @dataclass(slots=True)
 class _Copying:
@@ -183,6 +236,8 @@ class _Copying:
             return
         span = self.importing.writer.write(kept.naming(lambda name: self._renamed.get(name, name)), found)
         self.importing.ledger.add(kept, span.file, span.offset + span.size)
+        if found.header.get("WARC-Type").lower() == "revisit":
+            self.importing.ledger.await_original(kept, self.source.label, found.place)
         self.counts.kept += 1
         notes = (*found.notes, *kept.notes)
         self.counts.noted += bool(notes)

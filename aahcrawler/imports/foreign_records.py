@@ -31,6 +31,7 @@ _SPARE: Final = 64 << 20
 """Bytes of a disk that are left free: a record that would take them is not read."""
 _READ_AGAIN: Final = 64 << 20
 _HEADER_END: Final = re.compile(rb"\n\r?\n")
+_LINE_END: Final = b"\r\n"
 _RECORD_END: Final = b"\r\n\r\n"
 _LONGEST_LENGTH: Final = 18
 ARC: Final = "ARC"
@@ -42,7 +43,8 @@ class ForeignRecord:
 
     ``version`` is ``WARC/1.0`` and the like, ``ARC`` for what was made from an ARC record. ``digest`` is the SHA-1 of
     the block, ``payload_digest`` that of the payload, empty where it holds none. ``notes`` tell what is wrong with it.
-    ``stands_alone`` says whether it is a gzip member of its own. ``http`` is the head of the HTTP message in it,
+    ``is_standard`` says whether it is a gzip member of its own, framed as the standard wants it. ``http`` is the head of
+    the HTTP message in it,
     ``body`` what a request sent.
     """
 
@@ -57,7 +59,7 @@ class ForeignRecord:
     http: bytes
     body: bytes
     notes: tuple[str, ...]
-    stands_alone: bool
+    is_standard: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +168,11 @@ class ForeignRecords:
             self._beginnings.skip_to_next(text)
             reason = f"its Content-Length is {length[:40]!r}" if length else "it has no Content-Length"
             return Loss(text.place(begin), text.place(text.position), reason, _named(header))
+        is_standard = raw.count(b"\n") == raw.count(_LINE_END)
         notes = [f"its header is not as the standard wants it: {each}" for each in wrong]
-        source = _Source(begin, version.decode("latin-1").strip(), header, tuple(lines), int(length), _RECORD_END)
+        source = _Source(
+            begin, version.decode("latin-1").strip(), header, tuple(lines), int(length), _RECORD_END, is_standard
+        )
         return self._read(text, source, notes)
 
     def _arc(self, text: SourceText, told: ArcHeader, size: int) -> ForeignRecord | Loss:
@@ -218,7 +223,9 @@ class ForeignRecords:
             raise
         if left:
             raise _WrongLengthError(f"the file ends {left} bytes before it does")
+        end = text.position
         notes += self._end(text, source, check)
+        is_ended = text.position == end + len(_RECORD_END)
         block.seek(0)
         notes += [f"{problem}: {detail}" for problem, detail in check.problems()]
         http = check.http
@@ -237,7 +244,7 @@ class ForeignRecords:
             http=b"" if http is None else http.beginning,
             body=check.body,
             notes=tuple(notes),
-            stands_alone=text.is_member(source.begin),
+            is_standard=source.is_standard and is_ended and text.is_member(source.begin),
         )
 
     def _end(self, text: SourceText, source: "_Source", check: BlockCheck) -> Iterator[str]:
@@ -287,6 +294,7 @@ class _Source:
     lines: tuple[bytes, ...]
     length: int
     ending: bytes
+    is_standard: bool = False
 
 
 class _Digests:

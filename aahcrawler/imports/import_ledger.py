@@ -12,16 +12,21 @@ from typing import Final, Self
 
 from aahcrawler.imports.foreign_records import ForeignRecord, ForeignRecords
 from aahcrawler.imports.kept_records import KeptRecord, UnusableError, kept_record
+from aahcrawler.imports.source_text import FilePlace
 from aahcrawler.layout import WARC
 from aahcrawler.segments import segments
 
 _FORMAT: Final = 1
 _SCHEMA: Final = f"""
 CREATE TABLE IF NOT EXISTS record (id TEXT PRIMARY KEY, identity BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS payload (digest TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS revisit (id TEXT PRIMARY KEY, url TEXT, refers TEXT, digest TEXT, source TEXT, at INTEGER,
+    within INTEGER) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS file (name TEXT PRIMARY KEY, end INTEGER NOT NULL) WITHOUT ROWID;
 PRAGMA user_version = {_FORMAT};
 """
 _AT_ONCE: Final = 2_000
+_HOLDING: Final = frozenset({"response", "resource"})
 
 
 class ImportLedger:
@@ -36,7 +41,7 @@ class ImportLedger:
         self._path, self._archive, self._spool = path, archive, spool
         self._base = self._opened()
         self._waiting = 0
-        self._catch_up()
+        self.catch_up()
 
     def __enter__(self) -> Self:
         return self
@@ -58,6 +63,24 @@ class ImportLedger:
         self._waiting += 1
         if self._waiting >= _AT_ONCE:
             self.commit()
+
+    def await_original(self, revisit: KeptRecord, source: str, place: FilePlace) -> None:
+        """Note that a revisit, from a place of a file, needs the record whose payload it has again."""
+        header = revisit.header
+        refers, digest = header.get("WARC-Refers-To").strip("<>"), header.get("WARC-Payload-Digest")
+        url = header.get("WARC-Target-URI").strip("<>")
+        row = (revisit.record_id, url, refers, digest, source, place.offset, place.within)
+        self._base.execute("INSERT OR REPLACE INTO revisit VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+
+    def missing_originals(self) -> list[tuple[str, FilePlace, str]]:
+        """Return the revisits of this import that show what no record holds: file, place and URL of each."""
+        self._base.execute(
+            "DELETE FROM revisit WHERE refers IN (SELECT id FROM record) OR digest IN (SELECT digest FROM payload)"
+        )
+        rows = self._base.execute("SELECT source, at, within, url FROM revisit ORDER BY source, at, within").fetchall()
+        self._base.execute("DELETE FROM revisit")
+        self.commit()
+        return [(source, FilePlace(at, within), url) for source, at, within, url in rows]
 
     def commit(self) -> None:
         """Keep what was noted."""
@@ -82,13 +105,17 @@ class ImportLedger:
 
     def _note(self, record: KeptRecord) -> None:
         self._base.execute("INSERT OR IGNORE INTO record VALUES (?, ?)", (record.record_id, record.identity))
+        header = record.fields
+        if header.get("WARC-Type").lower() in _HOLDING and (digest := header.get("WARC-Payload-Digest")):
+            self._base.execute("INSERT OR IGNORE INTO payload VALUES (?)", (digest,))
 
-    def _catch_up(self) -> None:
+    def catch_up(self) -> None:
         """Read what the files hold beyond what is noted; begin anew where something that was noted is gone."""
         sizes = {path.name: (path, path.stat().st_size) for path in segments(self._archive, WARC)}
         noted = dict[str, int](self._base.execute("SELECT name, end FROM file"))
         if any(name not in sizes or sizes[name][1] < end for name, end in noted.items()):
             self._base.execute("DELETE FROM record")
+            self._base.execute("DELETE FROM payload")
             self._base.execute("DELETE FROM file")
             noted = {}
         for name, (path, size) in sizes.items():

@@ -69,11 +69,11 @@ class SourceText:
         """Return where in the file a byte of the text is, of those not yet forgotten."""
         raise NotImplementedError
 
-    def is_member_start(self, position: int) -> bool:
+    def is_member_start(self, position: int) -> bool:  # noqa: ARG002 - plain text has none
         """Return whether a gzip member begins at a byte of the text."""
         return False
 
-    def is_member(self, begin: int) -> bool:
+    def is_member(self, begin: int) -> bool:  # noqa: ARG002
         """Return whether what has been taken from there on is one whole gzip member, blanks behind it apart."""
         return False
 

@@ -85,7 +85,7 @@ class WaczPackage:
     def __init__(self, file: BinaryIO, spool: Path, tell: Tell) -> None:
         self._file, self._spool, self._tell = file, spool, tell
         self._zip = ZipFile(file)
-        self._offsets: dict[str, "array[int]"] = {}
+        self._offsets: dict[str, array[int]] = {}
 
     def archives(self) -> Iterator[PackedArchive]:
         """Yield the archive files, each open until the next one is asked for. Raises ``OSError``."""
