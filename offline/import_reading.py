@@ -70,7 +70,9 @@ def first_reading(
 
     ``folders`` are those of the knowledge base. With ``icd_file`` pages are scored by that definition, which is that of
     the folder; without it by what the folder keeps of its definition. Gives each capture's site with what became of it.
-    What was interrupted is gone on with. Raises ``JobError``, ``LoadError``, ``ReadError``, ``RereadError`` and ``SegmentError``.
+    What was interrupted is gone on with.
+
+    Raises ``JobError``, ``LoadError``, ``ReadError``, ``RereadError`` and ``SegmentError``.
     """
     version = version_of(crawl, folders)[1]
     icd = _definition(crawl, icd_file)

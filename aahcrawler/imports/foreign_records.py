@@ -5,6 +5,7 @@ and in plain text those behind it are found again; in a gzip member of many reco
 """
 
 import hashlib
+import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -43,9 +44,8 @@ class ForeignRecord:
 
     ``version`` is ``WARC/1.0`` and the like, ``ARC`` for what was made from an ARC record. ``digest`` is the SHA-1 of
     the block, ``payload_digest`` that of the payload, empty where it holds none. ``notes`` tell what is wrong with it.
-    ``is_standard`` says whether it is a gzip member of its own, framed as the standard wants it. ``http`` is the head of
-    the HTTP message in it,
-    ``body`` what a request sent.
+    ``is_standard`` says whether it is a gzip member of its own, framed as the standard wants it. ``http`` is the head
+    of the HTTP message in it, ``body`` what a request sent.
     """
 
     place: FilePlace
@@ -127,12 +127,11 @@ class ForeignRecords:
     def _passed(self, text: SourceText, begin: int, damage: TextDamageError) -> Loss:
         """Go on behind damage, and return what it costs."""
         text.file_end = self._beginnings.after(damage.offset + 1)
-        place = text.place(begin) if damage.begin >= begin else FilePlace(damage.offset)
         reason = f"its compressed data are damaged ({damage})"
         if self._unproven:
             reason += f"; {self._unproven} records before it in the same gzip member have no digest that proves them"
         self._unproven = 0
-        return Loss(place, FilePlace(text.file_end), reason)
+        return Loss(text.place(begin), FilePlace(text.file_end), reason)
 
     def _next(self, text: SourceText) -> ForeignRecord | Loss:
         """Return the record at which the text is, or what is there in its place. Raises ``TextDamageError``."""
@@ -193,17 +192,14 @@ class ForeignRecords:
             self._beginnings.skip_to_next(text)
             reason = f"its {source.length} bytes do not fit on the disk of {self._folder}"
             return Loss(begin, text.place(text.position), reason, _named(source.header))
-        block = cast("IO[bytes]", SpooledTemporaryFile(_IN_MEMORY, dir=self._folder))  # noqa: SIM115 - the reader closes it
-        is_taken = False
+        block = cast("IO[bytes]", SpooledTemporaryFile(_IN_MEMORY, dir=str(self._folder)))  # noqa: SIM115 - the reader closes it
         try:
-            found = self._whole(text, source, block, notes)
-            is_taken = True
+            return self._whole(text, source, block, notes)
         except _WrongLengthError as error:
-            is_taken, found = self._resumed(text, source, block, str(error))
-        finally:
-            if not is_taken:
-                block.close()
-        return found
+            return self._resumed(text, source, block, str(error))
+        except BaseException:
+            block.close()
+            raise
 
     def _whole(self, text: SourceText, source: "_Source", block: IO[bytes], notes: list[str]) -> ForeignRecord:
         """Read a block into a file. Raises ``_WrongLengthError`` and ``TextDamageError``."""
@@ -253,13 +249,16 @@ class ForeignRecords:
         Yield what is wrong with that and costs nothing. Raises ``_WrongLengthError`` and ``TextDamageError``.
         """
         is_begun = text.is_member_start(source.begin)
+        is_unproven = is_begun and not check.is_proven
         try:
-            text.peek(LONGEST_LINE)
-        except TextDamageError as damage:
-            # That of a member behind this record's costs others.
-            if damage.begin < text.position and is_begun and not check.is_proven:
+            after = text.peek(LONGEST_LINE)
+        except TextDamageError:
+            if is_unproven:
                 raise
-        after = text.seen()
+            after = b""
+        # Damage of a member behind this record's costs others.
+        if text.met is not None and text.met.begin < text.position and is_unproven:
+            raise text.met
         rest = after.lstrip(BLANK)
         is_next = not rest or rest.startswith((b"WARC/", GZIP)) or first_beginning(rest[:LONGEST_LINE]) == 0
         if not (after.startswith(source.ending) or is_next or check.is_proven):
@@ -269,19 +268,20 @@ class ForeignRecords:
         text.take(len(after) - len(rest))
         self._unproven += not check.is_proven
 
-    def _resumed(self, text: SourceText, source: "_Source", block: IO[bytes], reason: str) -> tuple[bool, Loss]:
+    def _resumed(self, text: SourceText, source: "_Source", block: IO[bytes], reason: str) -> Loss:
         """Go on at the first record that begins behind the header of one that is not as long as it says.
 
-        Return whether the block is still needed, for it holds that record, and what was lost.
+        Return what was lost. The block is closed once what is read again of it has been.
         """
-        size = block.seek(0, 2)
+        size = block.seek(0, os.SEEK_END)
         begin, inner = text.place(source.begin), beginning_in(block, 0, size)
-        if inner is not None:
-            self._read_again += size - inner
-            text.unread(block, inner, size)
-        else:
+        # A record may begin with the last bytes of the block.
+        again = max(0, size - LONGEST_LINE) if inner is None else inner
+        self._read_again += size - again
+        text.unread(block, again, size)
+        if inner is None:
             self._beginnings.skip_to_next(text)
-        return inner is not None, Loss(begin, text.place(text.position), reason, _named(source.header))
+        return Loss(begin, text.place(text.position), reason, _named(source.header))
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,6 +317,8 @@ def _header_at(text: SourceText) -> bytes | None:
         end = _HEADER_END.search(found)
         if end is not None:
             return found[: end.end()]
+        if len(found) < size and text.met is not None:
+            raise text.met
         if len(found) < size or size > LONGEST_HEADER:
             return None
         size *= 4

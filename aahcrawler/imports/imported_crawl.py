@@ -96,7 +96,7 @@ def write_summary(root: Path, icd: Icd) -> None:
     index = root / INDEXES / INDEX
     answers = sum(1 for _ in index_lines(index)) if index.exists() else 0
     pages, relevant = counts["pages"], counts["relevant"]
-    summary = {
+    summary: dict[str, object] = {
         "id": icd.id,
         "crawl": CRAWL_NUMBER,
         "title": icd.title,

@@ -56,6 +56,7 @@ class SourceText:
 
     def __init__(self, file: BinaryIO, offset: int) -> None:
         self.position = 0
+        self.met: TextDamageError | None = None
         self.file_end = offset
         self._file, self._offset = file, offset
         self._pending = b""
@@ -81,21 +82,22 @@ class SourceText:
         """Forget the places of what has been read."""
 
     def peek(self, size: int) -> bytes:
-        """Return the next ``size`` bytes without taking them, fewer only at the end."""
-        if len(self._pending) < size:
-            found = [self._pending]
-            known = len(self._pending)
+        """Return the next ``size`` bytes without taking them; fewer at the end, and before damage.
+
+        ``met`` has the damage then. Raises ``TextDamageError`` where there are none before the damage.
+        """
+        found, known = [self._pending], len(self._pending)
+        try:
             while known < size and (piece := self._more()):
                 found.append(piece)
                 known += len(piece)
-                # Damage may be met by the next look: what was found before must not be lost.
-                self._pending = b"".join(found)
-                found = [self._pending]
+        except TextDamageError as damage:
+            self.met = damage
+            if not known:
+                raise
+        finally:
+            self._pending = b"".join(found) if len(found) > 1 else self._pending
         return self._pending[:size]
-
-    def seen(self) -> bytes:
-        """Return what has been looked at and not taken."""
-        return self._pending
 
     def take(self, size: int) -> None:
         """Take some bytes, or all that are left."""

@@ -52,8 +52,8 @@ def _hidden(crawl: Path, selected: Selected) -> Iterator[str]:
     referred = [name for name in selected.files if is_referred(crawl / ARCHIVE / name)]
     if referred:
         yield (
-            f"{len(referred):,} files of others that {crawl} refers to still hold captures of these URLs: they were not "
-            "changed, and what they hold of them is not shown any more"
+            f"{len(referred):,} files of others that {crawl} refers to still hold captures of these URLs: "
+            "they were not changed, and what they hold of them is not shown any more"
         )
 
 
