@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
@@ -118,9 +119,8 @@ class ForeignRecords:
                     text.end_here()
                     return
                 found = self._next(text)
-                yield found
-                if isinstance(found, ForeignRecord):
-                    found.block.close()
+                with nullcontext() if isinstance(found, Loss) else found.block:
+                    yield found
         except TextDamageError as damage:
             yield self._passed(text, begin, damage)
 
