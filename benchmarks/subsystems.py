@@ -143,6 +143,7 @@ SUBSYSTEMS: Final[Mapping[str, str]] = {
     "aahcrawler.report": START,
     "aahcrawler.authoring": OUTSIDE,
     "aahcrawler.studio": OUTSIDE,
+    "aahcrawler.imports": OUTSIDE,
     "aahcrawler.operating": OUTSIDE,
     "aahcrawler.lending": START,
     "aahcrawler.listening": OUTSIDE,
