@@ -69,6 +69,7 @@ class ArchiveImport:
     processes: int = 1
     counts: ImportCounts = field(default_factory=ImportCounts)
     _referred: list[Path] = field(default_factory=list)
+    _noted: set[str] = field(default_factory=set)
 
     def run(self, paths: Sequence[Path]) -> ImportCounts:
         """Import files, and return what became of all their records.
@@ -78,6 +79,7 @@ class ArchiveImport:
         archive = self.root / ARCHIVE
         archive.mkdir(parents=True, exist_ok=True)
         recover(archive, WARC)
+        self._noted = set(imported_files(self.root))
         with (
             ImportLedger(self.root / INDEXES / IMPORTED, archive, self.root) as ledger,
             ImportWriter(self.root, self.name) as writer,
@@ -111,7 +113,7 @@ class ArchiveImport:
     def _import(self, path: Path, file: BinaryIO, importing: "_Importing") -> None:
         if file.read(len(ZIP)) == ZIP:
             with suppress(BadZipFile):
-                self._import_package(path.name, file, importing)
+                self._import_package(path, file, importing)
                 return
             self.counts.passed += 1
             self._tell(path.name, "the package cannot be opened, as if it were cut off: its records are looked for")
@@ -138,6 +140,7 @@ class ArchiveImport:
         counts = ImportCounts(kept=records)
         with closing(ImportNotes(source)) as notes:
             notes.write(self.root, counts, "reference")
+            self._noted.add(source.sha256)
         self.counts.add(counts)
         return True
 
@@ -148,20 +151,30 @@ class ArchiveImport:
         with own_processes(self.processes) as pool:
             list(pool.map(partial(index_file, folder=self.root / INDEXES), self._referred))
 
-    def _import_package(self, name: str, file: BinaryIO, importing: "_Importing") -> None:
-        def tell(inner: str, why: str) -> None:
-            self.counts.passed += 1
-            self._tell(f"{name}/{inner}", why)
+    def _import_package(self, path: Path, file: BinaryIO, importing: "_Importing") -> None:
+        """Copy what a package holds. Raises ``BadZipFile`` where it cannot be opened."""
+        whole = SourceFile(path.name, path.stat().st_size, digest_of(file))
+        counts = ImportCounts()
+        with closing(ImportNotes(whole)) as notes:
 
-        package = WaczPackage(file, self.root, tell)
-        digests = package.digests()
-        for packed in package.archives():
-            source = SourceFile(packed.name, packed.size, digest_of(packed.file), name)
-            claimed = digests.get(packed.name, source.sha256)
-            if claimed != source.sha256:
-                tell(packed.name, f"its digest is sha256:{source.sha256}, and the package says {claimed[:80]}")
-            self._copy(source, packed.file, importing, packed.offsets)
-        package.check_indexes()
+            def tell(inner: str, why: str) -> None:
+                counts.passed += 1
+                notes.tell(FilePlace(0), inner, why, kept=False)
+                self._tell(f"{path.name}/{inner}", why)
+
+            package = WaczPackage(file, self.root, tell)
+            digests = package.digests()
+            for packed in package.archives():
+                source = SourceFile(packed.name, packed.size, digest_of(packed.file), path.name)
+                claimed = digests.get(packed.name, source.sha256)
+                if claimed != source.sha256:
+                    tell(packed.name, f"its digest is sha256:{source.sha256}, and the package says {claimed[:80]}")
+                self._copy(source, packed.file, importing, packed.offsets)
+            package.check_indexes()
+            if whole.sha256 not in self._noted:
+                notes.write(self.root, counts, "package")
+                self._noted.add(whole.sha256)
+        self.counts.add(counts)
 
     def _tell(self, file: str, why: str) -> None:
         self.told(Told(file, FilePlace(0), "", why, is_kept=False))
@@ -180,8 +193,9 @@ class ArchiveImport:
                 copying.tell(FilePlace(0), "", "the file is empty", is_kept=False)
                 copying.counts.passed += 1
             importing.ledger.commit()
-            if copying.counts.kept or source.sha256 not in imported_files(self.root):
+            if copying.counts.kept or source.sha256 not in self._noted:
                 notes.write(self.root, copying.counts, "copy")
+                self._noted.add(source.sha256)
             self.counts.add(copying.counts)
 
 
