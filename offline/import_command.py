@@ -67,6 +67,10 @@ def import_archives(
     mistakes = (ArchiveError, DamageError, IcdError, ImportRefusedError, JobError, LoadError, ReadError, RereadError)
     with told(*mistakes, SegmentError, OSError):
         definition = None if icd is None else Icd.load(icd)
+        if not files and not crawl.is_dir():
+            raise ImportRefusedError(
+                f"{crawl}: is no folder; name files, and behind them the folder for what they hold"
+            )
         missing = [path for path in files if not path.exists()]
         if missing:
             raise ImportRefusedError(f"{missing[0]}: is not there")

@@ -38,6 +38,8 @@ def imported_folder(root: Path, icd: Icd | None) -> Iterator[Icd]:
     ``ImportRefusedError``, ``ArchiveError`` while somebody works there, and ``OSError``.
     """
     is_known = (root / IMPORTS).is_file()
+    if root.is_file():
+        raise ImportRefusedError(f"{root}: is a file; behind the files, name the folder that they are imported into")
     if not is_known and root.exists() and any(root.iterdir()):
         raise ImportRefusedError(
             f"{root}: is no folder of imported archives, and not empty; name one that is not there yet"

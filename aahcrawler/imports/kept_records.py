@@ -77,6 +77,8 @@ def kept_record(record: ForeignRecord) -> KeptRecord:
     kind = header.get("WARC-Type").lower()
     if not kind:
         notes.append("it has no WARC-Type: it is kept, and nothing shows it")
+    if " " in header.get("WARC-Target-URI"):
+        notes.append("there are blanks in its URL, which stays so; it is looked up as if each were %20")
     date = _date(header.get("WARC-Date"))
     if date != header.get("WARC-Date"):
         lines = _set(lines, "WARC-Date", date)

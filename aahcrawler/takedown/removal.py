@@ -27,6 +27,7 @@ from aahcrawler.derived_index import remove_base
 from aahcrawler.layout import (
     ARCHIVE,
     FORMER,
+    IMPORT_READ,
     INDEXES,
     NQUADS,
     OBJECTS,
@@ -163,6 +164,8 @@ def lift(crawl: Path, named: str, by: str, reason: str) -> tuple[Tombstone, ...]
             rebuild(crawl / ARCHIVE, crawl / INDEXES)
             for index in (crawl / INDEXES).glob("*.sqlite"):
                 remove_base(index)
+            # Nothing is stated of its pages any more: they are to be read again.
+            (crawl / INDEXES / IMPORT_READ).unlink(missing_ok=True)
     return tuple(stone for stone in new if stone.id in wanted)
 
 

@@ -124,6 +124,9 @@ def test_other_folders_are_not_imported_into(archive: Path, tmp_path: Path) -> N
         code, output = run("import", archive, wrong)
         assert code == MISTAKE
         assert "diary" in output or "imported archives" in output
+    code, output = run("import", archive)
+    assert (code, "behind them the folder" in output) == (MISTAKE, True)
+    assert archive.is_file()
     code, output = run("import", tmp_path / "missing.warc", tmp_path / "dikes")
     assert (code, "is not there" in output) == (MISTAKE, True)
 
