@@ -4,6 +4,7 @@ The command imports its modules when it runs: help has to answer at once.
 """
 # ruff: noqa: PLC0415
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -39,6 +40,7 @@ def import_archives(
     Files are copied record by record and never written to. What is damaged is told with its place, and the rest is
     taken. Without files, pages that have not been read yet are read.
     """
+    import sqlite3
     from collections import Counter
     from functools import partial
 
@@ -65,15 +67,10 @@ def import_archives(
             typer.echo(str(each), err=True)
 
     mistakes = (ArchiveError, DamageError, IcdError, ImportRefusedError, JobError, LoadError, ReadError, RereadError)
-    with told(*mistakes, SegmentError, OSError):
+    with told(*mistakes, SegmentError, OSError, sqlite3.Error):
         definition = None if icd is None else Icd.load(icd)
-        if not files and not crawl.is_dir():
-            raise ImportRefusedError(
-                f"{crawl}: is no folder; name files, and behind them the folder for what they hold"
-            )
-        missing = [path for path in files if not path.exists()]
-        if missing:
-            raise ImportRefusedError(f"{missing[0]}: is not there")
+        if wrong := _wrong(files, crawl):
+            raise ImportRefusedError(wrong)
         with imported_folder(crawl, definition) as defined, counting("records", "captures read") as count:
             looked_at = partial(count, "records")
             done = ArchiveImport(crawl, defined.id, tell, looked_at, reference, processes)
@@ -85,9 +82,8 @@ def import_archives(
                 with first_reading(crawl, folders_for(crawl), icd, processes=processes, seen=seen) as reading:
                     outcomes.update(outcome for _, outcome in reading)
             write_summary(crawl, defined)
-    for file, told_of in lines.items():
-        if told_of > _MOST_LINES:
-            typer.echo(f"{file}: {told_of:,} notes; all of them are in imports.jsonl", err=True)
+    for file in (file for file, told_of in lines.items() if told_of > _MOST_LINES):
+        typer.echo(f"{file}: {lines[file]:,} notes; all of them are in imports.jsonl", err=True)
     for line in done.said():
         typer.echo(f"{crawl}: {line}")
     if read:
@@ -97,3 +93,11 @@ def import_archives(
         )
     if not counts.is_whole:
         raise typer.Exit(NOT_WHOLE)
+
+
+def _wrong(files: Sequence[Path], crawl: Path) -> str:
+    """Return what is wrong with the arguments, empty where nothing is."""
+    if not files and not crawl.is_dir():
+        return f"{crawl}: is no folder; name files, and behind them the folder for what they hold"
+    missing = next((path for path in files if not path.exists()), None)
+    return "" if missing is None else f"{missing}: is not there"
