@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
 
 from aahcrawler.imports.archive_import import ArchiveImport, Told
@@ -111,3 +112,26 @@ def blocks_by_id(root: Path) -> dict[str, bytes]:
     return {
         header["WARC-Record-ID"].strip("<>"): block for _, header, block in kept(root) if b"imported-from" not in block
     }
+
+
+@st.composite
+def damages(draw: st.DrawFn, size: int) -> tuple[str, int, bytes]:
+    """Draw what is done to a file: bytes changed, cut out, put in, or all behind a place cut off."""
+    kind = draw(st.sampled_from(("flip", "cut", "insert", "truncate")))
+    place = draw(st.integers(0, size - 1))
+    return kind, place, draw(st.binary(min_size=1, max_size=40))
+
+
+def damaged(text: bytes, damage: tuple[str, int, bytes]) -> tuple[bytes, int, int]:
+    """Return a damaged text, and from which byte to which the whole one is affected."""
+    kind, place, garbage = damage
+    match kind:
+        case "flip":
+            changed = bytes(each ^ 0x55 for each in text[place : place + len(garbage)])
+            return text[:place] + changed + text[place + len(garbage) :], place, place + len(garbage)
+        case "cut":
+            return text[:place] + text[place + len(garbage) :], place, place + len(garbage)
+        case "insert":
+            return text[:place] + garbage + text[place:], place, place
+        case _:
+            return text[:place], place, len(text)

@@ -9,15 +9,30 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from aahcrawler.archive.checking import Tally, check
 from aahcrawler.captures import ArchivedCaptures
 from aahcrawler.layout import ARCHIVE, IMPORTS, INDEX, INDEXES
 from aahcrawler.replay.recorded_answers import RecordedAnswers
 from aahcrawler.takedown.removal import Wanted, lift, remove
-from tests.imports.archives import PAGE, Written, arc, blocks_by_id, imported, kept, members, pages, record
+from tests.imports.archives import (
+    PAGE,
+    Written,
+    arc,
+    blocks_by_id,
+    damaged,
+    damages,
+    imported,
+    kept,
+    members,
+    pages,
+    record,
+)
 
 
 def written(folder: Path, name: str, text: bytes) -> Path:
@@ -79,6 +94,18 @@ def test_a_repeated_import_adds_nothing(tmp_path: Path) -> None:
     assert counts.kept
     assert (again.kept, again.already, again.lost) == (0, counts.kept, counts.lost)
     assert (state(root), told_again) == (before, told)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_whatever_is_damaged_a_repeated_import_adds_nothing(tmp_path: Path, data: st.DataObject) -> None:
+    text = data.draw(st.sampled_from((members(pages(4)), b"".join(each.text for each in pages(4)))))
+    with TemporaryDirectory(dir=tmp_path) as folder:
+        path = written(Path(folder), "a.warc.gz", damaged(text, data.draw(damages(len(text))))[0])
+        counts, told = imported(Path(folder) / "crawl", path)
+        again, told_again = imported(Path(folder) / "crawl", path)
+    assert (again.kept, again.already, again.lost) == (0, counts.kept + counts.already, counts.lost)
+    assert [str(each) for each in told_again if not each.is_kept] == [str(each) for each in told if not each.is_kept]
 
 
 def test_the_same_records_in_another_file_are_not_written_again(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from aahcrawler.imports.foreign_records import ForeignRecord, ForeignRecords
-from tests.imports.archives import PAGE, Written, arc, members, pages, read, record
+from tests.imports.archives import PAGE, Written, arc, damaged, damages, members, pages, read, record
 
 RECORDS = pages(6)
 PLAIN = b"".join(each.text for each in RECORDS)
@@ -27,29 +27,6 @@ def ends(pieces: list[bytes]) -> list[tuple[int, int]]:
         found.append((at, at + len(piece)))
         at += len(piece)
     return found
-
-
-@st.composite
-def damages(draw: st.DrawFn, size: int) -> tuple[str, int, bytes]:
-    """Draw what is done to a file: bytes changed, cut out, put in, or all behind a place cut off."""
-    kind = draw(st.sampled_from(("flip", "cut", "insert", "truncate")))
-    place = draw(st.integers(0, size - 1))
-    return kind, place, draw(st.binary(min_size=1, max_size=40))
-
-
-def damaged(text: bytes, damage: tuple[str, int, bytes]) -> tuple[bytes, int, int]:
-    """Return a damaged text, and from which byte to which the whole one is affected."""
-    kind, place, garbage = damage
-    match kind:
-        case "flip":
-            changed = bytes(each ^ 0x55 for each in text[place : place + len(garbage)])
-            return text[:place] + changed + text[place + len(garbage) :], place, place + len(garbage)
-        case "cut":
-            return text[:place] + text[place + len(garbage) :], place, place + len(garbage)
-        case "insert":
-            return text[:place] + garbage + text[place:], place, place
-        case _:
-            return text[:place], place, len(text)
 
 
 def noted(text: bytes, folder: Path) -> list[str]:
