@@ -20,6 +20,7 @@ from aahcrawler.layout import REMOVING, SERVICE_LOG
 from aahcrawler.operating.commands import frontier_app
 from aahcrawler.operating.takedown_command import takedown_app
 from offline.commands import store_app
+from offline.import_command import import_app
 from offline.refine_commands import refine_app
 from offline.reread_command import reread_app
 from offline.score_commands import score_app
@@ -47,6 +48,7 @@ app.add_typer(selection_app)
 app.add_typer(simulation_app)
 app.add_typer(score_app)
 app.add_typer(reread_app)
+app.add_typer(import_app)
 app.add_typer(worker_app)
 
 IcdFile = Annotated[Path, typer.Argument(metavar="FILE", help="An Intelligent Crawl Definition in YAML.")]

@@ -9,7 +9,7 @@ import typer
 MISTAKE = 2
 """The exit code for what the user has to mend."""
 NOT_WHOLE = 4
-"""The exit code of a takedown that may have left something, and says what."""
+"""The exit code of a takedown or an import that may have left something, and says what."""
 
 
 @contextmanager

@@ -142,6 +142,7 @@ SUBSYSTEMS: Final[Mapping[str, str]] = {
     "aahcrawler.layout": START,
     "aahcrawler.report": START,
     "aahcrawler.editor": OUTSIDE,
+    "aahcrawler.imports": OUTSIDE,
     "aahcrawler.operating": OUTSIDE,
     "aahcrawler.lending": START,
     "aahcrawler.listening": OUTSIDE,

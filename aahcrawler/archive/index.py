@@ -22,6 +22,7 @@ from tempfile import TemporaryFile
 from typing import BinaryIO
 
 from aahcrawler.archive.index_entry import Entry, IndexedRecords, place_of
+from aahcrawler.archive.referred_files import hidden_in
 from aahcrawler.archive.scanning import scan
 from aahcrawler.layout import INDEX, WARC
 from aahcrawler.segments import is_open, no_link, segments
@@ -138,12 +139,24 @@ def rebuild(archive: Path, folder: Path) -> Path:
 
 
 def scanned_lines(path: Path, begin: int = 0) -> Iterator[bytes]:
-    """Yield the index lines of a closed WARC file's records from offset ``begin`` on, in their order."""
+    """Yield the index lines of a closed WARC file's records from offset ``begin`` on, in their order.
+
+    Captures that were taken down and yet are in a file of others have none.
+    """
+    is_hidden = hidden_in(path)
     with path.open("rb") as file:
         records = IndexedRecords(path.name)
         for record in scan(file, begin):
-            yield from (entry.line() for entry in records.take(record))
-        yield from (entry.line() for entry in records.end())
+            yield from (entry.line() for entry in records.take(record) if not is_hidden(entry.url))
+        yield from (entry.line() for entry in records.end() if not is_hidden(entry.url))
+
+
+def index_file(path: Path, folder: Path) -> None:
+    """Sort the lines of a closed WARC file, of which ``update`` makes a part of the index in ``folder``.
+
+    Several processes may do so with a file each, while nobody else works there. Raises ``OSError``.
+    """
+    _settle(path, folder)
 
 
 def index_lines(path: Path) -> Iterator[bytes]:

@@ -19,6 +19,7 @@ from aahcrawler.archive.history_record import Former, HistoryRecord
 from aahcrawler.archive.history_rows import EMPTY, Row, key_of, moment_at, row_of, stored_id, urn_of
 from aahcrawler.archive.record_access import Appended, appended
 from aahcrawler.archive.records import warc_date
+from aahcrawler.archive.referred_files import hidden_in
 from aahcrawler.derived_index import DerivedIndex, Known, Source, connection, opened_segment, segment_sources
 from aahcrawler.layout import HISTORY, WARC
 
@@ -150,11 +151,12 @@ class Ledger(DerivedIndex[Appended]):
 
     def entries(self, source: Source, begin: int) -> Iterator[tuple[Appended, int]]:  # noqa: ARG002
         """Yield the captures of a file after the last known one."""
-        last = self.last_of(self.id_of(source.name))
+        last, is_hidden = self.last_of(self.id_of(source.name)), hidden_in(source.path)
         with opened_segment(source.path) as file:
             news = appended(file, last.offset if last else 0)
             for each in islice(news, 1 if last else 0, None):
-                yield each, each.offset + 1
+                if not is_hidden(each.header.get("WARC-Target-URI").strip("<>")):
+                    yield each, each.offset + 1
 
     def put(self, entry: Appended, source: int, place: int) -> None:  # noqa: ARG002
         """Take in a capture from a file."""

@@ -58,6 +58,11 @@ class HttpPayload:
         """The head, or the part of it received: ``HEAD`` bytes at most."""
         return self._pending[:HEAD] if self.head is None else self.head
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the payload has ended as its coding says; one without the chunked coding always has."""
+        return self._chunks is None or self._chunks.is_whole
+
     def feed(self, piece: bytes) -> bytes:
         """Take bytes of the block and return those of the payload among them."""
         if self.head is None:
@@ -90,6 +95,7 @@ class _Chunks:
         self._line = b""
         self._after_data = False
         self._done = False
+        self.is_whole = False
 
     def feed(self, data: bytes) -> bytes:
         payload = []
@@ -124,3 +130,4 @@ class _Chunks:
         match = _SIZE_LINE.fullmatch(line)
         self._left = int(match[1], 16) if match else 0
         self._done = not self._left
+        self.is_whole = self._done and match is not None

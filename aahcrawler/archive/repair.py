@@ -10,6 +10,7 @@ from pathlib import Path
 
 from aahcrawler.archive.folders import ArchiveFolder
 from aahcrawler.archive.index import rebuild
+from aahcrawler.archive.referred_files import is_referred
 from aahcrawler.archive.scanning import Problem, scan
 from aahcrawler.layout import WARC
 from aahcrawler.segments import OPEN, SegmentError, is_open, no_link, segments
@@ -49,13 +50,14 @@ def repair(path: Path) -> Iterator[Repaired]:
     """Mend the archive of a crawl, or of a folder, and make its index anew; yield each file that has changed.
 
     Files that were left open are closed; the bytes behind the last whole record of a file are moved beside it. Files
-    that another process writes are left alone. Raises ``ArchiveError`` while a crawl runs in the folder or where there
-    are no WARC files, and ``OSError`` or ``SegmentError`` where the disk refuses; every byte is then still there.
+    that another process writes, and those of others, are left alone. Raises ``ArchiveError`` while a crawl runs in the
+    folder or where there are no WARC files, and ``OSError`` or ``SegmentError`` where the disk refuses; every byte is
+    then still there.
     """
     archive = ArchiveFolder.at(path)
     with archive.alone():
         for file in segments(archive.files, WARC):
-            repaired = _repair(file)
+            repaired = None if is_referred(file) else _repair(file)
             if repaired is not None:
                 yield repaired
         rebuild(archive.files, archive.indexes)

@@ -117,8 +117,8 @@ def scan(file: BinaryIO, begin: int = 0) -> Iterator[Scanned]:
         yield _scan(member)
 
 
-class _Block:
-    """Digests of a record's block and payload as they pass by."""
+class BlockCheck:
+    """Compares the digests that a record's header claims with its block and payload, as their bytes pass by."""
 
     def __init__(self, header: Header) -> None:
         self.header = header
@@ -137,11 +137,17 @@ class _Block:
         """What a request other than GET sent, one byte more than ``LONGEST_BODY`` at most."""
         return bytes(self._body[: LONGEST_BODY + 1])
 
-    def feed(self, piece: bytes) -> None:
+    @property
+    def is_proven(self) -> bool:
+        """Whether the header claims a digest of the block that can be checked, and it is that of what has passed."""
+        return self._block.is_known and not self._block.differs
+
+    def feed(self, piece: bytes) -> bytes:
+        """Take bytes of the block and return those of the payload among them."""
         self._block.update(piece)
         if self.http is None:
             self._payload.update(piece)
-            return
+            return piece
         begun = self.http.head is not None
         payload = self.http.feed(piece)
         self._payload.update(payload)
@@ -151,8 +157,10 @@ class _Block:
             self._framed.update(piece)
         elif self.http.chunked:
             self._framed.update(self.http.rest)
+        return payload
 
     def problems(self) -> Iterator[tuple[Problem, str]]:
+        """Yield the digests that differ."""
         if self._block.differs:
             yield Problem.BLOCK_DIGEST, self._block.stated()
         if self._payload.differs:
@@ -173,6 +181,10 @@ class _Digest:
     def update(self, piece: bytes) -> None:
         if self._hash is not None:
             self._hash.update(piece)
+
+    @property
+    def is_known(self) -> bool:
+        return self._hash is not None
 
     @property
     def differs(self) -> bool:
@@ -229,7 +241,7 @@ def _scan(member: Member) -> Scanned:
         else:
             header, wrong = parse_header(raw)
             problems += [(Problem.HEADER, text) for text in wrong]
-            block = _Block(header)
+            block = BlockCheck(header)
             problems += _read_block(stream, block)
             http_head = block.http.beginning if block.http else b""
             body = block.body
@@ -240,7 +252,7 @@ def _scan(member: Member) -> Scanned:
     return Scanned(member.offset, member.end - member.offset, header, http_head, body, tuple(problems))
 
 
-def _read_block(stream: _Stream, block: _Block) -> list[tuple[Problem, str]]:
+def _read_block(stream: _Stream, block: BlockCheck) -> list[tuple[Problem, str]]:
     length = block.header.get("Content-Length")
     known = length.isascii() and length.isdigit() and len(length) <= 18
     missing = int(length) if known else 0

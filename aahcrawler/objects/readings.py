@@ -60,14 +60,17 @@ def reading(capture: str, reader: str, method: Method) -> str:
 
 
 def capture_of(graph: str) -> str:
-    """Return the capture that a graph is a reading of.
+    """Return the capture that a graph is a reading of; records of other programs may have ids of other kinds.
 
     >>> capture_of("urn:aahcrawler:reading:7f1c:ab:reread"), capture_of("urn:uuid:7f1c")
     ('urn:uuid:7f1c', 'urn:uuid:7f1c')
+    >>> capture_of(reading("http://a.test/7", "ab", Method.REREAD))
+    'http://a.test/7'
     """
     if not graph.startswith(READING):
         return graph
-    return _RECORD + unquote(graph.removeprefix(READING).partition(":")[0])
+    name = unquote(graph.removeprefix(READING).partition(":")[0])
+    return name if ":" in name else _RECORD + name
 
 
 def graph_of(text: bytes) -> str:

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
+from aahcrawler.archive.referred_files import is_referred
+from aahcrawler.layout import ARCHIVE
 from aahcrawler.takedown.removal import Wanted, lift, plan, remove
 from aahcrawler.takedown.selection import Selected
 from aahcrawler.tombstones import read_tombstones
@@ -39,9 +41,20 @@ def removed(crawl: Path, wanted: Wanted, by: str, reason: str) -> tuple[Iterator
     stone, selected = remove(crawl, wanted, by, reason)
     summary = (
         f"{crawl}: {_counted(selected)} were removed, and are not fetched again ({stone.id})",
+        *_hidden(crawl, selected),
         "Stores elsewhere that were loaded from this crawl, selections and other copies still hold them.",
     )
     return chain(_told(selected), summary), not selected.left
+
+
+def _hidden(crawl: Path, selected: Selected) -> Iterator[str]:
+    """Yield what is said where captures are in files of others, which are not written to."""
+    referred = [name for name in selected.files if is_referred(crawl / ARCHIVE / name)]
+    if referred:
+        yield (
+            f"{len(referred):,} files of others that {crawl} refers to still hold captures of these URLs: "
+            "they were not changed, and what they hold of them is not shown any more"
+        )
 
 
 def _counted(selected: Selected) -> str:

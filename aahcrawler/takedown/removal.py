@@ -22,10 +22,12 @@ from aahcrawler.archive.folders import ArchiveError, ArchiveFolder
 from aahcrawler.archive.gzip_members import members
 from aahcrawler.archive.index import rebuild
 from aahcrawler.archive.record_access import Record, RecordError
+from aahcrawler.archive.referred_files import is_referred
 from aahcrawler.derived_index import remove_base
 from aahcrawler.layout import (
     ARCHIVE,
     FORMER,
+    IMPORT_READ,
     INDEXES,
     NQUADS,
     OBJECTS,
@@ -157,6 +159,13 @@ def lift(crawl: Path, named: str, by: str, reason: str) -> tuple[Tombstone, ...]
         new = [stone.model_copy(update={"lifted": lifted}) if stone.id in wanted else stone for stone in stones]
         write_tombstones(crawl, new)
         _judge_again(crawl)
+        if not all(map(_is_own, segments(crawl / ARCHIVE, WARC))):
+            # What was only hidden is shown again.
+            rebuild(crawl / ARCHIVE, crawl / INDEXES)
+            for index in (crawl / INDEXES).glob("*.sqlite"):
+                remove_base(index)
+            # Nothing is stated of its pages any more: they are to be read again.
+            (crawl / INDEXES / IMPORT_READ).unlink(missing_ok=True)
     return tuple(stone for stone in new if stone.id in wanted)
 
 
@@ -241,7 +250,7 @@ def _cut(crawl: Path, journal: _Journal) -> None:
     for place in journal.places:
         places[place.file].append(place)
     for file, found in places.items():
-        if (crawl / file).exists():
+        if (crawl / file).exists() and not is_referred(crawl / file):
             without_places(crawl / file, found)
 
 
@@ -251,11 +260,16 @@ def _rewrite_archive(crawl: Path, journal: _Journal) -> None:
     if journal.promoted:
         places = _originals(files, frozenset(journal.promoted.values()))
         wanted = {record: places[original] for record, original in journal.promoted.items() if original in places}
-        for path in files:
+        for path in filter(_is_own, files):
             with_payloads(path, wanted)
     # No original is removed before all that refer to it have what they show.
-    for path in files:
+    for path in filter(_is_own, files):
         without_records(path, gone)
+
+
+def _is_own(path: Path) -> bool:
+    """Return whether a WARC file may be written to."""
+    return not is_referred(path)
 
 
 def _originals(files: list[Path], originals: frozenset[str]) -> dict[str, Original]:

@@ -1,0 +1,316 @@
+"""Imports WARC, ARC and WACZ files into a crawl's folder: each record once, whatever was interrupted or repeated."""
+
+import hashlib
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO, Final
+from zipfile import BadZipFile
+
+from aahcrawler.archive.index import index_file
+from aahcrawler.imports.foreign_records import ForeignRecord, ForeignRecords, Loss
+from aahcrawler.imports.import_ledger import ImportLedger
+from aahcrawler.imports.import_notes import ImportCounts, ImportNotes, imported_files
+from aahcrawler.imports.import_writer import ImportWriter, SourceFile
+from aahcrawler.imports.kept_records import KeptRecord, UnusableError, kept_record
+from aahcrawler.imports.source_text import FilePlace
+from aahcrawler.imports.wacz_package import ZIP, WaczPackage
+from aahcrawler.jobs.worker_processes import own_processes
+from aahcrawler.layout import ARCHIVE, IMPORTED, INDEXES, WARC
+from aahcrawler.segments import recover
+from aahcrawler.tombstones import TakenDown
+from aahcrawler.urls import canonicalize
+
+_PIECE: Final = 1 << 20
+_MOST_DROPPED: Final = 100_000
+_ORIGINAL_AWAY: Final = "what it shows again is in no file that was imported so far"
+
+
+class ImportRefusedError(Exception):
+    """Raised where nothing can be imported; the message tells cause and remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Something that is told of a file: of a record that is kept although it is wrong somewhere, or of one that is not.
+
+    ``what`` says which record, empty where nobody can say.
+    """
+
+    file: str
+    place: FilePlace
+    what: str
+    why: str
+    is_kept: bool
+
+    def __str__(self) -> str:
+        what = f"{self.what}: " if self.what else ""
+        return f"{self.file}, {self.place}: {what}{self.why}" + ("; it is kept" if self.is_kept else "")
+
+
+@dataclass(slots=True)
+class ArchiveImport:
+    """An import into the folder ``root``, whose crawl is called ``name``; nobody else may be working there.
+
+    ``told`` is called with whatever is wrong, ``seen`` with the number of records that have been looked at since. With
+    ``by_reference`` files that can be read as they are stay where they are, and links lead to them; ``processes`` make
+    their index. After a kill the next import of the same files goes on where this one stopped: what was written is
+    found there.
+    """
+
+    root: Path
+    name: str
+    told: Callable[[Told], object]
+    seen: Callable[[int], object] = abs
+    by_reference: bool = False
+    processes: int = 1
+    counts: ImportCounts = field(default_factory=ImportCounts)
+    _referred: list[Path] = field(default_factory=list)
+    _noted: set[str] = field(default_factory=set)
+
+    def run(self, paths: Sequence[Path]) -> ImportCounts:
+        """Import files, and return what became of all their records.
+
+        Raises ``SegmentError``, ``DamageError`` where nobody knows what was taken down, and ``OSError``.
+        """
+        archive = self.root / ARCHIVE
+        archive.mkdir(parents=True, exist_ok=True)
+        recover(archive, WARC)
+        self._noted = set(imported_files(self.root))
+        with (
+            ImportLedger(self.root / INDEXES / IMPORTED, archive, self.root) as ledger,
+            ImportWriter(self.root, self.name) as writer,
+        ):
+            importing = _Importing(writer, ledger, TakenDown.of(self.root))
+            for path in paths:
+                with path.open("rb") as file:
+                    self._import(path, file, importing)
+            self._index_referred()
+            for label, place, url in ledger.missing_originals():
+                self.told(Told(label, place, f"revisit {url}", _ORIGINAL_AWAY, is_kept=True))
+        return self.counts
+
+    def said(self) -> Iterator[str]:
+        """Yield what is to be said at the end, a line for each matter."""
+        counts = self.counts
+        line = f"kept {counts.kept:,} of {counts.records:,} records"
+        others = (
+            (counts.already, "already there"),
+            (counts.removed, "of pages that were taken down"),
+            (counts.lost, "that cannot be read"),
+        )
+        if told := [f"{number:,} {what}" for number, what in others if number]:
+            line += f"; {counts.records - counts.kept:,} not: {', '.join(told)}"
+        yield line
+        if counts.noted:
+            yield f"{counts.noted:,} records are kept although something about them is wrong"
+        if counts.passed:
+            yield f"{counts.passed:,} places hold something else than records"
+
+    def _import(self, path: Path, file: BinaryIO, importing: "_Importing") -> None:
+        if file.read(len(ZIP)) == ZIP:
+            with suppress(BadZipFile):
+                self._import_package(path, file, importing)
+                return
+            self.counts.passed += 1
+            self._tell(path.name, "the package cannot be opened, as if it were cut off: its records are looked for")
+        source = SourceFile(path.name, path.stat().st_size, digest_of(file))
+        if not (self.by_reference and self._refer(path, source, file, importing)):
+            self._copy(source, file, importing, array("Q"))
+
+    def _refer(self, path: Path, source: SourceFile, file: BinaryIO, importing: "_Importing") -> bool:
+        """Refer to a file by a link, and return whether it can be read as it is, with nothing in it known already."""
+        records = 0
+        for found in ForeignRecords(file, source.size, self.root):
+            if not (isinstance(found, ForeignRecord) and found.is_standard and importing.takes_as_it_is(found)):
+                return False
+            records += 1
+        if not records:
+            return False
+        link = self.root / ARCHIVE / path.name
+        if not path.name.endswith(f".{WARC}") or link.is_symlink() or link.exists():
+            link = link.with_name(f"{path.name.removesuffix(f'.{WARC}')}-{source.sha256[:16]}.{WARC}")
+        link.symlink_to(path.resolve())
+        importing.ledger.catch_up()
+        self.seen(records)
+        self._referred.append(link)
+        counts = ImportCounts(kept=records)
+        with closing(ImportNotes(source)) as notes:
+            notes.write(self.root, counts, "reference")
+            self._noted.add(source.sha256)
+        self.counts.add(counts)
+        return True
+
+    def _index_referred(self) -> None:
+        """Make the index of the files that are referred to, each in one of several processes."""
+        if len(self._referred) < 2 or self.processes < 2:
+            return
+        with own_processes(self.processes) as pool:
+            list(pool.map(partial(index_file, folder=self.root / INDEXES), self._referred))
+
+    def _import_package(self, path: Path, file: BinaryIO, importing: "_Importing") -> None:
+        """Copy what a package holds. Raises ``BadZipFile`` where it cannot be opened."""
+        whole = SourceFile(path.name, path.stat().st_size, digest_of(file))
+        counts = ImportCounts()
+        with closing(ImportNotes(whole)) as notes:
+
+            def tell(inner: str, why: str) -> None:
+                counts.passed += 1
+                notes.tell(FilePlace(0), inner, why, kept=False)
+                self._tell(f"{path.name}/{inner}", why)
+
+            package = WaczPackage(file, self.root, tell)
+            digests = package.digests()
+            for packed in package.archives():
+                source = SourceFile(packed.name, packed.size, digest_of(packed.file), path.name)
+                claimed = digests.get(packed.name, source.sha256)
+                if claimed != source.sha256:
+                    tell(packed.name, f"its digest is sha256:{source.sha256}, and the package says {claimed[:80]}")
+                self._copy(source, packed.file, importing, packed.offsets)
+            package.check_indexes()
+            if whole.sha256 not in self._noted:
+                notes.write(self.root, counts, "package")
+                self._noted.add(whole.sha256)
+        self.counts.add(counts)
+
+    def _tell(self, file: str, why: str) -> None:
+        self.told(Told(file, FilePlace(0), "", why, is_kept=False))
+
+    def _copy(self, source: SourceFile, file: BinaryIO, importing: "_Importing", offsets: "array[int]") -> None:
+        """Copy the records of a file, and note where they begin in ``offsets``."""
+        importing.writer.begin(source)
+        with closing(ImportNotes(source)) as notes:
+            copying = _Copying(source, importing, notes, self.told)
+            for found in ForeignRecords(file, source.size, self.root):
+                if not found.place.within:
+                    offsets.append(found.place.offset)
+                copying.take(found)
+                self.seen(1)
+            if not source.size:
+                copying.tell(FilePlace(0), "", "the file is empty", is_kept=False)
+                copying.counts.passed += 1
+            importing.ledger.commit()
+            if copying.counts.kept or source.sha256 not in self._noted:
+                notes.write(self.root, copying.counts, "copy")
+                self._noted.add(source.sha256)
+            self.counts.add(copying.counts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Importing:
+    """Where records go, and which are known or must not be kept."""
+
+    writer: ImportWriter
+    ledger: ImportLedger
+    taken_down: TakenDown
+
+    def takes_as_it_is(self, found: ForeignRecord) -> bool:
+        """Return whether nothing has to be mended in a record, none of its id is known, and its URL is wanted."""
+        try:
+            kept = kept_record(found)
+        except UnusableError:
+            return False
+        url = found.header.get("WARC-Target-URI").strip("<>")
+        is_same = kept.record_id == found.header.record_id and not kept.notes and not found.notes
+        is_new = self.ledger.identity(kept.record_id) is None
+        return is_same and is_new and not self.taken_down.covers(canonicalize(url) or url)
+
+
+@dataclass(slots=True)
+class _Copying:
+    """Copies the records of one file."""
+
+    source: SourceFile
+    importing: _Importing
+    notes: ImportNotes
+    told: Callable[[Told], object]
+    counts: ImportCounts = field(default_factory=ImportCounts)
+    _renamed: dict[str, str] = field(default_factory=dict)
+    _dropped: set[str] = field(default_factory=set)
+
+    def take(self, found: ForeignRecord | Loss) -> None:
+        if isinstance(found, Loss):
+            self._lose(found)
+            return
+        try:
+            kept = kept_record(found)
+        except UnusableError as error:
+            self.counts.lost += 1
+            self.tell(found.place, _named(found), str(error), is_kept=False)
+            return
+        if self._is_taken_down(kept):
+            self.counts.removed += 1
+            return
+        kept, is_known = self._placed(kept)
+        if is_known:
+            self.counts.already += 1
+            return
+        span = self.importing.writer.write(kept.naming(lambda name: self._renamed.get(name, name)), found)
+        self.importing.ledger.add(kept, span.file, span.offset + span.size)
+        if found.header.get("WARC-Type").lower() == "revisit":
+            self.importing.ledger.await_original(kept, self.source.label, found.place)
+        self.counts.kept += 1
+        notes = (*found.notes, *kept.notes)
+        self.counts.noted += bool(notes)
+        for note in notes:
+            self.tell(found.place, _named(found), note, is_kept=True)
+
+    def tell(self, place: FilePlace, what: str, why: str, *, is_kept: bool) -> None:
+        self.notes.tell(place, what, why, kept=is_kept)
+        self.told(Told(self.source.label, place, what, why, is_kept))
+
+    def _lose(self, loss: Loss) -> None:
+        if loss.is_record:
+            self.counts.lost += 1
+        else:
+            self.counts.passed += 1
+        self.tell(loss.place, loss.what, f"{loss.reason}; passed over up to {loss.end}", is_kept=False)
+
+    def _placed(self, kept: KeptRecord) -> tuple[KeptRecord, bool]:
+        """Return a record under the id that it is kept by, and whether the folder has it."""
+        known = self.importing.ledger.identity(kept.record_id)
+        if known is None or known == kept.identity:
+            return kept, known is not None
+        renamed = kept.renamed()
+        if len(self._renamed) < _MOST_DROPPED:
+            self._renamed[kept.record_id] = renamed.record_id
+        return renamed, self.importing.ledger.identity(renamed.record_id) == renamed.identity
+
+    def _is_taken_down(self, kept: KeptRecord) -> bool:
+        if not (self.importing.taken_down.urls or self.importing.taken_down.prefixes):
+            return False
+        header = kept.header
+        url = header.get("WARC-Target-URI").strip("<>")
+        named = {*header.concurrent_to, header.get("WARC-Refers-To").strip("<>")}
+        is_about = header.get("WARC-Type").lower() in {"request", "metadata", "resource"}
+        if self.importing.taken_down.covers(canonicalize(url) or url) or (is_about and self._dropped & named):
+            if len(self._dropped) < _MOST_DROPPED:
+                self._dropped.add(kept.record_id)
+            return True
+        return False
+
+
+def digest_of(file: BinaryIO) -> str:
+    """Return the SHA-256 of a file, which is read to its end."""
+    digest = hashlib.sha256()
+    file.seek(0)
+    while piece := file.read(_PIECE):
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+def _named(record: ForeignRecord) -> str:
+    header = record.header
+    return " ".join(filter(None, (header.get("WARC-Type"), header.get("WARC-Target-URI").strip("<>")[:200])))
+
+
+def sources_in(paths: Sequence[Path]) -> Iterator[Path]:
+    """Yield files, and those in folders among them, in the order of their names."""
+    for path in paths:
+        if path.is_dir():
+            yield from (each for each in sorted(path.rglob("*")) if each.is_file())
+        else:
+            yield path

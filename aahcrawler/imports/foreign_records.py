@@ -1,0 +1,329 @@
+"""The records of a WARC or ARC file of whatever origin: each whole one is given, and of all others is told where.
+
+No damage costs more than the records it lies in, as far as others can be told from it: in gzip members of their own
+and in plain text those behind it are found again; in a gzip member of many records, those before it.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import SpooledTemporaryFile
+from typing import IO, BinaryIO, Final, cast
+
+from aahcrawler.archive.scanning import LONGEST_HEADER, BlockCheck, Header, read_header
+from aahcrawler.imports.arc_headers import ArcHeader, arc_header
+from aahcrawler.imports.arc_records import warc_header_of
+from aahcrawler.imports.record_beginnings import (
+    LONGEST_LINE,
+    Beginnings,
+    beginning_in,
+    begins_warc,
+    first_beginning,
+)
+from aahcrawler.imports.source_text import BLANK, GZIP, FilePlace, SourceText, TextDamageError, text_at
+
+_PIECE: Final = 1 << 16
+_IN_MEMORY: Final = 4 << 20
+_SPARE: Final = 64 << 20
+"""Bytes of a disk that are left free: a record that would take them is not read."""
+_READ_AGAIN: Final = 64 << 20
+_HEADER_END: Final = re.compile(rb"\n\r?\n")
+_LINE_END: Final = b"\r\n"
+_RECORD_END: Final = b"\r\n\r\n"
+_LONGEST_LENGTH: Final = 18
+ARC: Final = "ARC"
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignRecord:
+    """A whole record. ``lines`` are those of its header as they stand, the version apart; ``block`` is read once.
+
+    ``version`` is ``WARC/1.0`` and the like, ``ARC`` for what was made from an ARC record. ``digest`` is the SHA-1 of
+    the block, ``payload_digest`` that of the payload, empty where it holds none. ``notes`` tell what is wrong with it.
+    ``is_standard`` says whether it is a gzip member of its own, framed as the standard wants it. ``http`` is the head
+    of the HTTP message in it, ``body`` what a request sent.
+    """
+
+    place: FilePlace
+    version: str
+    header: Header
+    lines: tuple[bytes, ...]
+    block: IO[bytes]
+    size: int
+    digest: bytes
+    payload_digest: bytes
+    http: bytes
+    body: bytes
+    notes: tuple[str, ...]
+    is_standard: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Bytes of a file up to ``end`` that could not be taken, and why. ``what`` says of which record, where it can."""
+
+    place: FilePlace
+    end: FilePlace
+    reason: str
+    what: str = ""
+    is_record: bool = True
+
+    def __str__(self) -> str:
+        what = f"{self.what}: " if self.what else ""
+        return f"{self.place}, up to {self.end}: {what}{self.reason}"
+
+
+class _WrongLengthError(Exception):
+    """The bytes behind a block are not those that end a record."""
+
+
+class ForeignRecords:
+    """Reads the records of a file, one after another; memory use depends neither on their sizes nor on their number.
+
+    Blocks of more than 4 MiB lie in ``folder`` while they are read. Each record's block is closed when the next one is
+    asked for. Raises ``OSError`` alone.
+    """
+
+    def __init__(self, file: BinaryIO, size: int, folder: Path, begin: int = 0) -> None:
+        self._file, self._size, self._folder, self._begin = file, size, folder, begin
+        self._beginnings = Beginnings(file)
+        self._read_again = 0
+        self._unproven = 0
+
+    def __iter__(self) -> Iterator[ForeignRecord | Loss]:
+        at = self._begin
+        while at < self._size:
+            text = text_at(self._file, at)
+            try:
+                yield from self._records_of(text)
+            finally:
+                text.close()
+            at = text.file_end
+
+    def _records_of(self, text: SourceText) -> Iterator[ForeignRecord | Loss]:
+        begin = 0
+        try:
+            while True:
+                begin = text.position
+                text.skip_blank()
+                begin = text.position
+                text.forget()
+                if not text.peek(1):
+                    return
+                if not text.is_packed and text.peek(len(GZIP)) == GZIP:
+                    text.end_here()
+                    return
+                found = self._next(text)
+                with nullcontext() if isinstance(found, Loss) else found.block:
+                    yield found
+        except TextDamageError as damage:
+            yield self._passed(text, begin, damage)
+
+    def _passed(self, text: SourceText, begin: int, damage: TextDamageError) -> Loss:
+        """Go on behind damage, and return what it costs."""
+        text.file_end = self._beginnings.after(damage.offset + 1)
+        reason = f"its compressed data are damaged ({damage})"
+        if self._unproven:
+            reason += f"; {self._unproven} records before it in the same gzip member have no digest that proves them"
+        self._unproven = 0
+        return Loss(text.place(begin), FilePlace(text.file_end), reason)
+
+    def _next(self, text: SourceText) -> ForeignRecord | Loss:
+        """Return the record at which the text is, or what is there in its place. Raises ``TextDamageError``."""
+        if text.is_member_start(text.position):
+            self._unproven = 0
+        start = text.peek(128)
+        if begins_warc(start) or start.startswith(b"WARC/"):
+            return self._warc(text)
+        line = text.peek(LONGEST_LINE).partition(b"\n")[0]
+        header = arc_header(line)
+        if header is not None:
+            return self._arc(text, header, len(line) + 1)
+        begin = text.place(text.position)
+        self._beginnings.skip_to_next(text)
+        shown = start[:24].split(b"\n")[0]
+        return Loss(begin, text.place(text.position), f"no record begins there, but {shown!r}", is_record=False)
+
+    def _warc(self, text: SourceText) -> ForeignRecord | Loss:
+        begin, raw = text.position, _header_at(text)
+        inner = None if raw is None else first_beginning(raw[5:])
+        if raw is None or inner is not None:
+            # What comes before the next record is a header that was cut off.
+            if inner is None:
+                self._beginnings.skip_to_next(text)
+            else:
+                text.take(inner + 5)
+            return Loss(text.place(begin), text.place(text.position), "its header does not end")
+        text.take(len(raw))
+        version, *lines = raw.replace(b"\r\n", b"\n").rstrip(b"\n").split(b"\n")
+        header, wrong = read_header(b"\r\n".join((version, *lines)) + _RECORD_END)
+        length = header.get("Content-Length")
+        if not (length.isascii() and length.isdecimal() and len(length) <= _LONGEST_LENGTH):
+            self._beginnings.skip_to_next(text)
+            reason = f"its Content-Length is {length[:40]!r}" if length else "it has no Content-Length"
+            return Loss(text.place(begin), text.place(text.position), reason, _named(header))
+        is_standard = raw.count(b"\n") == raw.count(_LINE_END)
+        notes = [f"its header is not as the standard wants it: {each}" for each in wrong]
+        source = _Source(
+            begin, version.decode("latin-1").strip(), header, tuple(lines), int(length), _RECORD_END, is_standard
+        )
+        return self._read(text, source, notes)
+
+    def _arc(self, text: SourceText, told: ArcHeader, size: int) -> ForeignRecord | Loss:
+        begin = text.position
+        text.take(size)
+        if not (told.length.isascii() and told.length.isdecimal() and len(told.length) <= _LONGEST_LENGTH):
+            self._beginnings.skip_to_next(text)
+            reason = f"its length is {told.length[:40]!r}"
+            return Loss(text.place(begin), text.place(text.position), reason, told.url[:200])
+        length = int(told.length)
+        header = warc_header_of(told, text.peek(min(length, 64)))
+        lines = tuple(f"{name}: {value}".encode() for name, value in header.fields)
+        return self._read(text, _Source(begin, ARC, header, lines, length, b"\n"), [])
+
+    def _read(self, text: SourceText, source: "_Source", notes: list[str]) -> ForeignRecord | Loss:
+        if source.length > _IN_MEMORY and source.length + _SPARE > shutil.disk_usage(self._folder).free:
+            begin = text.place(source.begin)
+            self._beginnings.skip_to_next(text)
+            reason = f"its {source.length} bytes do not fit on the disk of {self._folder}"
+            return Loss(begin, text.place(text.position), reason, _named(source.header))
+        block = cast("IO[bytes]", SpooledTemporaryFile(_IN_MEMORY, dir=str(self._folder)))  # noqa: SIM115 - the reader closes it
+        try:
+            return self._whole(text, source, block, notes)
+        except _WrongLengthError as error:
+            return self._resumed(text, source, block, str(error))
+        except BaseException:
+            block.close()
+            raise
+
+    def _whole(self, text: SourceText, source: "_Source", block: IO[bytes], notes: list[str]) -> ForeignRecord:
+        """Read a block into a file. Raises ``_WrongLengthError`` and ``TextDamageError``."""
+        check, digests = BlockCheck(source.header), _Digests()
+        left = source.length
+        is_bounded = self._read_again > _READ_AGAIN + 2 * text.position
+        try:
+            while left and (piece := text.read(min(left, _PIECE))):
+                left -= len(piece)
+                block.write(piece)
+                digests.feed(piece, check.feed(piece))
+                if is_bounded and first_beginning(piece) is not None:
+                    raise _WrongLengthError("its length is wrong: another record begins in it")
+        except TextDamageError as error:
+            if beginning_in(block, 0, block.tell()) is not None:
+                raise _WrongLengthError(f"its compressed data are damaged ({error})") from error
+            raise
+        if left:
+            raise _WrongLengthError(f"the file ends {left} bytes before it does")
+        end = text.position
+        notes += self._end(text, source, check)
+        is_ended = text.position == end + len(_RECORD_END)
+        block.seek(0)
+        notes += [f"{problem}: {detail}" for problem, detail in check.problems()]
+        http = check.http
+        is_answer = source.header.get("WARC-Type").lower() == "response"
+        if is_answer and http is not None and http.chunked and not http.is_whole:
+            notes.append("its body is not in the chunked coding that its head names")
+        return ForeignRecord(
+            place=text.place(source.begin),
+            version=source.version,
+            header=source.header,
+            lines=source.lines,
+            block=block,
+            size=source.length,
+            digest=digests.block.digest(),
+            payload_digest=digests.payload.digest(),
+            http=b"" if http is None else http.beginning,
+            body=check.body,
+            notes=tuple(notes),
+            is_standard=source.is_standard and is_ended and text.is_member(source.begin),
+        )
+
+    def _end(self, text: SourceText, source: "_Source", check: BlockCheck) -> Iterator[str]:
+        """Take what ends a record, and see that its gzip member is sound where it ends with the record.
+
+        Yield what is wrong with that and costs nothing. Raises ``_WrongLengthError`` and ``TextDamageError``.
+        """
+        is_begun = text.is_member_start(source.begin)
+        is_unproven = is_begun and not check.is_proven
+        try:
+            after = text.peek(LONGEST_LINE)
+        except TextDamageError:
+            if is_unproven:
+                raise
+            after = b""
+        # Damage of a member behind this record's costs others.
+        if text.met is not None and text.met.begin < text.position and is_unproven:
+            raise text.met
+        rest = after.lstrip(BLANK)
+        is_next = not rest or rest.startswith((b"WARC/", GZIP)) or first_beginning(rest[:LONGEST_LINE]) == 0
+        if not (after.startswith(source.ending) or is_next or check.is_proven):
+            raise _WrongLengthError("its length is wrong: no record ends where it should")
+        if not is_next and source.version == ARC and not check.is_proven:
+            yield "bytes follow it that are no record: its length may be wrong"
+        text.take(len(after) - len(rest))
+        self._unproven += not check.is_proven
+
+    def _resumed(self, text: SourceText, source: "_Source", block: IO[bytes], reason: str) -> Loss:
+        """Go on at the first record that begins behind the header of one that is not as long as it says.
+
+        Return what was lost. The block is closed once what is read again of it has been.
+        """
+        size = block.seek(0, os.SEEK_END)
+        begin, inner = text.place(source.begin), beginning_in(block, 0, size)
+        # A record may begin with the last bytes of the block.
+        again = max(0, size - LONGEST_LINE) if inner is None else inner
+        self._read_again += size - again
+        text.unread(block, again, size)
+        if inner is None:
+            self._beginnings.skip_to_next(text)
+        return Loss(begin, text.place(text.position), reason, _named(source.header))
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """The header of a record as it was read, and what has to follow its block."""
+
+    begin: int
+    version: str
+    header: Header
+    lines: tuple[bytes, ...]
+    length: int
+    ending: bytes
+    is_standard: bool = False
+
+
+class _Digests:
+    """The digests of a block and of the payload in it."""
+
+    def __init__(self) -> None:
+        self.block = hashlib.sha1(usedforsecurity=False)
+        self.payload = hashlib.sha1(usedforsecurity=False)
+
+    def feed(self, piece: bytes, payload: bytes) -> None:
+        self.block.update(piece)
+        self.payload.update(payload)
+
+
+def _header_at(text: SourceText) -> bytes | None:
+    """Return the header of the record at which the text is, not taken; None where it does not end."""
+    size = 1 << 12
+    while True:
+        found = text.peek(size)
+        end = _HEADER_END.search(found)
+        if end is not None:
+            return found[: end.end()]
+        if len(found) < size and text.met is not None:
+            raise text.met
+        if len(found) < size or size > LONGEST_HEADER:
+            return None
+        size *= 4
+
+
+def _named(header: Header) -> str:
+    """Return what a record is, as far as its header says."""
+    return " ".join(filter(None, (header.get("WARC-Type"), header.get("WARC-Target-URI").strip("<>")[:200])))

@@ -1,0 +1,148 @@
+"""The folder of imported archives: one like that of a crawl which has ended, by a definition that says what it is."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from pydantic import ValidationError
+
+from aahcrawler import __version__
+from aahcrawler.archive.folders import ArchiveFolder
+from aahcrawler.archive.index import index_lines
+from aahcrawler.definitions import DefinitionError, read_definition
+from aahcrawler.imports.archive_import import ImportRefusedError
+from aahcrawler.layout import ARCHIVE, DEFINITION, FRONTIER, IMPORTS, INDEX, INDEXES, OBJECTS, SUMMARY, WARC
+from aahcrawler.objects.counts import object_counts
+from aahcrawler.objects.reader import page_rows
+from aahcrawler.segments import append_line, private, segments
+from aahcrawler.tombstones import replace_durably
+from online_analysis.icd import Icd
+from online_analysis.icd.new_definition import suggested_id
+
+CRAWL_NUMBER: Final = 1
+"""The number that imported captures have among those of their folder."""
+NOBODY: Final = "http://nobody.invalid/"
+"""What stands where a definition needs a URL and nothing was ever asked for: no host has a name in ``.invalid``."""
+_PRIVATE: Final = 0o700
+
+
+@contextmanager
+def imported_folder(root: Path, icd: Icd | None) -> Iterator[Icd]:
+    """Make the folder of an import, or open one, with nobody else working there; give the definition it goes by.
+
+    That is ``icd``, or what the folder was imported with before, or one that asks for nothing. Raises
+    ``ImportRefusedError``, ``ArchiveError`` while somebody works there, and ``OSError``.
+    """
+    is_known = (root / IMPORTS).is_file()
+    if root.is_file():
+        raise ImportRefusedError(f"{root}: is a file; behind the files, name the folder that they are imported into")
+    if not is_known and root.exists() and any(root.iterdir()):
+        raise ImportRefusedError(
+            f"{root}: is no folder of imported archives, and not empty; name one that is not there yet"
+        )
+    root.mkdir(_PRIVATE, parents=True, exist_ok=True)
+    for name in (ARCHIVE, OBJECTS, INDEXES):
+        (root / name).mkdir(exist_ok=True)
+    # Of a folder that has one, service and cockpit show queue and sites as empty, and do not say that it is gone.
+    (root / FRONTIER).mkdir(_PRIVATE, exist_ok=True)
+    with ArchiveFolder(root / ARCHIVE, root / INDEXES, root).alone():
+        if not is_known:
+            append_line(root / IMPORTS, json.dumps({"entry": "folder", "at": _now()}))
+        yield _defined(root, icd)
+
+
+def _defined(root: Path, icd: Icd | None) -> Icd:
+    path = root / DEFINITION
+    if not path.exists():
+        defined = (icd or _asking_for_nothing(root)).model_copy(update={"output": root})
+        _write_private(path, json.dumps(defined.meaning(), indent=1, ensure_ascii=False))
+        return defined
+    try:
+        known = read_definition(path)
+    except DefinitionError as error:
+        raise ImportRefusedError(str(error)) from error
+    if icd is None:
+        return known
+    if icd.meaning() != json.loads(path.read_bytes()):
+        raise ImportRefusedError(
+            f"{root}: was imported with another definition; leave out --icd, or import into another folder"
+        )
+    return icd.model_copy(update={"output": root})
+
+
+def _asking_for_nothing(root: Path) -> Icd:
+    try:
+        return Icd(id=root.resolve().name, contact=NOBODY, seeds=(NOBODY,))
+    except ValidationError:
+        return Icd(id=suggested_id(root.resolve().name, ()), title=root.resolve().name, contact=NOBODY, seeds=(NOBODY,))
+
+
+def write_summary(root: Path, icd: Icd) -> None:
+    """Write ``crawl.json``: what the folder holds, as that of a crawl that has ended. Raises ``ReadError``."""
+    counts: Counter[str] = Counter()
+    groups = {name: Counter[str]() for name in ("application", "level", "status", "type")}
+    for row in page_rows(root):
+        groups["status"][str(row.status)] += 1
+        if row.is_page:
+            counts["pages"] += 1
+            counts["relevant"] += bool(row.relevant)
+            counts["unchanged"] += row.unchanged is not None
+            groups["application"][row.application or "unknown"] += 1
+            groups["level"][row.level or "none"] += 1
+            groups["type"][row.media_type or "unknown"] += 1
+    objects = object_counts(root).types
+    index = root / INDEXES / INDEX
+    answers = sum(1 for _ in index_lines(index)) if index.exists() else 0
+    pages, relevant = counts["pages"], counts["relevant"]
+    summary: dict[str, object] = {
+        "id": icd.id,
+        "crawl": CRAWL_NUMBER,
+        "title": icd.title,
+        "software": f"AAHCrawler/{__version__}",
+        "state": "finished",
+        "reason": "imported",
+        "begun_at": _begun_at(root),
+        "started_at": _begun_at(root),
+        "updated_at": _now(),
+        "relevant_at": icd.relevant_at,
+        "seconds": 0.0,
+        "pages": pages,
+        "relevant": relevant,
+        "unchanged": counts["unchanged"],
+        "requests": 0,
+        "answers": answers,
+        "objects": sum(objects.values()),
+        "objects_counted": answers,
+        "bytes": sum(path.stat().st_size for path in segments(root / ARCHIVE, WARC)),
+        "requisites": 0,
+        "retries": 0,
+        "harvest_ratio": None if icd.relevant_at is None or not pages else relevant / pages,
+        **groups,
+        "object": dict(objects),
+        **{name: {} for name in ("refused", "avoided", "blocked", "error", "frontier")},
+        "seeds": [],
+    }
+    replace_durably(root / SUMMARY, json.dumps(summary, indent=1, ensure_ascii=False).encode() + b"\n")
+
+
+def _begun_at(root: Path) -> str:
+    with (root / IMPORTS).open("rb") as lines:
+        try:
+            return str(json.loads(lines.readline())["at"])
+        except (ValueError, KeyError, TypeError):
+            return _now()
+
+
+def _write_private(path: Path, text: str) -> None:
+    part = path.with_name(path.name + ".part")
+    with open(part, "wb", opener=private) as file:
+        file.write(text.encode())
+    part.replace(path)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,211 @@
+"""The archive files in a WACZ package, a ZIP file (WACZ 1.1.1): read where they lie, never unpacked by their names."""
+
+import gzip
+import io
+import json
+import os
+import shutil
+import struct
+import zlib
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, Any, BinaryIO, Final, cast
+from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
+
+ZIP: Final = b"PK\x03\x04"
+_DATA: Final = "archive/"
+_INDEXES: Final = "indexes/"
+_PACKAGE: Final = "datapackage.json"
+_LONGEST_PACKAGE: Final = 64 << 20
+_LONGEST_LINE: Final = 1 << 20
+_MOST_INDEX: Final = 4 << 30
+_MOST_TOLD: Final = 100
+_LOCAL_HEADER: Final = 30
+_LARGE: Final = 256 << 20
+_MOST_TIMES: Final = 200
+"""An archive file of more bytes that is more times as long as its packed bytes is no archive, but meant to fill disks.
+
+What WARC files hold is packed to a fifth; a package that has them in gzip members leaves them as they are.
+"""
+_SPARE: Final = 64 << 20
+_PIECE: Final = 1 << 20
+_ENCRYPTED: Final = 1
+
+Tell = Callable[[str, str], object]
+"""Takes the name of a file in a package, and what is wrong with it."""
+
+
+class _Window(io.RawIOBase):
+    """Some bytes of a file, as a file."""
+
+    def __init__(self, file: BinaryIO, begin: int, size: int) -> None:
+        self._file, self._begin, self._size, self._at = file, begin, size, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size}[whence]
+        self._at = max(0, base + offset)
+        return self._at
+
+    def readinto(self, buffer: Any, /) -> int:
+        with memoryview(buffer) as view:
+            self._file.seek(self._begin + self._at)
+            piece = self._file.read(max(0, min(len(view), self._size - self._at)))
+            view[: len(piece)] = piece
+        self._at += len(piece)
+        return len(piece)
+
+
+@dataclass(slots=True)
+class PackedArchive:
+    """An archive file in a package: its name, its bytes as a file, and where records were found in it, in order."""
+
+    name: str
+    file: BinaryIO
+    size: int
+    offsets: "array[int]" = field(default_factory=lambda: array("Q"))
+
+
+class WaczPackage:
+    """The archive files of a package. What is wrong with it is told, and the rest is given.
+
+    Raises ``BadZipFile`` where it is no ZIP file that can be read, as one that was cut off.
+    """
+
+    def __init__(self, file: BinaryIO, spool: Path, tell: Tell) -> None:
+        self._file, self._spool, self._tell = file, spool, tell
+        self._zip = ZipFile(file)
+        self._offsets: dict[str, array[int]] = {}
+
+    def archives(self) -> Iterator[PackedArchive]:
+        """Yield the archive files, each open until the next one is asked for. Raises ``OSError``."""
+        seen: set[int] = set()
+        for info in self._zip.infolist():
+            if info.is_dir() or not self._is_archive(info):
+                continue
+            if info.header_offset in seen:
+                self._tell(info.filename, "its bytes are those of another file of the package")
+                continue
+            seen.add(info.header_offset)
+            packed = self._opened(info)
+            if packed is None:
+                continue
+            with closing(packed.file):
+                self._offsets[info.filename.removeprefix(_DATA)] = packed.offsets
+                yield packed
+
+    def digests(self) -> dict[str, str]:
+        """Return the SHA-256 that the package claims of its files, in hexadecimal digits, by their names."""
+        try:
+            with self._zip.open(_PACKAGE) as file:
+                said = json.loads(file.read(_LONGEST_PACKAGE))
+            claimed = {str(each["path"]): str(each.get("hash", "")) for each in said["resources"]}
+        except (KeyError, TypeError, AttributeError, ValueError, RecursionError, *_UNREADABLE) as error:
+            self._tell(_PACKAGE, f"it cannot be read ({type(error).__name__}), so no digest can be compared")
+            return {}
+        for name in claimed.keys() - set(self._zip.namelist()):
+            self._tell(name, f"{_PACKAGE} names it, and it is not there")
+        pairs = ((name, label.partition(":")) for name, label in claimed.items())
+        return {name: digest.lower() for name, (algorithm, _, digest) in pairs if algorithm.lower() == "sha256"}
+
+    def check_indexes(self) -> None:
+        """Tell which lines of the package's indexes lead to no record; all archive files must have been read."""
+        for info in self._zip.infolist():
+            if not info.filename.startswith(_INDEXES) or info.is_dir() or info.filename.endswith(".idx"):
+                continue
+            wrong = 0
+            try:
+                for line in self._lines(info):
+                    place = _place(line)
+                    if place is None or self._has_record(*place):
+                        continue
+                    wrong += 1
+                    if wrong <= _MOST_TOLD:
+                        self._tell(info.filename, f"a line leads to byte {place[1]} of {place[0]}, where no record is")
+            except _UNREADABLE as error:
+                self._tell(info.filename, f"it cannot be read to its end ({error})")
+            if wrong > _MOST_TOLD:
+                self._tell(info.filename, f"{wrong} lines lead to places where no record is")
+
+    def _is_archive(self, info: ZipInfo) -> bool:
+        name = info.filename
+        parts = name.replace("\\", "/").split("/")
+        if ".." in parts or name.startswith(("/", "\\")):
+            self._tell(name, "its name leads out of the package: it is passed over")
+            return False
+        return name.startswith(_DATA)
+
+    def _opened(self, info: ZipInfo) -> PackedArchive | None:
+        if info.flag_bits & _ENCRYPTED:
+            self._tell(info.filename, "it is encrypted")
+            return None
+        if info.compress_type == ZIP_STORED:
+            begin = self._data_of(info)
+            if begin is not None:
+                window = io.BufferedReader(_Window(self._file, begin, info.file_size))
+                return PackedArchive(info.filename, window, info.file_size)
+            self._tell(info.filename, "its place in the package cannot be found")
+            return None
+        is_bomb = info.file_size > _LARGE and info.file_size > _MOST_TIMES * info.compress_size
+        if is_bomb or info.file_size + _SPARE > shutil.disk_usage(self._spool).free:
+            self._tell(info.filename, f"its {info.compress_size} bytes become {info.file_size}: it is passed over")
+            return None
+        return self._unpacked(info)
+
+    def _unpacked(self, info: ZipInfo) -> PackedArchive:
+        copy = cast("BinaryIO", TemporaryFile(dir=self._spool))  # noqa: SIM115 - whoever takes it closes it
+        try:
+            with self._zip.open(info) as packed:
+                while piece := packed.read(_PIECE):
+                    copy.write(piece)
+        except _UNREADABLE as error:
+            self._tell(info.filename, f"it is damaged ({error})")
+        except BaseException:
+            copy.close()
+            raise
+        return PackedArchive(info.filename, copy, copy.tell())
+
+    def _data_of(self, info: ZipInfo) -> int | None:
+        """Return where in the package the bytes of a file begin that is stored as it is."""
+        self._file.seek(info.header_offset)
+        header = self._file.read(_LOCAL_HEADER)
+        if len(header) < _LOCAL_HEADER or not header.startswith(ZIP):
+            return None
+        name, extra = struct.unpack("<HH", header[26:30])
+        return info.header_offset + _LOCAL_HEADER + int(name) + int(extra)
+
+    def _lines(self, info: ZipInfo) -> Iterator[bytes]:
+        with self._zip.open(info) as packed:
+            text = gzip.GzipFile(fileobj=packed) if info.filename.endswith(".gz") else packed
+            left = _MOST_INDEX
+            while left > 0 and (line := cast("IO[bytes]", text).readline(_LONGEST_LINE)):
+                left -= len(line)
+                yield line
+
+    def _has_record(self, name: str, offset: int) -> bool:
+        offsets = self._offsets.get(name)
+        if offsets is None:
+            return False
+        at = bisect_left(offsets, offset)
+        return at < len(offsets) and offsets[at] == offset
+
+
+_UNREADABLE: Final = (OSError, EOFError, BadZipFile, zlib.error, NotImplementedError, RuntimeError)
+
+
+def _place(line: bytes) -> tuple[str, int] | None:
+    """Return the file and the byte that a line of an index leads to, None where it is no such line."""
+    with suppress(ValueError, KeyError, IndexError, TypeError, RecursionError):
+        said = json.loads(line.split(b" ", 2)[2])
+        return str(said["filename"]).removeprefix(_DATA), int(said["offset"])
+    return None

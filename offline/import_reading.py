@@ -1,0 +1,281 @@
+"""Reads imported captures for the first time: what each page is and holds, and its score where a topic is given."""
+
+import logging
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from pydantic import TypeAdapter
+
+from aahcrawler.captures import BEGINNING, ArchivedCaptures, Capture, Position
+from aahcrawler.definitions import read_definition
+from aahcrawler.documents import is_document
+from aahcrawler.helper.site_memory.sites import site_of
+from aahcrawler.jobs import Job, Made, Work
+from aahcrawler.layout import ARCHIVE, DEFINITION, IMPORT_READ, IMPORT_READING, INDEXES, NQUADS, OBJECTS, WARC
+from aahcrawler.metadata import Link, Metadata
+from aahcrawler.objects import vocabulary as v
+from aahcrawler.objects.reader import Statements
+from aahcrawler.objects.readings import graph_of
+from aahcrawler.objects.writer import CaptureDescription, statements
+from aahcrawler.page import Page
+from aahcrawler.pipeline.analysis import changes
+from aahcrawler.pipeline.score import score
+from aahcrawler.scope import Spelling
+from aahcrawler.segments import SegmentWriter, Series, extent
+from aahcrawler.tombstones import replace_durably
+from aahcrawler.webobject import Container
+from offline.rereading import Reader, RereadError, version_of
+from online_analysis.aggregation import OnlineAnalyser
+from online_analysis.analysers import analysers
+from online_analysis.icd import Icd
+from online_analysis.topic_learning import topic_learning
+
+logger = logging.getLogger(__name__)
+
+_SHOWN_AS: Final = frozenset({"", "document"})
+"""What a browser asked for a page as; anything else is a part of one."""
+_CRAWL_NUMBER: Final = 1
+
+
+class FirstOutcome(StrEnum):
+    """What becomes of a capture that is read for the first time."""
+
+    READ = "read"
+    """It is a page, a document or a redirect, of which is stated what it holds."""
+    PART = "part"
+    """It is something else, such as a picture: nothing is stated of it."""
+    UNREADABLE = "unreadable"
+    """It cannot be read, or not be understood; so it is with a revisit whose original is nowhere."""
+
+
+_NOTES: Final = TypeAdapter(FirstOutcome)
+
+
+@contextmanager
+def first_reading(
+    crawl: Path,
+    folders: tuple[Path, ...],
+    icd_file: Path | None = None,
+    *,
+    processes: int = 1,
+    seen: Callable[[int], object] = abs,
+) -> Iterator[Iterator[tuple[str, FirstOutcome]]]:
+    """Read the captures of a folder that nothing is stated of, and state what they hold.
+
+    ``folders`` are those of the knowledge base. With ``icd_file`` pages are scored by that definition, which is that of
+    the folder; without it by what the folder keeps of its definition. Gives each capture's site with what became of it.
+    What was interrupted is gone on with.
+
+    Raises ``JobError``, ``LoadError``, ``ReadError``, ``RereadError`` and ``SegmentError``.
+    """
+    version = version_of(crawl, folders)[1]
+    icd = _definition(crawl, icd_file)
+    position = _read_position(crawl)
+    with (
+        closing(_stated(crawl)) as stated,
+        closing(SegmentWriter(Series(crawl / OBJECTS, icd.id, NQUADS), lambda: datetime.now(UTC))) as writer,
+    ):
+        reached = position
+
+        def items() -> Iterator[tuple[str, str]]:
+            nonlocal reached
+            with ArchivedCaptures(crawl, damaged=_log) as source:
+                for capture in source.captures(position):
+                    reached = capture.position or reached
+                    if not _is_stated(stated, capture.record_id):
+                        yield site_of(capture.target_uri), capture.record_id
+
+        def keep(texts: Sequence[bytes]) -> None:
+            # After a kill a unit may come twice.
+            for text in filter(None, texts):
+                if not _is_stated(stated, graph_of(text)):
+                    writer.append((text,))
+            writer.sync()
+
+        step = FirstReading(crawl, folders, icd_file, version)
+        job = Job(step, _NOTES, crawl / INDEXES / IMPORT_READING, keep, processes, seen)
+        with job.run(items(), extent(crawl / ARCHIVE, WARC)) as done:
+            yield done
+        if reached != BEGINNING:
+            replace_durably(crawl / INDEXES / IMPORT_READ, str(reached).encode())
+
+
+def _read_position(crawl: Path) -> Position:
+    """Return up to where captures have been read; the beginning where nobody knows."""
+    try:
+        return Position.parse((crawl / INDEXES / IMPORT_READ).read_text("utf-8"))
+    except (OSError, ValueError):
+        return BEGINNING
+
+
+def _stated(crawl: Path) -> sqlite3.Connection:
+    """Return a table of the captures that something is stated of."""
+    base = sqlite3.connect("")
+    base.execute("CREATE TABLE stated (record TEXT PRIMARY KEY) WITHOUT ROWID")
+    places = Statements.of(crawl).places()
+    base.executemany("INSERT OR IGNORE INTO stated VALUES (?)", ((record,) for record, _, _ in places))
+    return base
+
+
+def _is_stated(base: sqlite3.Connection, record: str) -> bool:
+    return base.execute("SELECT 1 FROM stated WHERE record = ?", (record,)).fetchone() is not None
+
+
+def _log(damage: object) -> None:
+    logger.warning("%s", damage)
+
+
+@dataclass(frozen=True, slots=True)
+class FirstReading:
+    """The step that reads captures for the first time, site by site."""
+
+    crawl: Path
+    folders: tuple[Path, ...]
+    icd_file: Path | None
+    version: str
+
+    @contextmanager
+    def open(self) -> Iterator[Work[FirstOutcome]]:
+        """Open the archive, the knowledge base and the analysers. Raises as ``first_reading`` does."""
+        with (
+            closing(Reader.of(self.crawl, self.folders)) as reader,
+            ArchivedCaptures(self.crawl, damaged=_log) as source,
+        ):
+            icd = _definition(self.crawl, self.icd_file)
+            yield _Captures(reader, source, icd, _analysers(icd)).read
+
+
+def _definition(crawl: Path, file: Path | None) -> Icd:
+    """Return what pages are scored by. Raises ``RereadError`` where its topic needs texts that are not at hand."""
+    icd = read_definition(crawl / DEFINITION) if file is None else Icd.load(file)
+    if icd.relevant_at is not None and (wanted := icd.document_urls()):
+        remedy = "give the definition with --icd" if file is None else "save it, and name the file in its place"
+        raise RereadError(f"{wanted[0].url}: the topic has a reference document that is not here; {remedy}")
+    return icd
+
+
+def _analysers(icd: Icd) -> tuple[OnlineAnalyser, ...]:
+    """Return what scores pages; nothing does where the definition is about nothing in particular."""
+    if icd.relevant_at is None:
+        return ()
+    seeds = filter(None, map(Spelling(icd.scope.canonical).url, icd.seeds))
+    return analysers(icd, topic_learning(icd, {}, seeds).topic)
+
+
+@dataclass(frozen=True, slots=True)
+class _Understood:
+    """What a page was found to be and to hold."""
+
+    said: Metadata = field(default_factory=Metadata)
+    containers: tuple[Container, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Captures:
+    """Reads units of captures of one site each, the helper having forgotten what came before."""
+
+    reader: Reader
+    source: ArchivedCaptures
+    icd: Icd
+    analysers: tuple[OnlineAnalyser, ...]
+
+    def read(self, _site: str, records: Sequence[str]) -> Made[FirstOutcome]:
+        self.reader.restart()
+        return [self._read(record) for record in records]
+
+    def _read(self, record: str) -> tuple[FirstOutcome, bytes]:
+        capture = self.source.of_record(record)
+        if capture is None:
+            return FirstOutcome.UNREADABLE, b""
+        if not _is_asked_for(capture):
+            return FirstOutcome.PART, b""
+        page = capture.page
+        if page is None:
+            return FirstOutcome.UNREADABLE, b""
+        if not (capture.location or page.is_html or is_document(page)):
+            return FirstOutcome.PART, b""
+        try:
+            return FirstOutcome.READ, self._stated(capture, page)
+        except Exception:  # Whatever a page may provoke, the others are read.
+            logger.exception("%s: not understood", page.url)
+            return FirstOutcome.UNREADABLE, b""
+
+    def _stated(self, capture: Capture, page: Page) -> bytes:
+        original = self.source.original(capture.record_id)
+        is_unchanged = original is not None and original.target_uri == capture.target_uri and not capture.has_document
+        described = CaptureDescription(
+            iri=capture.record_id,
+            url=capture.target_uri,
+            status=page.status,
+            fetched_at=capture.date,
+            media_type=page.media_type,
+            crawl=v.crawl(self.icd.id, _CRAWL_NUMBER),
+            unchanged=original.record_id if original is not None and is_unchanged else None,
+            session=capture.session,
+            reader=self.reader.version,
+        )
+        if not page.is_content:
+            return statements(described)
+        former, before = self._before(capture)
+        understood = self._understood(page, before)
+        said = understood.said
+        compared = None if before is None else changes(before, said, complete=page.complete)
+        described = replace(
+            described,
+            application=said.application,
+            level=said.level,
+            role=said.role,
+            score=said.score,
+            relevant=said.relevant,
+            title=said.title,
+            revision_of=former.record_id if former is not None and not is_unchanged else None,
+            changes=None if is_unchanged else compared,
+        )
+        return statements(described) if is_unchanged else statements(described, said.objects, understood.containers)
+
+    def _before(self, capture: Capture) -> tuple[Capture | None, Metadata | None]:
+        """Return the page's former capture, and what the same reader finds on it; None where there is none."""
+        former = capture.before
+        while former is not None and former.is_revisit:
+            former = former.before
+        page = None if former is None else former.page
+        if former is None or page is None or not (page.is_content and page.is_html):
+            return None, None
+        return former, self._understood(page, None).said
+
+    def _understood(self, page: Page, former: Metadata | None) -> _Understood:
+        found = self.reader.read(page, former)
+        level = found.match.level if found.match else None
+        relevant_at = self.icd.relevant_at
+        value = None if relevant_at is None else score(found, self.analysers, self.icd.scoring.weights).score
+        said = Metadata(
+            url=page.url,
+            application=found.match.application.name if found.match else None,
+            level=level.name if level else None,
+            role=level.role if level else None,
+            variant=found.match.variant if found.match else "",
+            title=found.document.title,
+            score=value,
+            relevant=None if value is None or relevant_at is None else value >= relevant_at,
+            links=tuple(Link(link.url, anchor=link.anchor, action=link.action) for link in found.document.outlinks),
+            objects=found.objects,
+            failures=tuple(map(str, found.failed_actions)),
+        )
+        return _Understood(said, found.containers)
+
+
+def _is_asked_for(capture: Capture) -> bool:
+    """Return whether a capture was asked for by itself: not as a part of a page, nor by a script."""
+    if capture.shown_on or (capture.method != "GET" and not capture.shows_target):
+        return False
+    exchange = capture.exchange()
+    if exchange is None:
+        return True
+    with closing(exchange):
+        return exchange.resource_type in _SHOWN_AS

@@ -1,0 +1,151 @@
+"""``aah import`` makes a folder that everything else takes for that of a crawl."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from aahcrawler.cli import app
+from aahcrawler.exits import MISTAKE, NOT_WHOLE
+from aahcrawler.layout import DEFINITION, SUMMARY
+from aahcrawler.replay.recorded_answers import RecordedAnswers
+from aahcrawler.service.cockpit.site import COOKIE
+from tests.cockpit.cockpit_browser import READER, serving
+from tests.crawl.crawling import until
+from tests.imports.archives import PAGE, members, pages, record
+
+TOPIC = """
+id: floods
+contact: archive@example.org
+seeds: [http://dikes.test/]
+topic: {keywords: [river, dike]}
+"""
+ARTICLE = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html><title>The dike holds</title>"
+    b'<script type="application/ld+json">{"@context": "https://schema.org", "@type": "BlogPosting", '
+    b'"headline": "The dike holds", "author": {"@type": "Person", "name": "Ann Boyd"}, '
+    b'"datePublished": "2012-01-01", "articleBody": "The river has risen, and the dike holds."}</script>'
+    b"<article><h1>The dike holds</h1><p>The river has risen, and the dike holds.</p></article></html>"
+)
+OTHER = PAGE.replace(b"The river has risen by two metres since Monday, and the dike holds.", b"Bread is baked at six.")
+
+
+def run(*arguments: object) -> tuple[int, str]:
+    result = CliRunner().invoke(app, [str(each) for each in arguments])
+    return result.exit_code, result.output
+
+
+def rows(*arguments: object) -> list[dict[str, object]]:
+    code, output = run(*arguments)
+    assert code == 0
+    return [json.loads(line) for line in output.splitlines()]
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Path:
+    redirect = record(40, b"HTTP/1.1 301 Moved\r\nLocation: /1\r\n\r\n", url="http://dikes.test/old")
+    picture = record(
+        41, b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n\x89PNG\r\n\x1a\n", url="http://dikes.test/p"
+    )
+    later = record(42, ARTICLE, url="http://dikes.test/1", WARC_Date="2012-01-01T00:00:00Z")
+    path = tmp_path / "dikes.warc.gz"
+    path.write_bytes(members([*pages(3), redirect, picture, later]))
+    return path
+
+
+def test_pages_objects_selection_and_replay_work_on_imported_archives(archive: Path, tmp_path: Path) -> None:
+    crawl = tmp_path / "crawls" / "dikes"
+    code, output = run("import", archive, crawl)
+    assert (code, "kept 6 of 6 records" in output, "5 pages and redirects read" in output) == (0, True, True)
+    found = rows("pages", crawl)
+    assert sorted(str(row["url"]) for row in found) == [
+        f"http://dikes.test/{name}" for name in ("1", "1", "2", "3", "old")
+    ]
+    assert {row["score"] for row in found} == {None}
+    assert [(row["title"], row["author"]) for row in rows("objects", crawl)] == [("The dike holds", "Ann Boyd")]
+    code, output = run("select", crawl, "--from", "2012-01-01", "--to", tmp_path / "later.warc.gz")
+    assert (code, "1 page" in output) == (0, True)
+    answer = RecordedAnswers(crawl).nearest("http://dikes.test/1", "20120101000000")
+    assert answer is not None
+    assert answer.record_id == record(42, b"").record_id
+    assert run("report", crawl)[0] == 0
+    assert run("archive", "check", crawl)[0] == 0
+    assert "0 captures read again" in run("reread", crawl)[1]
+    assert "4 captures read again, 0 with another result" in run("reread", crawl, "--all")[1]
+
+
+def test_the_same_command_does_nothing_the_second_time(archive: Path, tmp_path: Path) -> None:
+    crawl = tmp_path / "dikes"
+    run("import", archive, crawl)
+    before = rows("pages", crawl)
+    code, output = run("import", archive, crawl)
+    assert (code, "kept 0 of 6 records; 6 not: 6 already there" in output) == (0, True)
+    assert "0 pages and redirects read" in output
+    assert rows("pages", crawl) == before
+
+
+def test_pages_are_read_later_where_that_is_wished(archive: Path, tmp_path: Path) -> None:
+    crawl = tmp_path / "dikes"
+    run("import", "--no-read", archive, crawl)
+    assert rows("pages", crawl) == []
+    assert "5 pages and redirects read" in run("import", crawl)[1]
+    assert len(rows("pages", crawl)) == 5
+
+
+def test_pages_are_scored_by_the_topic_of_a_definition(tmp_path: Path) -> None:
+    crawl, icd, archive = tmp_path / "floods", tmp_path / "floods.yaml", tmp_path / "a.warc"
+    icd.write_text(TOPIC, "utf-8")
+    archive.write_bytes(record(1, PAGE % (b"1", b"1")).text + record(2, OTHER % (b"2", b"2")).text)
+    assert run("import", "--icd", icd, archive, crawl)[0] == 0
+    scores = {str(row["url"]): row["score"] for row in rows("pages", crawl)}
+    about, other = scores["http://dikes.test/1"], scores["http://dikes.test/2"]
+    assert isinstance(about, float)
+    assert isinstance(other, float)
+    assert about > other
+    assert json.loads((crawl / SUMMARY).read_bytes())["harvest_ratio"] is not None
+    icd.write_text(TOPIC.replace("river", "bread"), "utf-8")
+    code, output = run("import", "--icd", icd, archive, crawl)
+    assert (code, "another definition" in output) == (MISTAKE, True)
+
+
+def test_what_could_not_be_kept_is_said_and_in_the_exit_code(archive: Path, tmp_path: Path) -> None:
+    archive.write_bytes(archive.read_bytes()[:-30])
+    code, output = run("import", archive, tmp_path / "dikes")
+    assert code == NOT_WHOLE
+    assert "kept 5 of 6 records; 1 not: 1 that cannot be read" in output
+    assert f"{archive.name}, byte " in output
+
+
+def test_other_folders_are_not_imported_into(archive: Path, tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "diary.txt").write_text("Monday", "utf-8")
+    for wrong in (tmp_path / "notes", tmp_path / "notes" / "diary.txt"):
+        code, output = run("import", archive, wrong)
+        assert code == MISTAKE
+        assert "diary" in output or "imported archives" in output
+    code, output = run("import", archive)
+    assert (code, "behind them the folder" in output) == (MISTAKE, True)
+    assert archive.is_file()
+    code, output = run("import", tmp_path / "missing.warc", tmp_path / "dikes")
+    assert (code, "is not there" in output) == (MISTAKE, True)
+
+
+def test_the_folder_opens_in_the_cockpit_though_no_crawl_ever_ran_in_it(archive: Path, tmp_path: Path) -> None:
+    place = tmp_path / "crawls"
+    run("import", archive, place / "dikes")
+    assert json.loads((place / "dikes" / DEFINITION).read_bytes())["id"] == '"dikes"'
+    with serving(place) as cockpit:
+        cookie = f"{COOKIE}={cockpit.entered(READER)}"
+
+        def shown(path: str) -> bytes:
+            answer = cockpit.ask("GET", f"/crawls/dikes{path}", Cookie=cookie)
+            assert answer.status == 200, path
+            return answer.body
+
+        assert b"dikes" in cockpit.ask("GET", "/", Cookie=cookie).body
+        until(lambda: b"http://dikes.test/3" in shown("/pages").replace(b"<wbr>", b""))
+        for path in ("", "/objects", "/failures", "/queue", "/sites", "/seeds", "/definition", "/log", "/exclusions"):
+            shown(path)
+        capture = record(3, b"").record_id.removeprefix("urn:uuid:")
+        assert b"The dike at 3" in shown(f"/captures/{capture}")
