@@ -56,6 +56,9 @@ MOSTLY_LISTED, MOST_OF_ONE = 0.5, 0.75
 FEWEST_LINKS, ALL_LINKS = 5, 0.9
 """The fewest lines of links that make a list of a text, and the share of it that they have."""
 
+NEARLY_ALL = 0.9
+"""The share of the text of unsigned records that one of them has where they are no contributions."""
+
 MORE = 1.1
 """The ratio of sentences from which on the structure of a page has more of an article than was read among comments."""
 
@@ -197,7 +200,10 @@ def _are_above_comments(prepared: PreparedPage, each: RecordSet, sets: Sequence[
 
 
 def _are_unsigned(prepared: PreparedPage, each: RecordSet) -> bool:
-    """Return whether most of some records have no author, and no date with an address: parts of a text, days of it."""
+    """Return whether most of some records have no author, and no date with an address: parts of a text, days of it.
+
+    So are several records of nobody, one of which has nearly all of their text.
+    """
     if each.confidence >= DOUBTFUL or is_of(prepared.outline, each, prepared.shapes) or _section(prepared, each):
         return False
     told = [
@@ -205,7 +211,9 @@ def _are_unsigned(prepared: PreparedPage, each: RecordSet) -> bool:
         or (bool(record.key or record.permalink) and record.date is not None and record.date.told is not None)
         for record in each.records
     ]
-    return 2 * sum(told) <= len(told)
+    sizes = [letters(record.body.plain()) if record.body is not None else 0 for record in each.records]
+    is_one = len(sizes) > 1 and max(sizes) >= NEARLY_ALL * sum(sizes)
+    return 2 * sum(told) <= len(told) or (is_one and not any(record.author for record in each.records))
 
 
 def _are_signed_apart(each: RecordSet) -> bool:

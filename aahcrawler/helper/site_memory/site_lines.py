@@ -25,8 +25,8 @@ class SiteLines:
 
     def repeated(self, site: str) -> frozenset[int]:
         """Return the lines that several pages of a site have shown."""
-        known = self._sites.get(site, {})
-        return frozenset(line for line, pages in known.items() if len(pages) >= LEAST_PAGES)
+        known = self._sites.get(site)
+        return frozenset(line for line, pages in known.items() if len(pages) >= LEAST_PAGES) if known else frozenset()
 
     def learn(self, site: str, url: str, lines: Sequence[int]) -> None:
         """Note the lines of the article at a URL of a site."""
