@@ -43,6 +43,8 @@ def test_what_several_articles_repeat_is_left_out_of_the_next_ones() -> None:
     assert APPEAL not in later
     assert NOTICE not in later
     assert [part for part in PARTS if part.format(WORDS[LEAST_PAGES]) not in later] == []
+    again = [body_of(helper, page(word)) for word in WORDS[: LEAST_PAGES + 1]]
+    assert again == [*first, later], "a page that is read again has not changed"
 
 
 def test_a_short_line_amid_a_text_stays_however_often_it_stands_there() -> None:
@@ -68,21 +70,21 @@ def test_sites_do_not_share_lines() -> None:
     lines = SiteLines()
     for number in range(LEAST_PAGES):
         lines.learn("a.test", f"http://a.test/{number}", (1, 2, 10 + number))
-    assert lines.repeated("a.test") == {1, 2}
-    assert lines.repeated("b.test") == frozenset()
+    assert lines.repeated("a.test", "http://a.test/new") == {1, 2}
+    assert lines.repeated("b.test", "http://b.test/new") == frozenset()
 
 
 def test_memory_is_bounded_and_keeps_what_is_repeated() -> None:
     lines = SiteLines()
     for number in range(100):
         lines.learn("a.test", f"http://a.test/{number}", (1, *range(100 * number + 100, 100 * number + 130)))
-    assert lines.repeated("a.test") == {1}
+    assert lines.repeated("a.test", "http://a.test/new") == {1}
     known = lines._sites["a.test"]
     assert len(known) == MOST_LINES
     for number in range(MOST_SITES + 5):
         lines.learn(f"{number}.test", f"http://{number}.test/", (1,))
     assert len(lines._sites) == MOST_SITES
-    assert lines.repeated("a.test") == frozenset()
+    assert lines.repeated("a.test", "http://a.test/new") == frozenset()
 
 
 def test_another_process_learns_the_same_lines() -> None:
@@ -91,4 +93,4 @@ def test_another_process_learns_the_same_lines() -> None:
         told.lessons.begin()
         told.lines.learn("a.test", f"http://a.test/{number}", (7,))
         heard.learn(tuple(told.lessons))
-    assert heard.lines.repeated("a.test") == {7}
+    assert heard.lines.repeated("a.test", "http://a.test/new") == {7}

@@ -566,6 +566,18 @@ KINDS = (
         "slipway",
     ),
     Kind(
+        "a text that a script shows, and that stands beside it for those who run none",
+        framed(
+            "<div class=post><h2 class=title>The old slip</h2><div class=post-body><div class=post-content><script type='text/template'>"
+            + paragraphs(LINES[:7])
+            + "</script><noscript>"
+            + paragraphs(LINES[:7])
+            + "</noscript></div></div></div>"
+        ),
+        LINES[:7],
+        MENU,
+    ),
+    Kind(
         "a text whose boxes are named by machines",
         "<html><head><title>The old slip – Harbour News</title></head><body><div class=sc-1a2b><a class=x9 href='/'>Harbour News</a><div class=css-77><a href='/boats'>Boats</a><a href='/people'>People</a></div></div>"
         "<div class=sc-9z><div class=css-1q2><h1 class=css-3f>The old slip</h1>"

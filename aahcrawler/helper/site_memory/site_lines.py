@@ -23,10 +23,16 @@ class SiteLines:
         self._lessons = lessons or Lessons()
         self._sites: OrderedDict[str, OrderedDict[int, tuple[int, ...]]] = OrderedDict()
 
-    def repeated(self, site: str) -> frozenset[int]:
-        """Return the lines that several pages of a site have shown."""
+    def repeated(self, site: str, url: str) -> frozenset[int]:
+        """Return the lines that several pages of a site have shown, for the reading of the page at a URL.
+
+        The first pages that showed a line keep it: when they are read again, nothing of them has changed.
+        """
         known = self._sites.get(site)
-        return frozenset(line for line, pages in known.items() if len(pages) >= LEAST_PAGES) if known else frozenset()
+        if known is None:
+            return frozenset()
+        page = _digest(url)
+        return frozenset(line for line, pages in known.items() if len(pages) >= LEAST_PAGES and page not in pages)
 
     def learn(self, site: str, url: str, lines: Sequence[int]) -> None:
         """Note the lines of the article at a URL of a site."""
@@ -35,7 +41,7 @@ class SiteLines:
         self._lessons.hear(Memory.LINES, SiteLines.learn, site, url, tuple(lines))
         known = self._sites.setdefault(site, OrderedDict())
         self._sites.move_to_end(site)
-        page = int.from_bytes(blake2b(url.encode("utf-8", "replace"), digest_size=8).digest())
+        page = _digest(url)
         for line in lines:
             pages = known.get(line, ())
             known[line] = pages if page in pages or len(pages) >= LEAST_PAGES else (*pages, page)
@@ -44,3 +50,7 @@ class SiteLines:
             known.popitem(last=False)
         if len(self._sites) > MOST_SITES:
             self._sites.popitem(last=False)
+
+
+def _digest(url: str) -> int:
+    return int.from_bytes(blake2b(url.encode("utf-8", "replace"), digest_size=8).digest())
