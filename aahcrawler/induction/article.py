@@ -355,9 +355,8 @@ def _objection(
 ) -> NoObject | None:
     """Return why the main part of a page is no article but stands around a list or a form; None where it is one."""
     running = max(part.running, text.running)
-    if (
-        part.title and running < LEAST_RUNNING <= text.sentences
-    ):  # A script would show it: it stands in a template or in ``noscript``.
+    # What a script would show stands in a template or in ``noscript``, and has no weight on the page.
+    if part.title and running < LEAST_RUNNING <= text.sentences:
         running = text.sentences
     if part.title and _is_commented(prepared, part, sets):
         return None if text.letters >= LEAST_COMMENTED else NoObject.LITTLE_TEXT
