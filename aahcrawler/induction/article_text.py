@@ -68,6 +68,7 @@ _ASCII_KEYS = {code: chr(code).lower() if re.match(r"\w", chr(code)) else None f
 """What becomes of the characters of a line in ASCII, in a third of the time that the expression takes."""
 _LONGEST_KNOWN, _LONGEST_FEW = 2_000, 500_000
 """Characters of lines whose letters are remembered: of many, and of the few that a page without blocks consists of."""
+_STATEMENT = tuple(".!…。！।॥۔။።།")
 _SENTENCE = tuple(".!?…。！？।॥۔؟։።។။།")
 _ENDED = re.compile(r"\w\w[.!?…](?:\W|$)|[。！？।॥۔؟։።។။།]|[\u0e00-\u0eff]{25}")
 """A sentence, by the sign at its end in any script; Thai and Lao have none, and no spaces between words either."""
@@ -516,9 +517,9 @@ class _Shown:
         return following is not None and following.linked > _LINKED
 
     def _announces(self, block: _Block) -> bool:
-        """Return whether a line is set as a heading, or ends like one: "Read also:", "More about it?"."""
+        """Return whether a line is set as a heading, or is no sentence: "Read also:", "More about it?", "Tags"."""
         is_heading = self.outline.is_within(block.pieces[0].owner, _ANNOUNCING)
-        return is_heading or block.pieces[-1].text.endswith((":", "?", "\uff1a", "\uff1f"))
+        return is_heading or not block.pieces[-1].text.rstrip(_QUOTES).endswith(_STATEMENT)
 
     def runs_together(self, lines: Sequence[str]) -> bool:
         """Return whether lines are one that has several of the page's links in it: the whole of the page's text."""
@@ -589,8 +590,8 @@ def _without_lone(lines: Sequence[str], others: Sequence[_Lines]) -> Sequence[st
 def _without_frame(shown: "_Shown", lines: Sequence[str]) -> Sequence[str]:
     """Return lines without those that the page shows around a text or between its paragraphs, and nowhere else.
 
-    These are captions, what lies in menus, footers, advertising and notices, and short headings above links alone, such
-    as "Read also". Where they are half of the text they are the text.
+    These are captions, what lies in menus, footers, advertising and notices, and short lines above links alone that
+    are no sentences, such as "Read also". Where they are half of the text they are the text.
     """
     left = frozenset(shown.framing({_key(line) for line in lines}))
     kept = [line for line in lines if _key(line) not in left]
