@@ -186,7 +186,8 @@ class ApplicationAwareHelper:
         titles = page.attempt(
             "titles of the site", lambda: sites.shared_titles(page.url, ends(head_title(page))), frozenset[str]
         )
-        told = page.of_site(order, titles, sites.records.of(page.url))
+        repeated = sites.lines.repeated(site_of(page.url), page.url)
+        told = page.of_site(order, titles, sites.records.of(page.url), repeated)
         found = self._assisted(told, former)
         told.forget()
         if order is not None:

@@ -41,6 +41,12 @@ LEAST_TITLED = 250
 LEAST_DATED = 120
 """The weight of text from which the main part is an article if it has a heading, and a date or an author."""
 
+SHORT_TITLED, SHORT_DATED = 180, 80
+"""The same where the structure of the page has no longer text, and its URL no query, as those of tools have."""
+
+LEAST_VERSES = 120
+"""The letters of a text of short lines."""
+
 LEAST_COMMENTED = 20
 """The letters of text below the page's heading that make an article where readers comment on it."""
 
@@ -49,6 +55,9 @@ MOSTLY_LISTED, MOST_OF_ONE = 0.5, 0.75
 
 FEWEST_LINKS, ALL_LINKS = 5, 0.9
 """The fewest lines of links that make a list of a text, and the share of it that they have."""
+
+NEARLY_ALL = 0.9
+"""The share of the text of unsigned records that one of them has where they are no contributions."""
 
 MORE = 1.1
 """The ratio of sentences from which on the structure of a page has more of an article than was read among comments."""
@@ -95,6 +104,18 @@ class Judged:
 
 
 def judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given: Sequence[Item]) -> Judged:
+    """Return the article of a page, if it is one, and the records that are posts or comments, as `_judge` does.
+
+    A page without running text may have one of short lines.
+    """
+    judged = _judge(page, prepared, sets, given)
+    if judged.reason not in (NoObject.NO_TEXT, NoObject.LITTLE_TEXT):
+        return judged
+    verses = _verses(page, prepared, judged.sets)
+    return judged if verses is None else Judged(judged.sets, verses, ())
+
+
+def _judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given: Sequence[Item]) -> Judged:
     """Return the article of a page, if it is one, and the records that are posts or comments.
 
     ``given`` are the items that the page declares. A page that declares that it is an article is believed, if there is
@@ -135,10 +156,7 @@ def judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given
         if says and text is read:
             objection = _objection_to_said(prepared, part, text)
         else:
-            text, objection = _without_objection(page, prepared, part, text, sets)
-            if objection is NoObject.LITTLE_TEXT:
-                shown = apart_from(structure_text(prepared, part), prepared.outline, (*_labelled(prepared), *taken))
-                text, objection = _without_objection(page, prepared, part, shown, sets)
+            text, objection = _best_text(page, prepared, part, text, sets)
             if withheld and not _is_proven(page, prepared, part, text):
                 objection = NoObject.WITHHELD
         if objection is None:
@@ -182,7 +200,10 @@ def _are_above_comments(prepared: PreparedPage, each: RecordSet, sets: Sequence[
 
 
 def _are_unsigned(prepared: PreparedPage, each: RecordSet) -> bool:
-    """Return whether most of some records have no author, and no date with an address: parts of a text, days of it."""
+    """Return whether most of some records have no author, and no date with an address: parts of a text, days of it.
+
+    So are several records of nobody, one of which has nearly all of their text.
+    """
     if each.confidence >= DOUBTFUL or is_of(prepared.outline, each, prepared.shapes) or _section(prepared, each):
         return False
     told = [
@@ -190,7 +211,9 @@ def _are_unsigned(prepared: PreparedPage, each: RecordSet) -> bool:
         or (bool(record.key or record.permalink) and record.date is not None and record.date.told is not None)
         for record in each.records
     ]
-    return 2 * sum(told) <= len(told)
+    sizes = [letters(record.body.plain()) if record.body is not None else 0 for record in each.records]
+    is_one = len(sizes) > 1 and max(sizes) >= NEARLY_ALL * sum(sizes)
+    return 2 * sum(told) <= len(told) or (is_one and not any(record.author for record in each.records))
 
 
 def _are_signed_apart(each: RecordSet) -> bool:
@@ -332,6 +355,9 @@ def _objection(
 ) -> NoObject | None:
     """Return why the main part of a page is no article but stands around a list or a form; None where it is one."""
     running = max(part.running, text.running)
+    # What a script would show stands in a template or in ``noscript``, and has no weight on the page.
+    if part.title and running < LEAST_RUNNING <= text.sentences:
+        running = text.sentences
     if part.title and _is_commented(prepared, part, sets):
         return None if text.letters >= LEAST_COMMENTED else NoObject.LITTLE_TEXT
     least = LEAST_RUNNING if not part.title else LEAST_DATED if _is_signed(part) else LEAST_TITLED
@@ -340,11 +366,60 @@ def _objection(
         return NoObject.LIST if claims.heads_teasers(page) else NoObject.LITTLE_TEXT
     if _is_of_links(prepared, text):
         return NoObject.LIST
-    if prepared.writing is not None and prepared.writing < part.place:
+    if prepared.writing is not None and prepared.writing < part.place and _stands_below(prepared, text):
         return NoObject.FORM
     if claims.is_front_page(page) and text.sentences < LEAST_TITLED:
         return NoObject.FRONT_PAGE
     return None
+
+
+def _verses(page: Page, prepared: PreparedPage, sets: Sequence[RecordSet]) -> Article | None:
+    """Return the article of a page without running text that consists of short lines, as poems and glossaries do.
+
+    It has the page's heading, and no form to write in stands above it.
+    """
+    outline = prepared.outline
+    if claims.is_front_page(page) or claims.heads_teasers(page) or not outline.count_short_lines():
+        return None
+    part = main_part(outline, prepared.shown, sets, prepared.names, prepared.labels)
+    if part is None or not part.title or part.running < LEAST_VERSES:
+        return None
+    taken = (*_labelled(prepared), *_taken(prepared, sets))
+    text = apart_from(structure_text(prepared, part), outline, taken)
+    if text.letters < LEAST_VERSES or text.linked > text.letters or _is_of_links(prepared, text):
+        return None
+    return None if _stands_below(prepared, text) else Article(part, text)
+
+
+def _stands_below(prepared: PreparedPage, text: ArticleText) -> bool:
+    """Return whether most of a text stands below the form to write in, as the rules of an editor do."""
+    if prepared.writing is None:
+        return False
+    above = apart_from(text, prepared.outline, ((prepared.writing, len(prepared.outline.tags)),))
+    return 2 * above.letters < text.letters
+
+
+def _best_text(
+    page: Page, prepared: PreparedPage, part: MainPart, text: ArticleText, sets: Sequence[RecordSet]
+) -> tuple[ArticleText, NoObject | None]:
+    """Return the text of a page that is an article, and why it is none: as it was read, by its structure, or short."""
+    own, objection = _without_objection(page, prepared, part, text, sets)
+    if objection is not NoObject.LITTLE_TEXT:
+        return own, objection
+    taken = (*_labelled(prepared), *_taken(prepared, sets))
+    shown = apart_from(structure_text(prepared, part), prepared.outline, taken)
+    longer, objection = _without_objection(page, prepared, part, shown, sets)
+    if objection is NoObject.LITTLE_TEXT and _is_short(page, prepared, part, text):
+        return text, None
+    return longer, objection
+
+
+def _is_short(page: Page, prepared: PreparedPage, part: MainPart, text: ArticleText) -> bool:
+    """Return whether a text is a short article: a piece of news, the part of a text that is shown for nothing."""
+    least = SHORT_DATED if part.date is not None else SHORT_TITLED
+    is_tool = bool(urlsplit(prepared.names.here).query) or claims.is_front_page(page) or claims.heads_teasers(page)
+    is_text = bool(part.title) and text.sentences >= least and text.linked <= text.letters
+    return is_text and not is_tool and not _is_of_links(prepared, text) and not _stands_below(prepared, text)
 
 
 def _is_commented(prepared: PreparedPage, part: MainPart, sets: Sequence[RecordSet]) -> bool:

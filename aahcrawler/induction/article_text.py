@@ -7,10 +7,11 @@ out; the standfirst between heading and text is included.
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from hashlib import blake2b
 from itertools import groupby, islice, takewhile
 
 from lxml.etree import XPath
@@ -24,6 +25,7 @@ from aahcrawler.page import Page, generic
 from aahcrawler.page.claims import LONG_LINE
 from aahcrawler.page.text import BLOCKS, fold, plain_text
 from aahcrawler.page.xml_names import as_xml_allows
+from aahcrawler.page.zones import Zone, Zones
 
 RUNNING = 40
 """The letters of a line of running text: menus and captions have fewer."""
@@ -47,6 +49,12 @@ DUMPED = 4
 MOST_READ = 20_000
 """Elements of a page that trafilatura reads: its time grows faster than the page."""
 
+DIGESTED = 30
+"""The lines at the beginning and at the end of a text that are looked at for what a site repeats."""
+
+LEAST_OWN = 0.3
+"""The share of a text that no other one of its site has, or it is a copy."""
+
 _too_deep = XPath("boolean(self::*" + MOST_DEPTH * "/*" + ")")
 _FIRST_LINES = 8
 _LINKED, _FREE = 0.9, 0.3
@@ -60,14 +68,17 @@ _ASCII_KEYS = {code: chr(code).lower() if re.match(r"\w", chr(code)) else None f
 """What becomes of the characters of a line in ASCII, in a third of the time that the expression takes."""
 _LONGEST_KNOWN, _LONGEST_FEW = 2_000, 500_000
 """Characters of lines whose letters are remembered: of many, and of the few that a page without blocks consists of."""
-_SENTENCE = tuple(".!?…。！？")
-_ENDED = re.compile(r"\w\w[.!?…](?:\W|$)|[。！？]")
+_STATEMENT = tuple(".!…。！।॥۔။።།")
+_SENTENCE = tuple(".!?…。！？।॥۔؟։።។။།")
+_ENDED = re.compile(r"\w\w[.!?…](?:\W|$)|[。！？।॥۔؟։።។။།]|[\u0e00-\u0eff]{25}")
+"""A sentence, by the sign at its end in any script; Thai and Lao have none, and no spaces between words either."""
 _GOES_ON = re.compile(r"\w[,–—-]?$")
 """The end of a line that breaks within a sentence, which the next line goes on with in a small letter."""
 _QUOTES = "\"'”“»«)’"
 _NO_LEAD = frozenset(
     {"nav", "aside", "footer", "figure", "figcaption", "form", "label", "table", "ul", "ol", "address", "h1"}
 )
+_ANNOUNCING = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "strong", "b", "dt"})
 _HTML = {"head": "h2", "item": "li", "list": "ul", "row": "tr", "cell": "td", "lb": "br", "quote": "blockquote"}
 """The HTML names of trafilatura's elements."""
 
@@ -123,6 +134,35 @@ class ArticleText:
         """The text, a line for each block."""
         return "\n".join(self.lines)
 
+    @property
+    def digests(self) -> tuple[int, ...]:
+        """The digests of the first and the last lines, by which those that other pages of the site repeat are told."""
+        first, last = self.lines[:DIGESTED], self.lines[DIGESTED:][-DIGESTED:]
+        return tuple(digest(key) for line in (*first, *last) if (key := _key(line)))
+
+    def apart_from_repeated(self, repeated: AbstractSet[int]) -> "ArticleText":
+        """Return the text without the lines whose digests are among those that other texts of the site have.
+
+        These are running lines wherever they stand, and short ones at the beginning and the end: a heading such as
+        "Ingredients" stands above a text of its own. A text that mostly repeats others is a copy of one, and is kept.
+        """
+        if not repeated:
+            return self
+        shared = [digest(_key(line)) in repeated for line in self.lines]
+        first = shared.index(False) if False in shared else len(shared)
+        last = len(shared) - shared[::-1].index(False) if False in shared else 0
+        kept = [
+            number
+            for number, line in enumerate(self.lines)
+            if not shared[number] or (first <= number < last and weight(_key(line)) < RUNNING)
+        ]
+        found = tuple(self.lines[number] for number in kept)
+        if letters("\n".join(found)) < LEAST_OWN * self.letters:
+            return self
+        left = {_key(line) for line in self.lines} - {_key(line) for line in found}
+        whole = tuple(line for line in self.whole if _key(line) not in left)
+        return replace(self, lines=found, lead=sum(number < self.lead for number in kept), whole=whole)
+
     def agreed_with(self, declared: str, *, shown: bool) -> str:
         """Return the text, given its declared form; ``shown`` if that is a part of the page's markup.
 
@@ -155,7 +195,9 @@ def article_text(page: Page, prepared: PreparedPage, part: MainPart | None) -> A
     read = _Lines(page.attempt("text by trafilatura", lambda: _trafilatura(page), list[str]), shown.linked)
     structure = _Lines(part.body.plain().split("\n") if part is not None else (), shown.linked)
     lines, agreed = _agreed(page, read, structure, shown)
-    lines = lines if agreed else _with_lists(lines, structure, shown)
+    if not agreed:
+        other = _Lines(page.once(generic.main_content).split("\n"), shown.linked)
+        lines = _without_lone(_with_lists(lines, structure, shown), (structure, other))
     return _finished(prepared, part, shown, lines, agreed=agreed)
 
 
@@ -173,7 +215,8 @@ def _finished(
     begun = _below_heading(shown, lines, part)
     whole = tuple(_without_byline(_without_title(begun, title), part))
     lead = tuple(_lead(shown, part, whole))
-    found = _Lines((*lead, *(line for line in whole if _key(line) not in shown.linked)), shown.linked)
+    own = _without_frame(shown, [line for line in whole if _key(line) not in shown.linked])
+    found = _Lines((*lead, *own), shown.linked)
     running = shown.weight_of(found.long)
     return ArticleText(tuple(found.lines), len(lead), running, (*lead, *whole), agreed)
 
@@ -334,6 +377,11 @@ class _Lines:
         """The letters of all lines."""
         return SearchedText(*self.letters)
 
+    @cached_property
+    def flow(self) -> SearchedText:
+        """The letters of all lines as one."""
+        return SearchedText("".join(self.letters))
+
     def agrees_with(self, other: "_Lines", least: float) -> bool:
         """Return whether of the running text of each a share of at least ``least`` is in the other."""
         return min(self.share_in(other), other.share_in(self)) >= least
@@ -438,6 +486,41 @@ class _Shown:
         inside = self.outline.is_within
         return frozenset(each.key for each in self.blocks if inside(each.pieces[0].owner, ("h1",)))
 
+    def framing(self, keys: Collection[str]) -> Iterator[str]:
+        """Yield those of some lines that each of its places calls part of a frame, or a short one above links alone."""
+        for key in keys:
+            numbers = self._numbers.get(key, ())
+            if numbers and all(self._is_framing(number) for number in numbers):
+                yield key
+
+    @cached_property
+    def _numbers(self) -> Mapping[str, Sequence[int]]:
+        found: dict[str, list[int]] = {}
+        for number, each in enumerate(self.blocks):
+            found.setdefault(each.key, []).append(number)
+        return found
+
+    @cached_property
+    def _zones(self) -> Zones:
+        return Zones(self.outline.elements[0])
+
+    def _is_framing(self, number: int) -> bool:
+        block = self.blocks[number]
+        owner = block.pieces[0].owner
+        if self.outline.is_within(owner, ("figcaption",)):
+            return True
+        if self._zones.of(self.outline.elements[owner]) in (Zone.DROPPED, Zone.MENU):
+            return True
+        if len(block.key) >= RUNNING or not self._announces(block):
+            return False
+        following = next((each for each in islice(self.blocks, number + 1, None) if each.key), None)
+        return following is not None and following.linked > _LINKED
+
+    def _announces(self, block: _Block) -> bool:
+        """Return whether a line is set as a heading, or is no sentence: "Read also:", "More about it?", "Tags"."""
+        is_heading = self.outline.is_within(block.pieces[0].owner, _ANNOUNCING)
+        return is_heading or not block.pieces[-1].text.rstrip(_QUOTES).endswith(_STATEMENT)
+
     def runs_together(self, lines: Sequence[str]) -> bool:
         """Return whether lines are one that has several of the page's links in it: the whole of the page's text."""
         key = _key("".join(lines)) if len(lines) == 1 else ""
@@ -497,6 +580,22 @@ def _holders(outline: Outline) -> Sequence[int]:
     for place, above in enumerate(outline.parents):
         found.append(place if outline.tags[place] in BLOCKS or above < 0 else found[above])
     return found
+
+
+def _without_lone(lines: Sequence[str], others: Sequence[_Lines]) -> Sequence[str]:
+    """Return lines without the short ones that no other reading has: labels, counts, what buttons say."""
+    return [line for line in lines if len(key := _key(line)) >= RUNNING or any(each.flow.has(key) for each in others)]
+
+
+def _without_frame(shown: "_Shown", lines: Sequence[str]) -> Sequence[str]:
+    """Return lines without those that the page shows around a text or between its paragraphs, and nowhere else.
+
+    These are captions, what lies in menus, footers, advertising and notices, and short lines above links alone that
+    are no sentences, such as "Read also". Where they are half of the text they are the text.
+    """
+    left = frozenset(shown.framing({_key(line) for line in lines}))
+    kept = [line for line in lines if _key(line) not in left]
+    return kept if 2 * letters("\n".join(kept)) >= letters("\n".join(lines)) else lines
 
 
 def _without_title(lines: Sequence[str], titles: Collection[str]) -> Iterator[str]:
@@ -569,6 +668,11 @@ def merged(text: str, other: str, third: str) -> str:
         return text
     inner = [line for line in kept if not (key := _key(line)) or first.keys.has_line(key) or second.keys.has_line(key)]
     return "\n".join((*first.lines_before(inner), *inner))
+
+
+def digest(key: str) -> int:
+    """Return the digest of the letters of a line, the same on any machine."""
+    return int.from_bytes(blake2b(key.encode("utf-8", "replace"), digest_size=8).digest())
 
 
 def _says(text: str) -> bool:

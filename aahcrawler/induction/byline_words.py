@@ -5,6 +5,7 @@ import re
 _BESIDE = """
 by von par de da di por od от автор av af door przez oleh bởi eftir tarafından από του της author on am le um el il op
 ago geleden sedan siden temu назад önce sitten
+from since dated vom seit datum depuis dal desde sinds
 den dne dnia la at à a в на στις στο in - – — · • » : , | / &
 """
 _DONE = """
@@ -53,8 +54,8 @@ def is_byline_word(word: str) -> bool:
 def name_in(text: str) -> str:
     """Return a text without the words and marks of bylines at both of its ends.
 
-    >>> name_in("Posted by Ann Boyd on"), name_in("Carla remarked"), name_in("said")
-    ('Ann Boyd', 'Carla', '')
+    >>> name_in("Posted by Ann Boyd on"), name_in("Carla remarked"), name_in("said"), name_in("vom")
+    ('Ann Boyd', 'Carla', '', '')
     >>> name_in("-=[X]=-"), name_in("-Ann"), name_in("Ann -")
     ('-=[X]=-', 'Ann', 'Ann')
     """

@@ -52,8 +52,9 @@ class Reading:
     """The results for one page: its sets of records, its article if it is one, and the objects made of these.
 
     ``shapes`` are those of the records that are objects, ``listed`` those of entries of lists. ``bodies`` are the
-    regions that the texts of objects stand in, by the objects' IRIs, where that is known. ``reason`` tells why
-    there are no objects, None where there are some.
+    regions that the texts of objects stand in, by the objects' IRIs, where that is known. ``lines`` are the digests of
+    the article's lines, those that other pages repeat among them. ``reason`` tells why there are no objects, None where
+    there are some.
     """
 
     sets: tuple[RecordSet, ...]
@@ -62,6 +63,7 @@ class Reading:
     shapes: tuple[RecordShape, ...] = ()
     listed: tuple[RecordShape, ...] = ()
     bodies: Mapping[str, Region] = field(default_factory=dict)
+    lines: tuple[int, ...] = ()
     reason: NoObject | None = None
 
 
@@ -89,6 +91,9 @@ def _read(page: Page) -> Reading:
     shown = page.attempt("photographs", lambda: _gallery(page, prepared, sets, given), lambda: None)
     judged = _judged(page, prepared, shown.sets if shown is not None else sets, given, shown)
     article = judged.article
+    lines = article.text.digests if article is not None else ()
+    if article is not None:
+        article = replace(article, text=article.text.apart_from_repeated(page.repeated_lines))
     declared = page.attempt(
         "declared objects",
         lambda: claims.declared(page, given, article.text.plain if article else "", generic.title(page)),
@@ -138,7 +143,7 @@ def _read(page: Page) -> Reading:
     distinct = tuple({each.iri: each for each in reversed(found)}.values())[::-1]
     shapes = shapes_of(prepared.outline, judged.posts)
     listed = listed_shapes(prepared.outline, judged.sets)
-    return Reading(judged.sets, article, distinct, shapes, listed, bodies, None if distinct else judged.reason)
+    return Reading(judged.sets, article, distinct, shapes, listed, bodies, lines, None if distinct else judged.reason)
 
 
 def _gallery(page: Page, prepared: PreparedPage, sets: Sequence[RecordSet], given: Sequence[Item]) -> Gallery | None:

@@ -76,7 +76,7 @@ def page_heading(outline: Outline, names: Names, before: int, roots: Sequence[in
         return _nearer(outline, names, best, before) or (best.text, best.place)
     first = [place for place, tag in enumerate(outline.tags) if tag == "h1"]
     only = first[0] if len(first) == 1 and first[0] < outline.ends[before] else None
-    text = headline(outline.elements[only], LONGEST_HEADING) if only is not None else ""
+    text = outline.once(only, heading_text) if only is not None else ""
     return (text, only) if text and only is not None else None
 
 
@@ -106,10 +106,15 @@ def _nearer(outline: Outline, names: Names, named: Heading, before: int) -> tupl
     for place in range(min(before, len(outline.tags) - 1), named.place, -1):
         if outline.tags[place] not in _HEADINGS or outline.tags[place] > level or outline.is_within(place, OUTSIDE):
             continue
-        text = headline(outline.elements[place], LONGEST_HEADING)
+        text = outline.once(place, heading_text)
         if len(text) >= 2 and outline.ends[place] <= before:
             return text, place
     return None
+
+
+def heading_text(outline: Outline, place: int) -> str:
+    """Return the text of an element as a heading; with ``Outline.once`` it is read once."""
+    return headline(outline.elements[place], LONGEST_HEADING)
 
 
 def headings(outline: Outline, names: Names, outside: Collection[str] = OUTSIDE) -> list[Heading]:
@@ -121,7 +126,7 @@ def headings(outline: Outline, names: Names, outside: Collection[str] = OUTSIDE)
         minor = tag in _MINOR_HEADINGS
         if not (minor or tag in _HEADINGS) or outline.is_within(place, outside):
             continue
-        text = headline(outline.elements[place], LONGEST_HEADING)
+        text = outline.once(place, heading_text)
         key = bare(text)
         if len(text) < 2 or not key or key not in (parts if minor else title):
             continue
@@ -133,9 +138,10 @@ def headings(outline: Outline, names: Names, outside: Collection[str] = OUTSIDE)
 
 
 def heading_target(outline: Outline, place: int, base: str) -> str | None:
-    """Return the URL that a heading links to."""
+    """Return the URL that a heading links to by most of its text, or by a picture; a link to edit it is beside that."""
     above = outline.parents[place]
     link = outline.elements[above] if above >= 0 and outline.tags[above] == "a" else None
-    link = link if link is not None else next(outline.elements[place].iter("a"), None)
+    if link is None and outline.linked(place) >= outline.free(place):
+        link = next(outline.elements[place].iter("a"), None)
     href = link.get("href") if link is not None else None
     return resolve(base, href) if href else None

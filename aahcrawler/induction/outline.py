@@ -2,9 +2,9 @@
 
 import re
 from bisect import bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from itertools import accumulate
+from itertools import accumulate, chain, pairwise
 from typing import NamedTuple, TypeVar, cast
 
 from lxml.etree import _Element as Element
@@ -20,6 +20,14 @@ MOST_ELEMENTS = 60_000
 MOST_DEPTH = 200
 """The depth to which nested elements are read; of deeper ones the text alone is."""
 
+RUNNING = 40
+"""The weight of a piece of running text: menus and captions have less."""
+
+FEWEST_SHORT, SHORT, VERSE = 4, 20, 80
+"""The fewest short lines of one element that are a text, the least weight of each that is an element of its own, and
+of all of them together."""
+
+_LINES = frozenset({"dd", "div", "li", "p"})
 CONTROLS = frozenset({"form", "button", "select", "textarea", "input", "option", "label", "svg", "iframe", "object"})
 _SKIPPED = UNREAD | {"svg", "select", "math", "iframe", "object", "textarea", "button"}
 _DENSE_SCRIPT = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -119,11 +127,35 @@ class Outline:
         free, linked, running = [0] * size, [0] * size, [0] * size
         for piece in self.pieces:
             (linked if piece.linked else free)[piece.owner] += piece.weight
-            if not piece.linked and piece.weight >= 40:
+            if not piece.linked and piece.weight >= RUNNING:
                 running[piece.owner] += piece.weight
         self._free = (0, *accumulate(free))
         self._linked = (0, *accumulate(linked))
         self._running = (0, *accumulate(running))
+
+    def count_short_lines(self) -> bool:
+        """Count short lines without links as running text as well, of which one element holds several: verses.
+
+        They are divided by line breaks, or are elements of their own. Return whether there are any.
+        """
+        lines = [piece for piece in self.pieces if not piece.linked]
+        broken = Counter(piece.owner for piece in lines)
+        groups: dict[int, list[Piece]] = defaultdict(list)
+        for piece in lines:
+            if broken[piece.owner] >= FEWEST_SHORT:
+                groups[piece.owner].append(piece)
+            elif piece.weight >= SHORT and self.tags[piece.owner] in _LINES:
+                groups[self.parents[piece.owner]].append(piece)
+        running = [after - before for before, after in pairwise(self._running)]
+        found = [
+            group
+            for group in groups.values()
+            if len(group) >= FEWEST_SHORT and sum(piece.weight for piece in group) >= VERSE
+        ]
+        for piece in chain.from_iterable(found):
+            running[piece.owner] += piece.weight if piece.weight < RUNNING else 0
+        self._running = (0, *accumulate(running))
+        return bool(found)
 
     def rename(self, old: str, new: str) -> None:
         """Take all elements of one name for such of another."""

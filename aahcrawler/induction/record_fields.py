@@ -4,6 +4,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
 from string import digits
 from urllib.parse import urlsplit
@@ -19,12 +20,12 @@ from aahcrawler.induction.byline_words import (
     without_byline_words,
 )
 from aahcrawler.induction.field_labels import FieldLabel, field_of, is_turn, label_of, split_label, text_before
-from aahcrawler.induction.headings import LONGEST_HEADING
+from aahcrawler.induction.headings import heading_text
 from aahcrawler.induction.outline import Outline, weight
 from aahcrawler.induction.record_bodies import Content, Part, Slot
 from aahcrawler.induction.record_sets import Byline
 from aahcrawler.induction.shown_dates import Shown, is_of_change
-from aahcrawler.page.text import excerpt, fold, headline
+from aahcrawler.page.text import excerpt, fold
 
 LONGEST_NAME = 60
 _LONGEST_BYLINE = 150
@@ -229,7 +230,7 @@ def _title(outline: Outline, part: Part, page_title: str, dated: Collection[int]
         shown = outline.free(place) + outline.linked(place)
         if not 2 <= shown <= 600 or not (is_heading or outline.tags[place] in ("a", "strong", "b", "span")):
             continue
-        text = headline(outline.elements[place], LONGEST_HEADING)
+        text = outline.once(place, heading_text)
         if len(subject(text)) >= 4 and subject(text) in page_title:
             return text, place
         if is_heading and heading is None and _LETTER.search(text) and not _is_byline(outline, place, dated):
@@ -614,12 +615,12 @@ def _is_button(outline: Outline, place: int) -> bool:
         or each.get("onclick") is not None
         or (each.tag == "a" and (each.get("href") or "#").strip().lower().startswith(_NOWHERE))
         for each in (*around, *inner[:1])
-    ) or any(
-        _BUTTON_WORD.search(word)
-        for each in (place, outline.parents[place])
-        if each >= 0
-        for word in outline.tokens[each]
-    )
+    ) or any(_are_of_button(outline.tokens[each]) for each in (place, outline.parents[place]) if each >= 0)
+
+
+@lru_cache(maxsize=10_000)
+def _are_of_button(words: tuple[str, ...]) -> bool:
+    return any(map(_BUTTON_WORD.search, words))
 
 
 def _names_user(outline: Outline, place: int) -> bool:
@@ -629,15 +630,21 @@ def _names_user(outline: Outline, place: int) -> bool:
         element = outline.elements[each]
         if element.get("itemprop") in ("author", "creator") or "author" in (element.get("rel") or "").split():
             return True
-        if any(_USER_WORD.search(word) for word in (*outline.tokens[each], *_data_words(element))):
+        if _are_of_user(outline.tokens[each]) or any(map(_USER_WORD.search, _data_words(element))):
             return True
     return False
 
 
+@lru_cache(maxsize=10_000)
+def _are_of_user(words: tuple[str, ...]) -> bool:
+    return any(map(_USER_WORD.search, words))
+
+
 def _data_words(element: Element) -> Iterator[str]:
     """Yield the words in attributes for scripts: the attributes' names, and values that are names."""
-    for name, value in element.attrib.items():
-        if str(name).startswith("data-"):
-            yield str(name)[5:]
+    for name in map(str, element.keys()):
+        if name.startswith("data-"):
+            yield name[5:]
+            value = element.get(name) or ""
             if weight(value) <= LONGEST_NAME:
-                yield from str(value).split()
+                yield from value.split()

@@ -75,9 +75,10 @@ class Page:
     read-only. Only the first ``PARSED_BYTES`` of a body are decoded and parsed. ``transcript`` is the text and the
     links of a document such as PDF, None if it was not read. ``order`` is that of day and month in the dates of the
     page's site, None if unknown. ``shared_titles`` are the parts that the titles of its site have in common, in lower
-    case without spaces and signs, ``record_shapes`` those of the records that pages like it have shown. ``rendered``
-    says that the body is not what the server sent, but the document that a browser made of it; ``document_url`` is the
-    URL that it had then, empty where that is ``url``, and ``sent_encoding`` the encoding of what the server sent.
+    case without spaces and signs, ``record_shapes`` those of the records that pages like it have shown,
+    ``repeated_lines`` the digests of lines that articles of its site have in common. ``rendered`` says that the body is
+    not what the server sent, but the document that a browser made of it; ``document_url`` is the URL that it had then,
+    empty where that is ``url``, and ``sent_encoding`` the encoding of what the server sent.
     """
 
     url: str
@@ -90,6 +91,7 @@ class Page:
     order: Order | None = None
     shared_titles: frozenset[str] = frozenset()
     record_shapes: tuple[RecordShape, ...] = ()
+    repeated_lines: frozenset[int] = frozenset()
     rendered: bool = False
     document_url: str = ""
     sent_encoding: str = ""
@@ -172,9 +174,16 @@ class Page:
         order: Order | None,
         shared_titles: frozenset[str] = frozenset(),
         record_shapes: tuple[RecordShape, ...] = (),
+        repeated_lines: frozenset[int] = frozenset(),
     ) -> "Page":
         """Return the page with what is known of its site. The parsed tree is shared."""
-        page = replace(self, order=order, shared_titles=shared_titles, record_shapes=record_shapes)
+        page = replace(
+            self,
+            order=order,
+            shared_titles=shared_titles,
+            record_shapes=record_shapes,
+            repeated_lines=repeated_lines,
+        )
         page.__dict__["tree"], page.__dict__["_met"] = self.tree, self.__dict__.get("_met")
         page.__dict__["failed"] = self.failed
         return page

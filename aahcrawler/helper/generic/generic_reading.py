@@ -33,6 +33,7 @@ def read(page: Page, links: Links) -> Assistance:
     attempt = page.attempt
     reading = page.once(generic_objects.read)
     links.sites.records.learn(page.url, reading.shapes, reading.listed)
+    links.sites.lines.learn(site_of(page.url), page.url, reading.lines)
     described, refused = attempt("links", lambda: _links(page, links), lambda: ({}, ()))
     files = tuple(url for url, link in described.items() if links.is_here(url) and linked_file(link.element, url))
     described = {url: link for url, link in described.items() if url not in files}

@@ -15,6 +15,7 @@ class Memory(Enum):
     SITES = auto()
     RECORDS = auto()
     LANGUAGES = auto()
+    LINES = auto()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from aahcrawler import urls
 from aahcrawler.helper.site_memory.lessons import Lesson, Lessons, Memory
 from aahcrawler.helper.site_memory.link_judge import ByName, LinkJudge
 from aahcrawler.helper.site_memory.site_languages import SiteLanguages
+from aahcrawler.helper.site_memory.site_lines import SiteLines
 from aahcrawler.helper.site_memory.site_records import SiteRecords, part_of_site
 from aahcrawler.page.dates import Order
 from knowledge_base.hosts import HostIndex
@@ -60,6 +61,7 @@ class Sites:
         self.lessons = Lessons()
         self.records = SiteRecords(most_hosts, self.lessons)
         self.languages = SiteLanguages(most_hosts, self.lessons)
+        self.lines = SiteLines(self.lessons)
         self.verdict = lru_cache(MOST_VERDICTS)(Verdicts().of)
         self._absolute = lru_cache(MOST_VERDICTS)(urls.resolve)
         self.whole = lru_cache(MOST_VERDICTS)(_whole)
@@ -130,6 +132,7 @@ class Sites:
             Memory.SITES: self,
             Memory.RECORDS: self.records,
             Memory.LANGUAGES: self.languages,
+            Memory.LINES: self.lines,
         }
         for each in lessons:
             each.learn(memories[each.memory], *each.told)
@@ -144,6 +147,7 @@ class Sites:
             memory.clear()
         self.records = SiteRecords(self._most_hosts, self.lessons)
         self.languages = SiteLanguages(self._most_hosts, self.lessons)
+        self.lines = SiteLines(self.lessons)
 
     def recall(self, url: str) -> tuple[Application, tuple[Pattern, ...]] | None:
         """Return the application last remembered for the URL's site."""
