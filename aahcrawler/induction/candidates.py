@@ -22,6 +22,9 @@ HIGHEST = 12
 MESSAGE = "message"
 """The sign of a record that is the only message of its page."""
 
+OPENED = "opened"
+"""The sign of records the first of which stands in another frame than the others."""
+
 _REPEATED = frozenset({"div", "li", "article", "section", "tr", "tbody", "table", "dl", "dd", "blockquote", "details"})
 _RECORD_WORD = re.compile(
     r"(?:[a-z]+[-_])?(?:c|p|pid|msg|cmt|comment|post|message|reply|answer|kommentar|commentaire|comentario|commento|"

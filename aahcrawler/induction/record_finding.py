@@ -11,11 +11,12 @@ from itertools import pairwise, takewhile
 from lxml.etree import _Element as Element
 
 from aahcrawler.induction.asides import SIDE
-from aahcrawler.induction.candidates import MESSAGE, Candidate, called_record, candidates, own_text
+from aahcrawler.induction.candidates import MESSAGE, OPENED, Candidate, called_record, candidates, own_text
 from aahcrawler.induction.embedded_posts import are_embedded
 from aahcrawler.induction.headings import headed_places, is_front, own_address
 from aahcrawler.induction.lone_messages import message
 from aahcrawler.induction.main_part import region
+from aahcrawler.induction.opening_posts import with_opening
 from aahcrawler.induction.outline import Extents, Outline
 from aahcrawler.induction.preformatted_messages import preformatted_messages
 from aahcrawler.induction.prepared_page import PreparedPage
@@ -103,8 +104,26 @@ def find_records(prepared: PreparedPage) -> tuple[RecordSet, ...]:
             accepted.append(each)
     below = next((each for each in judged if any(each.comments_on(other, outline) for other in accepted)), None)
     accepted += [below] if below is not None else []
+    accepted = [_opened(prepared, each, accepted) for each in accepted]
     accepted.sort(key=lambda each: each.places)
     return tuple(each.set for each in accepted)
+
+
+def _opened(prepared: PreparedPage, each: "_Judged", accepted: Sequence["_Judged"]) -> "_Judged":
+    """Return the posts of a thread with the first one, where it stands before them in a frame of its own."""
+    outline = prepared.outline
+    if each.set.nature is not Nature.POSTS or each.set.confidence < SURE or each.set.alone or each.set.aside:
+        return each
+    roots = with_opening(outline, each.set, prepared.shown)
+    if not roots:
+        return each
+    records = tuple((root,) for root in roots)
+    read = _Reading(prepared, Candidate(records, own_text(outline, records), OPENED)).judge()
+    if read is None or read.nature is not Nature.POSTS or read.records[0].body is None:
+        return each
+    judged = _Judged(read, tuple(_places(outline, read)), each.signed)
+    others = (other for other in accepted if other is not each)
+    return each if any(judged.overlaps(other, outline) for other in others) else judged
 
 
 def _messages(prepared: PreparedPage) -> Sequence[tuple[int, ...]]:
