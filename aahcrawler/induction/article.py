@@ -29,7 +29,7 @@ from aahcrawler.induction.record_sets import Nature, NoObject, Record, RecordSet
 from aahcrawler.induction.record_shapes import is_of
 from aahcrawler.page import Page, claims, generic
 from aahcrawler.page.schemaorg import Item
-from aahcrawler.page.text import excerpt, fold
+from aahcrawler.page.text import bare, excerpt, fold
 from aahcrawler.urls import queue_of
 
 LEAST_RUNNING = 500
@@ -106,7 +106,8 @@ def judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given
     withheld = not says and _is_withheld(page, prepared)
     alone = tuple(each for each in sets if each.alone)
     if alone or (withheld and sets):
-        return Judged(sets, None, () if withheld else alone, NoObject.WITHHELD if withheld else None)
+        posts = tuple(each for each in sets if each.alone or (each.nature is Nature.POSTS and len(each.records) > 1))
+        return Judged(sets, None, () if withheld else posts if alone else (), NoObject.WITHHELD if withheld else None)
     sets = tuple(each for each in sets if each.nature is Nature.POSTS or len(each.records) > 1)
     sets = tuple(each for each in sets if each.nature is Nature.TEASERS or not _are_unsigned(prepared, each))
     part, text = None, None
@@ -234,7 +235,19 @@ def _taken(prepared: PreparedPage, sets: Sequence[RecordSet]) -> Sequence[tuple[
     """Return the places of what is no text of an article: comments, and posts beyond doubt."""
     proven = [each for each in sets if each.nature is Nature.POSTS and _is_thread(prepared, each)]
     places = [extent for each in proven for record in each.records for extent in _extents(prepared, record)]
+    places += [extent for each in proven for extent in _heading_of(prepared, each)]
     return (*places, *((each.first, each.end) for each in prepared.sections if _is_told(prepared, each, sets)))
+
+
+def _heading_of(prepared: PreparedPage, each: RecordSet) -> Iterator[tuple[int, int]]:
+    """Yield the extent of the heading right above some records, which announces them: ``History``."""
+    outline = prepared.outline
+    first = min(outline.places[record.element] for record in each.records)
+    number = outline.number_of_piece(first) - 1
+    owner = outline.pieces[number].owner if number >= 0 else 0
+    heading = next((at for at in (owner, *outline.ancestors(owner)) if outline.tags[at] in _HEADINGS), None)
+    if heading is not None and bare(_heading_text(prepared, heading)) not in bare(prepared.names.title):
+        yield heading, outline.ends[heading]
 
 
 def _labelled(prepared: PreparedPage) -> Sequence[tuple[int, int]]:
@@ -332,7 +345,7 @@ def _objection(
 ) -> NoObject | None:
     """Return why the main part of a page is no article but stands around a list or a form; None where it is one."""
     running = max(part.running, text.running)
-    if part.title and _is_commented(prepared, part, sets):
+    if part.title and (_is_commented(prepared, part, sets) or _is_ticket(prepared, part)):
         return None if text.letters >= LEAST_COMMENTED else NoObject.LITTLE_TEXT
     least = LEAST_RUNNING if not part.title else LEAST_DATED if _is_signed(part) else LEAST_TITLED
     least_sentences = least / 2 if _is_signed(part) and not part.title else least
@@ -345,6 +358,11 @@ def _objection(
     if claims.is_front_page(page) and text.sentences < LEAST_TITLED:
         return NoObject.FRONT_PAGE
     return None
+
+
+def _is_ticket(prepared: PreparedPage, part: MainPart) -> bool:
+    """Return whether a text is that of a ticket, of whatever length: signed and dated, with labelled values beside it."""
+    return bool(prepared.labels) and part.author is not None and part.date is not None
 
 
 def _is_commented(prepared: PreparedPage, part: MainPart, sets: Sequence[RecordSet]) -> bool:

@@ -28,7 +28,7 @@ OPENED = "opened"
 _REPEATED = frozenset({"div", "li", "article", "section", "tr", "tbody", "table", "dl", "dd", "blockquote", "details"})
 _RECORD_WORD = re.compile(
     r"(?:[a-z]+[-_])?(?:c|p|pid|msg|cmt|comment|post|message|reply|answer|kommentar|commentaire|comentario|commento|"
-    r"reactie|antwort|beitrag|entry)",
+    r"reactie|antwort|beitrag|entry|note|journal)|[a-z]+(?:comment|reply|answer|(?<!foot)(?<!end)(?<!side)note)",
     re.IGNORECASE,
 )
 

@@ -17,6 +17,9 @@ _FEWEST_OTHER = 3
 """The known labels in a block of which none is that of an author, a date or a title: the attributes of a ticket."""
 LONGEST_VALUE = 160
 """A longer text in a block of labels is no value of a field."""
+_ENDS = (".", "!", "?", "…", "。")
+_FEWEST_WORDS = 3
+"""The words in lower case that a sentence has at least; a shorter text is a value: ``fixed in 1.2.``"""
 
 
 class FieldLabel(StrEnum):
@@ -236,15 +239,16 @@ def _is_label_block(outline: Outline, place: int) -> bool:
     known = labels = values = 0
     of_post = False
     told: set[str] = set()
+    before: FieldLabel | None = None
     for piece in outline.pieces_of(place):
-        if piece.weight > LONGEST_VALUE:
-            return False
         text = piece.text
+        if piece.weight > LONGEST_VALUE or (before is not FieldLabel.TITLE and _is_sentence(text)):
+            return False
         split = split_label(text)[0] is not None
         is_label = split or outline.tags[piece.owner] in _LABELS or text.rstrip().endswith((":", "\uff1a"))
         is_label = is_label or (outline.tags[piece.owner] in _WRAPPERS and field_of(text) is not None)
         label = text.partition(":")[0].strip().casefold() if is_label else ""
-        field = split_label(text)[0] or (field_of(text) if is_label else None)
+        before = field = split_label(text)[0] or (field_of(text) if is_label else None)
         if field is not None:
             of_post = of_post or field is not FieldLabel.OTHER
             if label in told:
@@ -258,6 +262,11 @@ def _is_label_block(outline: Outline, place: int) -> bool:
         and 3 * labels >= values
         and all(_has_label(outline, row) for row in _rows(outline, place))
     )
+
+
+def _is_sentence(text: str) -> bool:
+    """Return whether a text has words that begin in lower case, several of them, and ends as sentences do."""
+    return text.endswith(_ENDS) and sum(map(str.islower, text.split())) >= _FEWEST_WORDS
 
 
 def _is_change_block(outline: Outline, place: int) -> bool:

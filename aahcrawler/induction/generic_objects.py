@@ -127,6 +127,7 @@ def _read(page: Page) -> Reading:
             continue
         heading = "" if continued else _heading(page, prepared, each)
         induced = _records(page, each, whole, heading, above, continued=continued)
+        continued = continued or each.alone
         above |= {element: one.iri for n, one in induced.items() for element in each.records[n].elements}
         pairs = paired(declared, each.records)
         if _has_gaps(declared, pairs):

@@ -7,7 +7,7 @@ from aahcrawler.induction.outline import Outline
 from aahcrawler.induction.record_sets import RecordSet
 from aahcrawler.induction.record_shapes import follow, shape_of
 from aahcrawler.induction.shown_dates import Shown
-from aahcrawler.page.record_shape import RecordShape, Trail
+from aahcrawler.page.record_shape import Step, Trail
 
 
 def with_opening(outline: Outline, found: RecordSet, shown: Sequence[Shown]) -> tuple[int, ...]:
@@ -26,8 +26,10 @@ def with_opening(outline: Outline, found: RecordSet, shown: Sequence[Shown]) -> 
     if shape.date is None or shape.author is None or not _is_telling(shape.date[1] + shape.author[1]):
         return ()
     first = min(places)
-    before = {root for each in shown if each.place < first for root in _roots(outline, each.place, shape)}
-    opening = [root for root in before if outline.ends[root] <= first and follow(outline, (root,), shape.author)]
+    author = (shape.author[0], _loosened(shape.author[1]))
+    date = _loosened(shape.date[1])
+    before = {root for each in shown if each.place < first for root in _roots(outline, each.place, date)}
+    opening = [root for root in before if outline.ends[root] <= first and follow(outline, (root,), author)]
     return (opening[0], *places) if len(opening) == 1 else ()
 
 
@@ -35,16 +37,19 @@ def _is_telling(trail: Trail) -> bool:
     return any(step.words for step in trail)
 
 
-def _roots(outline: Outline, dated: int, shape: RecordShape) -> Iterator[int]:
-    """Yield the element from which the trail of the shape leads to a date."""
-    if shape.date is None:
-        return
+def _loosened(trail: Trail) -> Trail:
+    """Return a trail whose first element may have any class, unless it is the last: ``question-text``, ``answer-text``."""
+    return (Step(trail[0].tag), *trail[1:]) if len(trail) > 1 else trail
+
+
+def _roots(outline: Outline, dated: int, trail: Trail) -> Iterator[int]:
+    """Yield the element from which a trail leads to a date."""
     root = dated
-    for step in reversed(shape.date[1]):
+    for step in reversed(trail):
         if root < 0 or not step.fits(outline.tags[root], outline.tokens[root]):
             return
         root = outline.parents[root]
-    if root >= 0 and outline.tags[root] == shape.roots[0].tag:
+    if root > 0:
         yield root
 
 

@@ -74,19 +74,21 @@ class Content:
     """The amount of readable content within each element of a set of parts.
 
     Short pieces count little; pieces that most parts share, the text of links, dates (in ``dated`` places) and words
-    of bylines nothing, and so does what stands in blocks of ``labels``: ``Author: X``, ``Status: new``.
+    of bylines nothing, and so does what stands in blocks of ``labels``: ``Author: X``, ``Status: new``. ``shared`` is
+    the share of parts from which a class that they have tells places from others.
     """
 
     outline: Outline
     parts: Sequence[Part]
     dated: frozenset[int] = frozenset()
     labels: frozenset[int] = frozenset()
+    shared: float = 0.8
     weights: dict[int, float] = field(default_factory=dict)
     slots: dict[int, Slot] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         common = self._common()
-        least = max(2, int(0.8 * len(self.parts))) if len(self.parts) > 1 else 1
+        least = max(2, int(self.shared * len(self.parts))) if len(self.parts) > 1 else 1
         labelled = Extents((place, self.outline.ends[place]) for place in self.labels)
         for part in self.parts:
             self._weigh(part, common, labelled)
@@ -420,6 +422,14 @@ class _Descent:
         without.update(filter(inner.cover, (*self.beside.get(number, ()), *self.content.labels)))
         return Found(tuple(places), tuple(sorted(without)))
 
+    def _speaks(self, number: int, place: int) -> bool:
+        """Return whether an element has most of its text beside its children, which show who wrote it and when."""
+        outline, marks = self.content.outline, self.beside.get(number, frozenset())
+        if any(outline.parents[mark] != place for mark in marks if outline.contains(place, mark)):
+            return False
+        own = sum(piece.weight for piece in outline.pieces_of(place) if piece.owner == place and not names_nobody(piece.text))
+        return own > 0 and 2 * own >= outline.free(place) - sum(map(outline.free, marks))
+
     def _trimmed(self, number: int, places: list[int]) -> list[int]:
         """Leave out headings and empty elements at the beginning, and empty ones at the end."""
         outline = self.content.outline
@@ -435,7 +445,7 @@ class _Descent:
             or (
                 several
                 and any(outline.contains(places[first], mark) for mark in marks)
-                and not self._is_entry(places[first])
+                and not (self._is_entry(places[first]) or self._speaks(number, places[first]))
             )
         ):
             first += 1
