@@ -19,6 +19,7 @@ from aahcrawler.induction.article_text import (
     letters,
     structure_text,
 )
+from aahcrawler.induction.candidates import called_record
 from aahcrawler.induction.comment_sections import Section
 from aahcrawler.induction.dated_entries import dated_entries
 from aahcrawler.induction.headings import heading_target, is_front
@@ -106,7 +107,9 @@ def judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given
     withheld = not says and _is_withheld(page, prepared)
     alone = tuple(each for each in sets if each.alone)
     if alone or (withheld and sets):
-        posts = tuple(each for each in sets if each.alone or (each.nature is Nature.POSTS and len(each.records) > 1))
+        posts = tuple(
+            each for each in sets if each.alone or (each.nature is Nature.POSTS and _is_thread(prepared, each))
+        )
         return Judged(sets, None, () if withheld else posts if alone else (), NoObject.WITHHELD if withheld else None)
     sets = tuple(each for each in sets if each.nature is Nature.POSTS or len(each.records) > 1)
     sets = tuple(each for each in sets if each.nature is Nature.TEASERS or not _are_unsigned(prepared, each))
@@ -140,6 +143,8 @@ def judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given
             if objection is NoObject.LITTLE_TEXT:
                 shown = apart_from(structure_text(prepared, part), prepared.outline, (*_labelled(prepared), *taken))
                 text, objection = _without_objection(page, prepared, part, shown, sets)
+                is_ticket = objection is NoObject.LITTLE_TEXT and _is_ticket(prepared, part)
+                objection = None if is_ticket and text.letters >= LEAST_COMMENTED else objection
             if withheld and not _is_proven(page, prepared, part, text):
                 objection = NoObject.WITHHELD
         if objection is None:
@@ -218,9 +223,15 @@ def _lies_within(element: Element, others: Sequence[Element]) -> bool:
 
 
 def _is_thread(prepared: PreparedPage, each: RecordSet) -> bool:
-    """Return whether records are posts beyond doubt: several, most of which the page addresses, or of a known shape."""
+    """Return whether records are posts beyond doubt: several, most of which the page addresses, or of a known shape.
+
+    So is a single one whose identifier calls it a post, with an author and a date.
+    """
     if is_of(prepared.outline, each, prepared.shapes):
         return True
+    if len(each.records) == 1 and each.confidence >= SURE:
+        record = each.records[0]
+        return record.author is not None and record.date is not None and bool(called_record(record.element))
     addressed = sum(bool(record.key or record.permalink) for record in each.records)
     is_told = addressed >= MOSTLY_ADDRESSED * len(each.records) or _are_signed_apart(each)
     return len(each.records) > 1 and each.confidence >= SURE and is_told
@@ -345,7 +356,7 @@ def _objection(
 ) -> NoObject | None:
     """Return why the main part of a page is no article but stands around a list or a form; None where it is one."""
     running = max(part.running, text.running)
-    if part.title and (_is_commented(prepared, part, sets) or _is_ticket(prepared, part)):
+    if part.title and _is_commented(prepared, part, sets):
         return None if text.letters >= LEAST_COMMENTED else NoObject.LITTLE_TEXT
     least = LEAST_RUNNING if not part.title else LEAST_DATED if _is_signed(part) else LEAST_TITLED
     least_sentences = least / 2 if _is_signed(part) and not part.title else least
@@ -361,7 +372,7 @@ def _objection(
 
 
 def _is_ticket(prepared: PreparedPage, part: MainPart) -> bool:
-    """Return whether a text is that of a ticket, of whatever length: signed and dated, with labelled values beside it."""
+    """Return whether a text is that of a ticket, of whatever length: signed, dated, with labelled values beside it."""
     return bool(prepared.labels) and part.author is not None and part.date is not None
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from functools import lru_cache
+from itertools import zip_longest
 
 from aahcrawler.induction.outline import Outline
 from aahcrawler.page.text import fold
@@ -161,7 +162,7 @@ def label_of(outline: Outline, place: int) -> FieldLabel | None:
     elif own is not None and (field := split_label(own.text)[0]) is not None:
         return field
     before = text_before(outline, place)
-    return field_of(before) if before else None
+    return (field_of(before) or field_of(" ".join(before.split()[-2:]))) if before else None
 
 
 def _label_in(outline: Outline, place: int, owner: int, text: str) -> FieldLabel | None:
@@ -303,17 +304,25 @@ def _has_label(outline: Outline, row: int) -> bool:
     )
 
 
-def labelled_title(outline: Outline, blocks: Iterable[int], page_title: str) -> str:
-    """Return the value that a block of labels calls the title, if the page's title has it; "" if there is none."""
-    for block in blocks:
-        pieces = list(outline.pieces_of(block))
-        for number, piece in enumerate(pieces):
-            field, value = split_label(piece.text)
-            following = pieces[number + 1].text.lstrip(": ") if number + 1 < len(pieces) else ""
-            told = value if field is FieldLabel.TITLE else following if field_of(piece.text) is FieldLabel.TITLE else ""
-            if len(told) >= LEAST_TITLE and fold(told).casefold() in fold(page_title).casefold():
-                return told
-    return ""
+def labelled_title(outline: Outline, blocks: Iterable[int], page_title: str, *, is_sure: bool = False) -> str:
+    """Return the value that a block of labels calls the title, if the page's title has it; "" if there is none.
+
+    With ``is_sure`` the only such value of the page is believed as well.
+    """
+    found = [told for block in blocks for told in _titles_in(outline, block) if len(told) >= LEAST_TITLE]
+    named = (told for told in found if fold(told).casefold() in fold(page_title).casefold())
+    return next(named, found[0] if is_sure and len(found) == 1 else "")
+
+
+def _titles_in(outline: Outline, block: int) -> Iterator[str]:
+    """Yield the values of a block that have the label of a title."""
+    pieces = list(outline.pieces_of(block))
+    for piece, following in zip_longest(pieces, pieces[1:]):
+        field, value = split_label(piece.text)
+        if field is FieldLabel.TITLE:
+            yield value
+        elif field_of(piece.text) is FieldLabel.TITLE and following is not None:
+            yield following.text.lstrip(": ")
 
 
 def has_labels(outline: Outline, block: int, wanted: Iterable[FieldLabel]) -> bool:

@@ -19,10 +19,10 @@ _HEADINGS = ("h1", "h2", "h3")
 _MINOR_HEADINGS = ("h4", "h5", "h6")
 _PARTS = re.compile(r"\s+(?:[-–—|•»«/·]|::)\s+")
 _ANNOUNCES = re.compile(
-    r"\W*(?:\d+\s+)?(?:comments?|replies|answers?|responses?|discussion|activit(?:y|ies)|history|notes|journal|change history|"
-    r"issue history|description|details|attachments|messages|kommentare?|antworten|historie|verlauf|beschreibung|"
-    r"commentaires?|réponses|historique|comentarios|respuestas|historial|commenti|risposte|cronologia|reacties|"
-    r"antwoorden|geschiedenis)\W*(?:\d+\W*)?",
+    r"\W*(?:\d+\s+)?(?:comments?|replies|answers?|responses?|discussion|activit(?:y|ies)|history|notes|journal|"
+    r"change history|issue history|description|details|attachments|messages|kommentare?|antworten|historie|verlauf|"
+    r"beschreibung|commentaires?|réponses|historique|comentarios|respuestas|historial|commenti|risposte|cronologia|"
+    r"reacties|antwoorden|geschiedenis)\W*(?:\d+\W*)?",
     re.IGNORECASE,
 )
 """Headings that announce a part of any page, and name no subject."""

@@ -20,7 +20,8 @@ def with_opening(outline: Outline, found: RecordSet, shown: Sequence[Shown]) -> 
         return ()
     places = [_narrowed(outline, outline.places[record.element]) for record in found.records]
     alike = [
-        replace(record, elements=(outline.elements[place],)) for record, place in zip(found.records, places, strict=True)
+        replace(record, elements=(outline.elements[place],))
+        for record, place in zip(found.records, places, strict=True)
     ]
     shape = shape_of(outline, alike)
     if shape.date is None or shape.author is None or not _is_telling(shape.date[1] + shape.author[1]):
@@ -38,7 +39,7 @@ def _is_telling(trail: Trail) -> bool:
 
 
 def _loosened(trail: Trail) -> Trail:
-    """Return a trail whose first element may have any class, unless it is the last: ``question-text``, ``answer-text``."""
+    """Return a trail whose first element may have any class, unless it is the last: ``question``, ``answer``."""
     return (Step(trail[0].tag), *trail[1:]) if len(trail) > 1 else trail
 
 

@@ -9,8 +9,8 @@ from lxml.etree import _Element as Element
 from aahcrawler.induction.asides import asides_hold_content
 from aahcrawler.induction.comment_sections import Section, comment_sections
 from aahcrawler.induction.field_labels import label_blocks
-from aahcrawler.induction.labelled_texts import LabelledText, labelled_texts, text_headings
 from aahcrawler.induction.headings import Names, headed_places
+from aahcrawler.induction.labelled_texts import LabelledText, labelled_texts, text_headings
 from aahcrawler.induction.outline import Extents, Outline
 from aahcrawler.induction.shown_dates import Shown, shown_dates
 from aahcrawler.page import Page

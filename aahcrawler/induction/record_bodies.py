@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
-from aahcrawler.induction.byline_words import names_nobody
-from aahcrawler.induction.outline import CONTROLS, Extents, Outline, Piece
+from aahcrawler.induction.byline_words import is_byline_word, names_nobody
+from aahcrawler.induction.outline import CONTROLS, Extents, Outline, Piece, weight
 from aahcrawler.induction.table_rows import is_entry
 from aahcrawler.page.text import excerpt
 
@@ -109,7 +109,8 @@ class Content:
                 continue
             if labelled.cover(piece.owner):
                 continue
-            value = piece.weight if piece.weight >= _SHORT else 0.3 * piece.weight
+            size = _size_beside_date(piece) if piece.owner in self.dated else piece.weight
+            value = size if size >= _SHORT else 0.3 * size
             for above in chain((piece.owner,), self.outline.ancestors(piece.owner)):
                 self.weights[above] = self.weights.get(above, 0.0) + value
                 if above in roots:
@@ -148,6 +149,12 @@ class Content:
     def weight(self, place: int) -> float:
         """Return the weight of the content within an element."""
         return self.weights.get(place, 0.0)
+
+
+def _size_beside_date(piece: Piece) -> int:
+    """Return the weight of the words beside a date: those without digits that are none of bylines."""
+    words = (word for word in piece.text.split() if not any(map(str.isdigit, word)) and not is_byline_word(word))
+    return min(piece.weight, sum(weight(word) + 1 for word in words))
 
 
 @dataclass(frozen=True, slots=True)
@@ -427,7 +434,9 @@ class _Descent:
         outline, marks = self.content.outline, self.beside.get(number, frozenset())
         if any(outline.parents[mark] != place for mark in marks if outline.contains(place, mark)):
             return False
-        own = sum(piece.weight for piece in outline.pieces_of(place) if piece.owner == place and not names_nobody(piece.text))
+        own = sum(
+            piece.weight for piece in outline.pieces_of(place) if piece.owner == place and not names_nobody(piece.text)
+        )
         return own > 0 and 2 * own >= outline.free(place) - sum(map(outline.free, marks))
 
     def _trimmed(self, number: int, places: list[int]) -> list[int]:

@@ -51,6 +51,9 @@ LEAST_BODIED = 0.7
 MOSTLY, AS_DATED = 0.8, 0.6
 """The share of records without dates that have an author and are called posts, and what that is worth in dates."""
 
+SURELY = 0.9
+"""The share of records called posts that have a date and an author from which their texts may be of any length."""
+
 MOSTLY_LINKED = 0.6
 """The ratio of text in links to other text from which records are entries that lead to others."""
 
@@ -84,7 +87,11 @@ def find_records(prepared: PreparedPage) -> tuple[RecordSet, ...]:
     for candidate in candidates(outline, prepared.shown, prepared.sections, _messages(prepared)):
         if _holds_own_comments(prepared, candidate) or are_embedded(outline, candidate.roots):
             continue
-        if candidate.sign == MESSAGE and candidate.roots[0] not in told and any(each.set.nature is Nature.POSTS for each in judged):
+        if (
+            candidate.sign == MESSAGE
+            and candidate.roots[0] not in told
+            and any(each.set.nature is Nature.POSTS for each in judged)
+        ):
             continue
         if candidate.sign == "single" and any(outline.contains(candidate.roots[0], place) for place in headed):
             continue
@@ -375,8 +382,9 @@ class _Reading:
             return round(COMMENTS + (1 - COMMENTS) * min(1.0, score), 4) if told and score >= LEAST_CONFIDENCE else 0.0
         if self.candidate.sign == MESSAGE:
             return MESSAGES if min(dated, named) == 1 else 0.0
-        score *= 1.0 if mean >= 25 else 0.4 + 0.6 * mean / 25
-        score *= 1.0 if self._telling(found) >= 0.3 else 0.4
+        if min(dated, named) < SURELY or self._called_records() < MOSTLY:
+            score *= 1.0 if mean >= 25 else 0.4 + 0.6 * mean / 25
+            score *= 1.0 if self._telling(found) >= 0.3 else 0.4
         score *= 1.0 if many <= MOST_DATES else 0.4
         score *= 1.0 if len({each for each in texts if each}) > 0.5 * bodied * size or size == 1 else 0.4
         return round(min(1.0, score), 4)
