@@ -72,6 +72,12 @@ _USER_ADDRESS = re.compile(
     r"authors|autor|auteur|creator|benutzer|mitglied|membre|utilisateur|usuario|utente|account|accounts|channel|@[\w.-]+|~[\w.-]+)(?=[/?&=;:_.@-]|$|\d)",
     re.IGNORECASE,
 )
+_DEED_TO_USER = re.compile(
+    r"find[-_]?(?:user|member|posts|threads|all)|(?:action|do|mode)=(?:find|send|mail|email|contact|pm)|showposts|"
+    r"send[-_]?(?:pm|mail|email|message)|(?:^|[/_])(?:private|compose|emailuser|emailmember)(?:[/._?]|$)",
+    re.IGNORECASE,
+)
+"""Addresses of what one may do about a person, such as to find all posts or to send a message."""
 _FILED = frozenset({"tag", "category", "bookmark"})
 _FILED_WORD = re.compile(r"(?:^|[-_])(?:tag|category|categories)(?:$|[-_])", re.IGNORECASE)
 _FILED_WORDS = """
@@ -604,7 +610,8 @@ def _is_user_address(href: str) -> bool:
         parts = urlsplit(href[:500])
     except ValueError:  # A bracket stands in the host.
         return False
-    return bool(_USER_ADDRESS.search(f"{parts.path}?{parts.query}"))
+    address = f"{parts.path}?{parts.query}"
+    return bool(_USER_ADDRESS.search(address)) and not _DEED_TO_USER.search(address)
 
 
 def _is_filed(outline: Outline, place: int) -> bool:

@@ -98,3 +98,21 @@ def test_a_sentence_is_no_name() -> None:
         f"<title>{TITLE}</title><body><h1>{TITLE}</h1><div><time>{'2021-01-04'}</time><p>{text}</p></div>", url=URL
     )
     assert all(told(each)[1] is None for each in read(page).objects)
+
+
+def test_a_button_that_finds_all_posts_is_no_author() -> None:
+    (note,) = notes(LONG[:1])
+    post = (
+        f"<div class=post id=post_{note.number}><div class=side><b><a href='/member?action=profile&amp;uid=5'>"
+        f"{note.name}</a></b></div><div class=head><span class=date>{note.date}</span> "
+        f"<a href='/thread?tid=7&amp;pid={note.number}"
+        f"#pid{note.number}'>#1</a></div><div class=text id=pid_{note.number}>{note.text}</div><div class=deeds>"
+        "<a href='/private?action=send&amp;uid=5'>Message</a> "
+        f"<a href='/search?action=finduser&amp;uid=5'>Find</a></div></div>"
+    )
+    tree = "".join(
+        f"<div><a href='/thread?pid={n}'>{TITLE}</a> - by <a href='/member?uid={n}'>teo</a> - 2021-01-0{n} 10:00</div>"
+        for n in (6, 7)
+    )
+    found = read(page_of(f"<title>{TITLE}</title><body><h1>{TITLE}</h1>{post}<div>{tree}</div>", url=URL)).objects
+    assert [told(each) for each in found] == [(note.text, note.name, note.day)]
