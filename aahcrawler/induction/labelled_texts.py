@@ -43,7 +43,8 @@ def is_text_label(text: str) -> bool:
 
 def labelled_texts(outline: Outline) -> tuple[LabelledText, ...]:
     """Return the tables and lists of terms in which a text stands among values with known labels, in document order."""
-    found: dict[int, LabelledText] = {}
+    found: list[LabelledText] = []
+    tried: set[int] = set()
     for piece in outline.pieces:
         if piece.linked or not is_text_label(piece.text):
             continue
@@ -51,9 +52,12 @@ def labelled_texts(outline: Outline) -> tuple[LabelledText, ...]:
         if cell < 0 or outline.free(cell) + outline.linked(cell) > LONGEST_LABEL:
             continue
         block = _block(outline, cell)
-        if block >= 0 and block not in found and (text := _among(outline, block, cell)) is not None:
-            found[block] = text
-    return tuple(found[place] for place in sorted(found))
+        if block < 0 or block in tried:
+            continue
+        tried.add(block)
+        if (text := _among(outline, block, cell)) is not None:
+            found.append(text)
+    return tuple(sorted(found, key=lambda each: each.place))
 
 
 def text_headings(outline: Outline) -> Iterator[int]:
@@ -81,17 +85,23 @@ def _block(outline: Outline, cell: int) -> int:
 def _among(outline: Outline, block: int, cell: int) -> LabelledText | None:
     rows = list(_rows(outline, block))
     at = next((number for number, row in enumerate(rows) if cell in row), None)
-    if at is None:
+    if at is None or (at + 1 < len(rows) and _is_header(outline, rows[at], rows[at + 1])):
         return None
     text = [each for each in rows[at] if each > cell and _shown(outline, each)]
     is_open = not text  # The text stands in the rows below its label.
     labels: list[int] = [cell]
     told: list[FieldLabel] = []
+    said: set[str] = set()
     for number, row in enumerate(rows):
         if number == at:
             labels += [each for each in row if each < cell]
             continue
-        known = [field for each in row if (field := _field(outline, each)) is not None]
+        labelled = {each: field for each in row if (field := _field(outline, each)) is not None}
+        known = list(labelled.values())
+        words = [_first_words(outline, each) for each in labelled]
+        if not said.isdisjoint(words):
+            return None  # Each of several posts has such a value.
+        said.update(words)
         is_of_values = bool(known) or (number > 0 and number < at and _is_header(outline, rows[number - 1], row))
         if is_of_values or not any(_shown(outline, each) for each in row):
             labels += row
@@ -130,6 +140,12 @@ def _field(outline: Outline, cell: int) -> FieldLabel | None:
         return None
     text = " ".join(piece.text for piece in outline.pieces_of(cell))
     return field_of(text) or split_label(text)[0]
+
+
+def _first_words(outline: Outline, cell: int) -> str:
+    """Return the label that a cell is or begins with."""
+    piece = next(outline.pieces_of(cell))
+    return piece.text.partition(":")[0].strip(_MARKS).casefold()
 
 
 def _is_header(outline: Outline, above: Sequence[int], row: Sequence[int]) -> bool:

@@ -116,3 +116,14 @@ def test_a_button_that_finds_all_posts_is_no_author() -> None:
     )
     found = read(page_of(f"<title>{TITLE}</title><body><h1>{TITLE}</h1>{post}<div>{tree}</div>", url=URL)).objects
     assert [told(each) for each in found] == [(note.text, note.name, note.day)]
+
+
+def test_a_table_of_posts_with_a_head_is_no_ticket() -> None:
+    rows = "".join(
+        f"<tr><td>Posted: {note.date}</td><td>Subject: {TITLE}</td></tr><tr><td><b class=author>{note.name}</b></td>"
+        f"<td>{note.text}</td></tr>"
+        for note in notes(LONG)
+    )
+    table = f"<table><tr><th>Author</th><th>Message</th></tr>{rows}</table>"
+    found = read(page_of(f"<title>{TITLE}</title><body><h1>{TITLE}</h1>{table}", url=URL)).objects
+    assert [told(each)[0] for each in found] == list(LONG)
