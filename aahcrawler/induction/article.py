@@ -19,6 +19,7 @@ from aahcrawler.induction.article_text import (
     letters,
     structure_text,
 )
+from aahcrawler.induction.candidates import called_record
 from aahcrawler.induction.comment_sections import Section
 from aahcrawler.induction.dated_entries import dated_entries
 from aahcrawler.induction.headings import heading_target, is_front
@@ -29,7 +30,7 @@ from aahcrawler.induction.record_sets import Nature, NoObject, Record, RecordSet
 from aahcrawler.induction.record_shapes import is_of
 from aahcrawler.page import Page, claims, generic
 from aahcrawler.page.schemaorg import Item
-from aahcrawler.page.text import excerpt, fold
+from aahcrawler.page.text import bare, excerpt, fold
 from aahcrawler.urls import queue_of
 
 LEAST_RUNNING = 500
@@ -127,7 +128,10 @@ def _judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], give
     withheld = not says and _is_withheld(page, prepared)
     alone = tuple(each for each in sets if each.alone)
     if alone or (withheld and sets):
-        return Judged(sets, None, () if withheld else alone, NoObject.WITHHELD if withheld else None)
+        posts = tuple(
+            each for each in sets if each.alone or (each.nature is Nature.POSTS and _is_thread(prepared, each))
+        )
+        return Judged(sets, None, () if withheld else posts if alone else (), NoObject.WITHHELD if withheld else None)
     sets = tuple(each for each in sets if each.nature is Nature.POSTS or len(each.records) > 1)
     sets = tuple(each for each in sets if each.nature is Nature.TEASERS or not _are_unsigned(prepared, each))
     part, text = None, None
@@ -240,9 +244,15 @@ def _lies_within(element: Element, others: Sequence[Element]) -> bool:
 
 
 def _is_thread(prepared: PreparedPage, each: RecordSet) -> bool:
-    """Return whether records are posts beyond doubt: several, most of which the page addresses, or of a known shape."""
+    """Return whether records are posts beyond doubt: several, most of which the page addresses, or of a known shape.
+
+    So is a single one whose identifier calls it a post, with an author and a date.
+    """
     if is_of(prepared.outline, each, prepared.shapes):
         return True
+    if len(each.records) == 1 and each.confidence >= SURE:
+        record = each.records[0]
+        return record.author is not None and record.date is not None and bool(called_record(record.element))
     addressed = sum(bool(record.key or record.permalink) for record in each.records)
     is_told = addressed >= MOSTLY_ADDRESSED * len(each.records) or _are_signed_apart(each)
     return len(each.records) > 1 and each.confidence >= SURE and is_told
@@ -257,7 +267,19 @@ def _taken(prepared: PreparedPage, sets: Sequence[RecordSet]) -> Sequence[tuple[
     """Return the places of what is no text of an article: comments, and posts beyond doubt."""
     proven = [each for each in sets if each.nature is Nature.POSTS and _is_thread(prepared, each)]
     places = [extent for each in proven for record in each.records for extent in _extents(prepared, record)]
+    places += [extent for each in proven for extent in _heading_of(prepared, each)]
     return (*places, *((each.first, each.end) for each in prepared.sections if _is_told(prepared, each, sets)))
+
+
+def _heading_of(prepared: PreparedPage, each: RecordSet) -> Iterator[tuple[int, int]]:
+    """Yield the extent of the heading right above some records, which announces them: ``History``."""
+    outline = prepared.outline
+    first = min(outline.places[record.element] for record in each.records)
+    number = outline.number_of_piece(first) - 1
+    owner = outline.pieces[number].owner if number >= 0 else 0
+    heading = next((at for at in (owner, *outline.ancestors(owner)) if outline.tags[at] in _HEADINGS), None)
+    if heading is not None and bare(_heading_text(prepared, heading)) not in bare(prepared.names.title):
+        yield heading, outline.ends[heading]
 
 
 def _labelled(prepared: PreparedPage) -> Sequence[tuple[int, int]]:
@@ -409,6 +431,8 @@ def _best_text(
     taken = (*_labelled(prepared), *_taken(prepared, sets))
     shown = apart_from(structure_text(prepared, part), prepared.outline, taken)
     longer, objection = _without_objection(page, prepared, part, shown, sets)
+    if objection is NoObject.LITTLE_TEXT and longer.letters >= LEAST_COMMENTED and _is_ticket(prepared, part):
+        return longer, None
     if objection is NoObject.LITTLE_TEXT and _is_short(page, prepared, part, text):
         return text, None
     return longer, objection
@@ -420,6 +444,11 @@ def _is_short(page: Page, prepared: PreparedPage, part: MainPart, text: ArticleT
     is_tool = bool(urlsplit(prepared.names.here).query) or claims.is_front_page(page) or claims.heads_teasers(page)
     is_text = bool(part.title) and text.sentences >= least and text.linked <= text.letters
     return is_text and not is_tool and not _is_of_links(prepared, text) and not _stands_below(prepared, text)
+
+
+def _is_ticket(prepared: PreparedPage, part: MainPart) -> bool:
+    """Return whether a text is that of a ticket, of whatever length: signed, dated, with labelled values beside it."""
+    return bool(prepared.labels) and part.author is not None and part.date is not None
 
 
 def _is_commented(prepared: PreparedPage, part: MainPart, sets: Sequence[RecordSet]) -> bool:

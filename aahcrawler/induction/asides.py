@@ -8,12 +8,11 @@ from aahcrawler.induction.outline import Outline
 MUCH_OF_TEXT, NEARLY_ALL = 0.3, 0.8
 """The share of a page's running text in asides that makes them no asides: with the page's heading, and without it."""
 
-SIDE = re.compile(
-    r"(?<!with-)(?<!has-)(?<!no-)side[-_]?bar|widget|"
-    r"(?:^|[-_])(?:nav|navigation|menu|footer|related|recent)(?:$|[-_])",
-    re.IGNORECASE,
-)
-"""Names of elements beside the content."""
+_SIDES = r"(?<!with-)(?<!has-)(?<!no-)side[-_]?bar|(?:^|[-_])(?:nav|navigation|menu|footer|related|recent)(?:$|[-_])"
+SIDE = re.compile(rf"{_SIDES}|widget", re.IGNORECASE)
+"""Names of elements beside the content; some software calls each box of its content a widget, too."""
+SURELY_SIDE = re.compile(_SIDES, re.IGNORECASE)
+"""Names of elements that hold nothing else."""
 
 
 def asides_hold_content(outline: Outline, names: Names) -> bool:

@@ -37,6 +37,17 @@ WORDS = BESIDE | frozenset(_DONE.split())
 LINK_WORDS = r"link|url|permalink|permalien|permanent link|direct link|anchor|source|raw|¶|🔗|∞"
 """What a link to a post itself, or to its source, shows."""
 
+_NEVER = """
+the a an of from at with in on to for by as and or
+vom von zum zur im am beim bei mit aus nach über unter für seit bis der die das den dem des ein eine und oder
+du des les aux au avec sur dans pour chez par une un et ou el los las del al con en para por desde una y
+il lo gli dal dalla dallo del della dello dei nel nella con per su tra fra uno e do da dos das no na em com ao os
+het een bij met uit naar voor sinds vanaf en of på med från til till fra hos den det och og ved fyrir
+z ze dla przy od do u przez oraz ve ile için av på и или с от из для по у о за και με για από στη στον
+"""
+_NO_NAMES = frozenset(_NEVER.split())
+"""Prepositions and articles, none of which is a name by itself, whatever software writes before it."""
+
 _AUXILIARY = frozenset({"ha", "hat", "has", "have", "heeft", "har", "on"})
 _MARKS = ".,:;|()[]"
 _LETTER = re.compile(r"[^\W\d_]")
@@ -54,14 +65,15 @@ def is_byline_word(word: str) -> bool:
 def name_in(text: str) -> str:
     """Return a text without the words and marks of bylines at both of its ends.
 
-    >>> name_in("Posted by Ann Boyd on"), name_in("Carla remarked"), name_in("said"), name_in("vom")
-    ('Ann Boyd', 'Carla', '', '')
-    >>> name_in("-=[X]=-"), name_in("-Ann"), name_in("Ann -")
-    ('-=[X]=-', 'Ann', 'Ann')
+    >>> name_in("Posted by Ann Boyd on"), name_in("Carla remarked"), name_in("said")
+    ('Ann Boyd', 'Carla', '')
+    >>> name_in("-=[X]=-"), name_in("-Ann"), name_in("Ann -"), name_in("vom")
+    ('-=[X]=-', 'Ann', 'Ann', '')
     """
     name = without_byline_words(text).strip(" ,:;|»«·•–—")
     lone = name.startswith("-") != name.endswith("-")
-    return name.strip("- ") if lone or not name.strip("- ") else name
+    name = name.strip("- ") if lone or not name.strip("- ") else name
+    return "" if name.casefold() in _NO_NAMES else name
 
 
 def without_byline_words(text: str) -> str:

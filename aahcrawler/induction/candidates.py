@@ -22,10 +22,13 @@ HIGHEST = 12
 MESSAGE = "message"
 """The sign of a record that is the only message of its page."""
 
+OPENED = "opened"
+"""The sign of records the first of which stands in another frame than the others."""
+
 _REPEATED = frozenset({"div", "li", "article", "section", "tr", "tbody", "table", "dl", "dd", "blockquote", "details"})
 _RECORD_WORD = re.compile(
     r"(?:[a-z]+[-_])?(?:c|p|pid|msg|cmt|comment|post|message|reply|answer|kommentar|commentaire|comentario|commento|"
-    r"reactie|antwort|beitrag|entry)",
+    r"reactie|antwort|beitrag|entry|note|journal)|[a-z]+(?:comment|reply|answer|(?<!foot)(?<!end)(?<!side)note)",
     re.IGNORECASE,
 )
 
@@ -137,12 +140,25 @@ def called_record(element: Element) -> str:
 
 
 def _shape_clusters(outline: Outline) -> Iterator[list[int]]:
-    """Group adjacent elements of one name and class that hold text."""
-    groups: dict[tuple[int, str, tuple[str, ...]], list[int]] = defaultdict(list)
+    """Group adjacent elements of one name that hold text: those of one class, and those of one build.
+
+    Where records have two colours in turn, classes tell half of them from the other.
+    """
+    classes: dict[tuple[object, ...], list[int]] = defaultdict(list)
+    builds: dict[tuple[object, ...], list[int]] = defaultdict(list)
     for place in range(len(outline.elements)):
         if outline.tags[place] in _REPEATED and outline.tokens[place] and outline.ends[place] - place > 3:
-            groups[outline.parents[place], outline.tags[place], outline.tokens[place]].append(place)
-    yield from (places for places in groups.values() if len(places) >= 3)
+            classes[outline.parents[place], outline.tags[place], outline.tokens[place]].append(place)
+            if build := _build(outline, place):
+                builds[outline.parents[place], outline.tags[place], build].append(place)
+    for groups in (classes, builds):
+        yield from (places for places in groups.values() if len(places) >= 3)
+
+
+def _build(outline: Outline, place: int) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return the names and classes of an element's children; none if none of them has a class."""
+    children = tuple((outline.tags[child], outline.tokens[child]) for child in outline.children(place))
+    return children if any(tokens for _, tokens in children) else ()
 
 
 def _levels(outline: Outline, anchors: Sequence[int]) -> Iterator[tuple[tuple[int, ...], ...]]:
@@ -197,6 +213,9 @@ def _runs(outline: Outline, members: Sequence[int]) -> Iterator[tuple[tuple[int,
         return
     if sum(texts) < 0.3 * sum(map(outline.free, members)):
         return
+    builds = {build for place in members if (build := _build(outline, place))}
+    if all(any(_build(outline, place) in builds for place in gap) for gap in between):
+        return  # What stands between are records like these, in another colour.
     period = [outline.tags[place] for place in min(between, key=len)]
     lead = 0
     while lead < len(period) and at[0] > lead and outline.tags[children[at[0] - lead - 1]] == period[-1 - lead]:

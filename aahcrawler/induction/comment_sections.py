@@ -103,6 +103,8 @@ def _section(outline: Outline, place: int, dated: Sequence[int], called: Set[str
     if known is None and counted is None:
         return None
     is_heading = outline.tags[place] in _HEADINGS
+    if not is_heading and known is None and any(outline.frequency[token] > 1 for token in outline.tokens[place]):
+        return None  # Each post of a thread may count what people think of it.
     section = _below(outline, place, dated)
     told = int(counted[1] or counted[2]) if counted is not None else None
     alike = _alike(outline, section, dated)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from functools import lru_cache
+from itertools import zip_longest
 
 from aahcrawler.induction.outline import Outline
 from aahcrawler.page.text import fold
@@ -17,6 +18,9 @@ _FEWEST_OTHER = 3
 """The known labels in a block of which none is that of an author, a date or a title: the attributes of a ticket."""
 LONGEST_VALUE = 160
 """A longer text in a block of labels is no value of a field."""
+_ENDS = (".", "!", "?", "…", "。")
+_FEWEST_WORDS = 3
+"""The words in lower case that a sentence has at least; a shorter text is a value: ``fixed in 1.2.``"""
 
 
 class FieldLabel(StrEnum):
@@ -158,7 +162,7 @@ def label_of(outline: Outline, place: int) -> FieldLabel | None:
     elif own is not None and (field := split_label(own.text)[0]) is not None:
         return field
     before = text_before(outline, place)
-    return field_of(before) if before else None
+    return (field_of(before) or field_of(" ".join(before.split()[-2:]))) if before else None
 
 
 def _label_in(outline: Outline, place: int, owner: int, text: str) -> FieldLabel | None:
@@ -236,15 +240,16 @@ def _is_label_block(outline: Outline, place: int) -> bool:
     known = labels = values = 0
     of_post = False
     told: set[str] = set()
+    before: FieldLabel | None = None
     for piece in outline.pieces_of(place):
-        if piece.weight > LONGEST_VALUE:
-            return False
         text = piece.text
+        if piece.weight > LONGEST_VALUE or (before is not FieldLabel.TITLE and _is_sentence(text)):
+            return False
         split = split_label(text)[0] is not None
         is_label = split or outline.tags[piece.owner] in _LABELS or text.rstrip().endswith((":", "\uff1a"))
         is_label = is_label or (outline.tags[piece.owner] in _WRAPPERS and field_of(text) is not None)
         label = text.partition(":")[0].strip().casefold() if is_label else ""
-        field = split_label(text)[0] or (field_of(text) if is_label else None)
+        before = field = split_label(text)[0] or (field_of(text) if is_label else None)
         if field is not None:
             of_post = of_post or field is not FieldLabel.OTHER
             if label in told:
@@ -258,6 +263,11 @@ def _is_label_block(outline: Outline, place: int) -> bool:
         and 3 * labels >= values
         and all(_has_label(outline, row) for row in _rows(outline, place))
     )
+
+
+def _is_sentence(text: str) -> bool:
+    """Return whether a text has words that begin in lower case, several of them, and ends as sentences do."""
+    return text.endswith(_ENDS) and sum(map(str.islower, text.split())) >= _FEWEST_WORDS
 
 
 def _is_change_block(outline: Outline, place: int) -> bool:
@@ -294,17 +304,25 @@ def _has_label(outline: Outline, row: int) -> bool:
     )
 
 
-def labelled_title(outline: Outline, blocks: Iterable[int], page_title: str) -> str:
-    """Return the value that a block of labels calls the title, if the page's title has it; "" if there is none."""
-    for block in blocks:
-        pieces = list(outline.pieces_of(block))
-        for number, piece in enumerate(pieces):
-            field, value = split_label(piece.text)
-            following = pieces[number + 1].text.lstrip(": ") if number + 1 < len(pieces) else ""
-            told = value if field is FieldLabel.TITLE else following if field_of(piece.text) is FieldLabel.TITLE else ""
-            if len(told) >= LEAST_TITLE and fold(told).casefold() in fold(page_title).casefold():
-                return told
-    return ""
+def labelled_title(outline: Outline, blocks: Iterable[int], page_title: str, *, is_sure: bool = False) -> str:
+    """Return the value that a block of labels calls the title, if the page's title has it; "" if there is none.
+
+    With ``is_sure`` the only such value of the page is believed as well.
+    """
+    found = [told for block in blocks for told in _titles_in(outline, block) if len(told) >= LEAST_TITLE]
+    named = (told for told in found if fold(told).casefold() in fold(page_title).casefold())
+    return next(named, found[0] if is_sure and len(found) == 1 else "")
+
+
+def _titles_in(outline: Outline, block: int) -> Iterator[str]:
+    """Yield the values of a block that have the label of a title."""
+    pieces = list(outline.pieces_of(block))
+    for piece, following in zip_longest(pieces, pieces[1:]):
+        field, value = split_label(piece.text)
+        if field is FieldLabel.TITLE:
+            yield value
+        elif field_of(piece.text) is FieldLabel.TITLE and following is not None:
+            yield following.text.lstrip(": ")
 
 
 def has_labels(outline: Outline, block: int, wanted: Iterable[FieldLabel]) -> bool:

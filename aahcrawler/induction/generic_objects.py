@@ -12,7 +12,7 @@ from lxml.etree import _Element as Element
 
 from aahcrawler.induction import datelines
 from aahcrawler.induction.article import LEAST_RUNNING, Article, Judged, judge, stands_in, teasers_of
-from aahcrawler.induction.field_labels import labelled_title
+from aahcrawler.induction.field_labels import FieldLabel, labelled_title
 from aahcrawler.induction.galleries import Gallery, gallery
 from aahcrawler.induction.headings import page_heading
 from aahcrawler.induction.merging import completed, merged, paired
@@ -132,6 +132,7 @@ def _read(page: Page) -> Reading:
             continue
         heading = "" if continued else _heading(page, prepared, each)
         induced = _records(page, each, whole, heading, above, continued=continued)
+        continued = continued or each.alone
         above |= {element: one.iri for n, one in induced.items() for element in each.records[n].elements}
         pairs = paired(declared, each.records)
         if _has_gaps(declared, pairs):
@@ -190,12 +191,19 @@ def _of_scripts(page: Page) -> Iterator[WebObject]:
 
 def _settled(page: Page, prepared: PreparedPage, whole: WebObject, item: Item | None) -> WebObject:
     """Return the page's object with the title and the date that the page shows and declares."""
-    labelled = labelled_title(prepared.outline, prepared.labels, prepared.names.title)
+    labelled = _labelled_title(prepared)
     title = without_number(page, labelled or title_of(page, str(whole.first("title") or "")))
     date = datelines.published(page, prepared, title, item)
     kept = {name: each for name, each in whole.properties.items() if name != "title"}
     given: Mapping[str, tuple[Value, ...]] = {"title": (title,) if title else (), "date": (date,) if date else ()}
     return replace(whole, properties={**kept, **{name: each for name, each in given.items() if each}})
+
+
+def _labelled_title(prepared: PreparedPage) -> str:
+    """Return the title that a label of the page calls so; one above a text in the same table is believed."""
+    beside = [each.place for each in prepared.texts if FieldLabel.TITLE in each.told]
+    title = labelled_title(prepared.outline, (*beside, *prepared.labels), prepared.names.title)
+    return title or labelled_title(prepared.outline, beside, prepared.names.title, is_sure=True)
 
 
 def _with_body(whole: WebObject, body: str) -> WebObject:
@@ -226,12 +234,12 @@ def _article_object(page: Page, article: Article) -> WebObject:
 def _heading(page: Page, prepared: PreparedPage, each: RecordSet) -> str:
     """Return what a page's records are about: the heading above them, else the subject in the page's title."""
     outline = prepared.outline
-    if labelled := labelled_title(outline, prepared.labels, prepared.names.title):
-        return labelled
+    if labelled := _labelled_title(prepared):
+        return without_number(page, labelled)
     places = [outline.places[element] for record in each.records for element in record.elements]
     found = page_heading(outline, prepared.names, min(places), ())
     if found and bare(found[0]) != bare(prepared.names.title):
-        return found[0]
+        return without_number(page, found[0])
     return subject_of(page, prepared.names.title)
 
 

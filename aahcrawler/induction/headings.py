@@ -18,6 +18,14 @@ LONGEST_HEADING = 300
 _HEADINGS = ("h1", "h2", "h3")
 _MINOR_HEADINGS = ("h4", "h5", "h6")
 _PARTS = re.compile(r"\s+(?:[-–—|•»«/·]|::)\s+")
+_ANNOUNCES = re.compile(
+    r"\W*(?:\d+\s+)?(?:comments?|replies|answers?|responses?|discussion|activit(?:y|ies)|history|notes|journal|"
+    r"change history|issue history|description|details|attachments|messages|kommentare?|antworten|historie|verlauf|"
+    r"beschreibung|commentaires?|réponses|historique|comentarios|respuestas|historial|commenti|risposte|cronologia|"
+    r"reacties|antwoorden|geschiedenis)\W*(?:\d+\W*)?",
+    re.IGNORECASE,
+)
+"""Headings that announce a part of any page, and name no subject."""
 _FRONT = re.compile(r"/(?:(?:index|default|home)\.\w+)?")
 
 
@@ -107,7 +115,7 @@ def _nearer(outline: Outline, names: Names, named: Heading, before: int) -> tupl
         if outline.tags[place] not in _HEADINGS or outline.tags[place] > level or outline.is_within(place, OUTSIDE):
             continue
         text = outline.once(place, heading_text)
-        if len(text) >= 2 and outline.ends[place] <= before:
+        if len(text) >= 2 and outline.ends[place] <= before and not _ANNOUNCES.fullmatch(text):
             return text, place
     return None
 

@@ -8,7 +8,7 @@ from itertools import accumulate
 from aahcrawler.induction.headings import Names, headed_places, page_heading
 from aahcrawler.induction.outline import Outline
 from aahcrawler.induction.record_bodies import Content, Found, Part, bodies
-from aahcrawler.induction.record_fields import is_labelled, read_fields
+from aahcrawler.induction.record_fields import is_labelled, labelled_date, labelled_name, read_fields
 from aahcrawler.induction.record_sets import Byline, Dated, Nature, RecordSet, Region
 from aahcrawler.induction.shown_dates import Shown
 
@@ -73,7 +73,8 @@ def main_part(
     found = Found(kept, found.without)
     if "main" in outline.tags and all(outline.is_within(place, ("aside",)) for place in kept):
         return None
-    name, dated = fields.names.get(0), fields.dates.get(0)
+    name = fields.names.get(0) or labelled_name(outline, labels)
+    dated = fields.dates.get(0) or labelled_date(outline, labels, own)
     return MainPart(
         region(outline, found),
         heading[0] if heading else "",

@@ -1,7 +1,7 @@
 """A page prepared for induction."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from lxml.etree import _Element as Element
@@ -10,7 +10,8 @@ from aahcrawler.induction.asides import asides_hold_content
 from aahcrawler.induction.comment_sections import Section, comment_sections
 from aahcrawler.induction.field_labels import label_blocks
 from aahcrawler.induction.headings import Names, headed_places
-from aahcrawler.induction.outline import Outline
+from aahcrawler.induction.labelled_texts import LabelledText, labelled_texts, text_headings
+from aahcrawler.induction.outline import Extents, Outline
 from aahcrawler.induction.shown_dates import Shown, shown_dates
 from aahcrawler.page import Page
 from aahcrawler.page.hidden import Hidden
@@ -25,7 +26,8 @@ class PreparedPage:
 
     ``writing`` is the place of the element that holds the first text area, None if there is none. Text areas that are
     hidden or in dialogs do not count. ``shapes`` are those of the records of the page's site, ``sections`` the
-    stretches of the page that hold comments, ``labels`` the places of blocks of labels and values.
+    stretches of the page that hold comments, ``labels`` the places of blocks of labels and values, and of the labels of
+    texts beside them, ``texts`` the tables in which a text stands among values.
     """
 
     outline: Outline
@@ -35,6 +37,7 @@ class PreparedPage:
     shapes: tuple[RecordShape, ...] = ()
     sections: tuple[Section, ...] = ()
     labels: tuple[int, ...] = ()
+    texts: tuple[LabelledText, ...] = ()
 
     @classmethod
     def of(cls, page: Page) -> "PreparedPage":
@@ -45,13 +48,25 @@ class PreparedPage:
         if asides_hold_content(outline, names):
             outline.rename("aside", "div")
         sections = comment_sections(outline, shown, headed_places(outline, names))
-        return cls(outline, shown, names, _writing(page, outline), page.record_shapes, sections, label_blocks(outline))
+        texts = labelled_texts(outline)
+        labels = _labels(outline, texts)
+        return cls(outline, shown, names, _writing(page, outline), page.record_shapes, sections, labels, texts)
 
     def section_of(self, elements: Iterable[Element]) -> Section | None:
         """Return the section of comments that all of some elements lie in, None if there is none."""
         places = [self.outline.places[each] for each in elements if each in self.outline.places]
         holding = (each for each in self.sections if places and all(map(each.covers, places)))
         return next(holding, None)
+
+
+def _labels(outline: Outline, texts: Sequence[LabelledText]) -> tuple[int, ...]:
+    """Return the places of blocks of labels and values; where there are some, of the labels of texts as well."""
+    within = Extents((each.place, outline.ends[each.place]) for each in texts)
+    blocks = [each for each in label_blocks(outline) if not within.cover(each)]
+    blocks += [place for each in texts for place in each.labels]
+    held = Extents((place, outline.ends[place]) for place in blocks)
+    headings = (each for each in text_headings(outline) if not held.cover(each)) if blocks else ()
+    return tuple(sorted((*blocks, *headings)))
 
 
 def _writing(page: Page, outline: Outline) -> int | None:

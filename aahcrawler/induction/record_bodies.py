@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
-from aahcrawler.induction.byline_words import names_nobody
-from aahcrawler.induction.outline import CONTROLS, Extents, Outline, Piece
+from aahcrawler.induction.byline_words import is_byline_word, names_nobody
+from aahcrawler.induction.outline import CONTROLS, Extents, Outline, Piece, weight
 from aahcrawler.induction.table_rows import is_entry
 from aahcrawler.page.text import excerpt
 
@@ -74,19 +74,21 @@ class Content:
     """The amount of readable content within each element of a set of parts.
 
     Short pieces count little; pieces that most parts share, the text of links, dates (in ``dated`` places) and words
-    of bylines nothing, and so does what stands in blocks of ``labels``: ``Author: X``, ``Status: new``.
+    of bylines nothing, and so does what stands in blocks of ``labels``: ``Author: X``, ``Status: new``. ``shared`` is
+    the share of parts from which a class that they have tells places from others.
     """
 
     outline: Outline
     parts: Sequence[Part]
     dated: frozenset[int] = frozenset()
     labels: frozenset[int] = frozenset()
+    shared: float = 0.8
     weights: dict[int, float] = field(default_factory=dict)
     slots: dict[int, Slot] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         common = self._common()
-        least = max(2, int(0.8 * len(self.parts))) if len(self.parts) > 1 else 1
+        least = max(2, int(self.shared * len(self.parts))) if len(self.parts) > 1 else 1
         labelled = Extents((place, self.outline.ends[place]) for place in self.labels)
         for part in self.parts:
             self._weigh(part, common, labelled)
@@ -107,7 +109,8 @@ class Content:
                 continue
             if labelled.cover(piece.owner):
                 continue
-            value = piece.weight if piece.weight >= _SHORT else 0.3 * piece.weight
+            size = _size_beside_date(piece) if piece.owner in self.dated else piece.weight
+            value = size if size >= _SHORT else 0.3 * size
             for above in chain((piece.owner,), self.outline.ancestors(piece.owner)):
                 self.weights[above] = self.weights.get(above, 0.0) + value
                 if above in roots:
@@ -146,6 +149,12 @@ class Content:
     def weight(self, place: int) -> float:
         """Return the weight of the content within an element."""
         return self.weights.get(place, 0.0)
+
+
+def _size_beside_date(piece: Piece) -> int:
+    """Return the weight of the words beside a date: those without digits that are none of bylines."""
+    words = (word for word in piece.text.split() if not any(map(str.isdigit, word)) and not is_byline_word(word))
+    return min(piece.weight, sum(weight(word) + 1 for word in words))
 
 
 @dataclass(frozen=True, slots=True)
@@ -420,6 +429,16 @@ class _Descent:
         without.update(filter(inner.cover, (*self.beside.get(number, ()), *self.content.labels)))
         return Found(tuple(places), tuple(sorted(without)))
 
+    def _speaks(self, number: int, place: int) -> bool:
+        """Return whether an element has most of its text beside its children, which show who wrote it and when."""
+        outline, marks = self.content.outline, self.beside.get(number, frozenset())
+        if any(outline.parents[mark] != place for mark in marks if outline.contains(place, mark)):
+            return False
+        own = sum(
+            piece.weight for piece in outline.pieces_of(place) if piece.owner == place and not names_nobody(piece.text)
+        )
+        return own > 0 and 2 * own >= outline.free(place) - sum(map(outline.free, marks))
+
     def _trimmed(self, number: int, places: list[int]) -> list[int]:
         """Leave out headings and empty elements at the beginning, and empty ones at the end."""
         outline = self.content.outline
@@ -435,7 +454,7 @@ class _Descent:
             or (
                 several
                 and any(outline.contains(places[first], mark) for mark in marks)
-                and not self._is_entry(places[first])
+                and not (self._is_entry(places[first]) or self._speaks(number, places[first]))
             )
         ):
             first += 1

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
@@ -73,6 +73,12 @@ _USER_ADDRESS = re.compile(
     r"authors|autor|auteur|creator|benutzer|mitglied|membre|utilisateur|usuario|utente|account|accounts|channel|@[\w.-]+|~[\w.-]+)(?=[/?&=;:_.@-]|$|\d)",
     re.IGNORECASE,
 )
+_DEED_TO_USER = re.compile(
+    r"find[-_]?(?:user|member|posts|threads|all)|(?:action|do|mode)=(?:find|send|mail|email|contact|pm)|showposts|"
+    r"send[-_]?(?:pm|mail|email|message)|(?:^|[/_])(?:private|compose|emailuser|emailmember)(?:[/._?]|$)",
+    re.IGNORECASE,
+)
+"""Addresses of what one may do about a person, such as to find all posts or to send a message."""
 _FILED = frozenset({"tag", "category", "bookmark"})
 _FILED_WORD = re.compile(r"(?:^|[-_])(?:tag|category|categories)(?:$|[-_])", re.IGNORECASE)
 _FILED_WORDS = """
@@ -448,6 +454,26 @@ def is_labelled(outline: Outline, name: Name) -> bool:
     return _label(outline, name.place) is FieldLabel.AUTHOR
 
 
+def labelled_name(outline: Outline, blocks: Iterable[int]) -> Name | None:
+    """Return the first name in blocks of labels and values that a label calls an author's: ``Reporter: Ann``."""
+    for place in (each for block in blocks for each in range(block, outline.ends[block])):
+        if outline.tags[place] in _NAME_TAGS and _label(outline, place) is FieldLabel.AUTHOR:
+            name = name_at(outline, place, 0)
+            if name is not None:
+                return name
+    return None
+
+
+def labelled_date(outline: Outline, blocks: Iterable[int], shown: Sequence[Shown]) -> Shown | None:
+    """Return the first date in blocks of labels and values that a label calls that of the writing: ``Created``."""
+    for block in blocks:
+        for each in shown:
+            is_within = outline.contains(block, each.place)
+            if is_within and field_of(outline.once(each.place, text_before)) is FieldLabel.DATE:
+                return each
+    return None
+
+
 def _are_numbered(texts: Collection[str]) -> bool:
     """Return whether texts differ in their numbers alone: ``msg14 (view)``, ``msg15 (view)``."""
     return len(texts) > 1 and len({_DIGITS.sub("", text) for text in texts}) == 1
@@ -482,7 +508,7 @@ def _name(outline: Outline, place: int) -> str:
     text = name_in(shown)
     if text != shown or not _LETTER.search(text):
         text = _marked_name(outline, place, shown) or text
-    elif not may_be_name(text):
+    elif not may_be_name(text) or (is_clause(text) and not names_author(outline, place)):
         return ""
     is_possible = weight(text) <= LONGEST_NAME and not _COUNT.search(text) and _is_named(outline, place, text)
     return text if is_possible and not (_is_filed(outline, place) or _is_button(outline, place)) else ""
@@ -585,7 +611,8 @@ def _is_user_address(href: str) -> bool:
         parts = urlsplit(href[:500])
     except ValueError:  # A bracket stands in the host.
         return False
-    return bool(_USER_ADDRESS.search(f"{parts.path}?{parts.query}"))
+    address = f"{parts.path}?{parts.query}"
+    return bool(_USER_ADDRESS.search(address)) and not _DEED_TO_USER.search(address)
 
 
 def _is_filed(outline: Outline, place: int) -> bool:

@@ -10,12 +10,14 @@ from itertools import pairwise, takewhile
 
 from lxml.etree import _Element as Element
 
-from aahcrawler.induction.asides import SIDE
-from aahcrawler.induction.candidates import MESSAGE, Candidate, called_record, candidates, own_text
+from aahcrawler.induction.asides import SIDE, SURELY_SIDE
+from aahcrawler.induction.candidates import MESSAGE, OPENED, Candidate, called_record, candidates, own_text
 from aahcrawler.induction.embedded_posts import are_embedded
+from aahcrawler.induction.field_labels import FieldLabel
 from aahcrawler.induction.headings import headed_places, is_front, own_address
 from aahcrawler.induction.lone_messages import message
 from aahcrawler.induction.main_part import region
+from aahcrawler.induction.opening_posts import with_opening
 from aahcrawler.induction.outline import Extents, Outline
 from aahcrawler.induction.preformatted_messages import preformatted_messages
 from aahcrawler.induction.prepared_page import PreparedPage
@@ -49,6 +51,9 @@ LEAST_BODIED = 0.7
 MOSTLY, AS_DATED = 0.8, 0.6
 """The share of records without dates that have an author and are called posts, and what that is worth in dates."""
 
+SURELY = 0.9
+"""The share of records called posts that have a date and an author from which their texts may be of any length."""
+
 MOSTLY_LINKED = 0.6
 """The ratio of text in links to other text from which records are entries that lead to others."""
 
@@ -78,10 +83,15 @@ def find_records(prepared: PreparedPage) -> tuple[RecordSet, ...]:
     signed = signed or signed_records(outline, prepared.shown, prepared.names.base)
     judged = [_Judged(each, tuple(_places(outline, each)), signed=True) for each in signed]
     headed = headed_places(outline, prepared.names)
+    told = {each.place for each in prepared.texts}
     for candidate in candidates(outline, prepared.shown, prepared.sections, _messages(prepared)):
         if _holds_own_comments(prepared, candidate) or are_embedded(outline, candidate.roots):
             continue
-        if candidate.sign == MESSAGE and any(each.set.nature is Nature.POSTS for each in judged):
+        if (
+            candidate.sign == MESSAGE
+            and candidate.roots[0] not in told
+            and any(each.set.nature is Nature.POSTS for each in judged)
+        ):
             continue
         if candidate.sign == "single" and any(outline.contains(candidate.roots[0], place) for place in headed):
             continue
@@ -103,14 +113,33 @@ def find_records(prepared: PreparedPage) -> tuple[RecordSet, ...]:
             accepted.append(each)
     below = next((each for each in judged if any(each.comments_on(other, outline) for other in accepted)), None)
     accepted += [below] if below is not None else []
+    accepted = [_opened(prepared, each, accepted) for each in accepted]
     accepted.sort(key=lambda each: each.places)
     return tuple(each.set for each in accepted)
+
+
+def _opened(prepared: PreparedPage, each: "_Judged", accepted: Sequence["_Judged"]) -> "_Judged":
+    """Return the posts of a thread with the first one, where it stands before them in a frame of its own."""
+    outline = prepared.outline
+    if each.set.nature is not Nature.POSTS or each.set.confidence < SURE or each.set.alone or each.set.aside:
+        return each
+    roots = with_opening(outline, each.set, prepared.shown)
+    if not roots:
+        return each
+    records = tuple((root,) for root in roots)
+    read = _Reading(prepared, Candidate(records, own_text(outline, records), OPENED)).judge()
+    if read is None or read.nature is not Nature.POSTS or read.records[0].body is None:
+        return each
+    judged = _Judged(read, tuple(_places(outline, read)), each.signed)
+    others = (other for other in accepted if other is not each)
+    return each if any(judged.overlaps(other, outline) for other in others) else judged
 
 
 def _messages(prepared: PreparedPage) -> Sequence[tuple[int, ...]]:
     """Return the one message of a page whose sender and date stand in a block of labels; none for several."""
     own = prepared.names
     found = [each for block in prepared.labels if (each := message(prepared.outline, block, own.base, own.own))]
+    found += [(each.place,) for each in prepared.texts if each.told.issuperset((FieldLabel.AUTHOR, FieldLabel.DATE))]
     return found if len(found) == 1 else ()
 
 
@@ -205,7 +234,8 @@ class _Reading:
         outline = self.prepared.outline
         roots = sorted(root for record in self.candidate.records for root in record)
         parts = [Part(record, _holes(outline, record, roots)) for record in self.candidate.records]
-        content = Content(outline, parts, self._dated, frozenset(self.prepared.labels))
+        shared = 1.0 if self.candidate.sign == OPENED else MOSTLY
+        content = Content(outline, parts, self._dated, frozenset(self.prepared.labels), shared)
         fields = read_unsigned(content, self.prepared.shown, self.prepared.names.title)
         if _bodied(_bodies(content, fields)) < LEAST_BODIED:
             return None
@@ -285,7 +315,7 @@ class _Reading:
             or (self._is_aside(parts) and not self._stand_here(records))
             or self._are_of_one_author(records)
             or self._are_titles(records)
-            or self._are_links(parts)
+            or self._are_links(parts, records)
         )
 
     def _are_titles(self, records: Sequence[Record]) -> bool:
@@ -298,17 +328,28 @@ class _Reading:
     def _stands_elsewhere(self, record: Record) -> bool:
         return record.permalink is not None and record.permalink.partition("#")[0] not in self.prepared.names.own
 
-    def _are_links(self, parts: Sequence[Part]) -> bool:
-        """Return whether what varies in records is as much the text of links as other text: entries of a time line."""
+    def _are_links(self, parts: Sequence[Part], records: Sequence[Record]) -> bool:
+        """Return whether what varies in records is as much the text of links as other text: entries of a time line.
+
+        Links that show an author or a date, and nothing else, do not count.
+        """
         if len(parts) < _FEWEST_LINKED or self._are_comments:
             return False
         outline = self.prepared.outline
         pieces = [[each for root in part.roots for each in outline.pieces_of(root)] for part in parts]
         shown = Counter(text for each in pieces for text in {piece.text for piece in each})
+        signed = {outline.places[each.author.element] for each in records if each.author is not None} | self._dated
         own = [piece for each in pieces for piece in each if 2 * shown[piece.text] <= len(parts)]
+        own = [piece for piece in own if piece.owner not in signed or not self._fills_link(piece.owner)]
         linked = sum(piece.weight for piece in own if piece.linked)
         free = sum(piece.weight for piece in own if not piece.linked and piece.owner not in self._dated)
         return linked >= MOSTLY_LINKED * free
+
+    def _fills_link(self, place: int) -> bool:
+        """Return whether the text of an element is all that the link shows that it is or lies in."""
+        outline = self.prepared.outline
+        link = next((each for each in (place, *outline.ancestors(place)) if outline.tags[each] == "a"), place)
+        return outline.linked(link) == outline.linked(place)
 
     def _are_of_one_author(self, records: Sequence[Record]) -> bool:
         """Return whether this is the page of the author of most records: it lists what stands on other pages."""
@@ -341,8 +382,9 @@ class _Reading:
             return round(COMMENTS + (1 - COMMENTS) * min(1.0, score), 4) if told and score >= LEAST_CONFIDENCE else 0.0
         if self.candidate.sign == MESSAGE:
             return MESSAGES if min(dated, named) == 1 else 0.0
-        score *= 1.0 if mean >= 25 else 0.4 + 0.6 * mean / 25
-        score *= 1.0 if self._telling(found) >= 0.3 else 0.4
+        if min(dated, named) < SURELY or self._called_records() < MOSTLY:
+            score *= 1.0 if mean >= 25 else 0.4 + 0.6 * mean / 25
+            score *= 1.0 if self._telling(found) >= 0.3 else 0.4
         score *= 1.0 if many <= MOST_DATES else 0.4
         score *= 1.0 if len({each for each in texts if each}) > 0.5 * bodied * size or size == 1 else 0.4
         return round(min(1.0, score), 4)
@@ -420,7 +462,7 @@ class _Reading:
         """Return whether records are addressed as parts of this page, and no sidebar by its name holds them."""
         outline = self.prepared.outline
         above = self._around(outline.places[records[0].element])
-        if any(outline.tags[place] == "nav" or self._is_named_aside(place) for place in above):
+        if any(outline.tags[place] == "nav" or self._is_named(place, SURELY_SIDE) for place in above):
             return False
         own = self.prepared.names.own
         here = sum(
@@ -438,15 +480,15 @@ class _Reading:
     def _is_aside(self, parts: Sequence[Part]) -> bool:
         tags = self.prepared.outline.tags
         around = self._around(parts[0].roots[0])
-        return any(tags[above] in _OUTSIDE or self._is_named_aside(above) for above in around)
+        return any(tags[above] in _OUTSIDE or self._is_named(above, SIDE) for above in around)
 
     def _around(self, place: int) -> Sequence[int]:
         """Return the places of the elements around one, up to the page's main element or its body."""
         outline = self.prepared.outline
         return list(takewhile(lambda above: above > 0 and outline.tags[above] != "main", outline.ancestors(place)))
 
-    def _is_named_aside(self, place: int) -> bool:
-        return any(SIDE.search(word) for word in self.prepared.outline.tokens[place])
+    def _is_named(self, place: int, names: re.Pattern[str]) -> bool:
+        return any(names.search(word) for word in self.prepared.outline.tokens[place])
 
 
 def _is_of_titles(text: str) -> bool:

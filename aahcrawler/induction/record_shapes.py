@@ -77,10 +77,11 @@ def _shapes(outline: Outline, each: RecordSet) -> Iterator[RecordShape]:
         by_name.setdefault(name, []).append(record)
     ranked = sorted(by_name.values(), key=len, reverse=True)
     for alike in ranked[:MOST_SHAPES]:
-        yield _shape(outline, alike)
+        yield shape_of(outline, alike)
 
 
-def _shape(outline: Outline, records: Sequence[Record]) -> RecordShape:
+def shape_of(outline: Outline, records: Sequence[Record]) -> RecordShape:
+    """Return the shape of records that have as many elements each."""
     least = max(1, round(_SHARE * len(records)))
     roots = [tuple(_step(outline, outline.places[element]) for element in record.elements) for record in records]
     around = [_around(outline, outline.places[record.element]) for record in records]

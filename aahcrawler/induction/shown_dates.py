@@ -6,6 +6,7 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from aahcrawler.induction.byline_words import is_byline_word
 from aahcrawler.induction.field_labels import tells_of_change, text_before
 from aahcrawler.induction.outline import Outline
 from aahcrawler.page import dates
@@ -93,9 +94,11 @@ def is_of_change(outline: Outline, shown: Shown) -> bool:
     """Return whether the words before a date tell that it is one of a change, or of the person who wrote."""
     own = outline.pieces[shown.piece].text if shown.piece >= 0 else ""
     head = own.partition(shown.text)[0][-LONGEST:] if shown.text in own else ""
-    head += _NUMBER.split(shown.text)[0] if shown.piece >= 0 else ""
+    within = _NUMBER.split(shown.text)[0] if shown.piece >= 0 else ""
+    if _LONG_WORD.search(head) or any(map(is_byline_word, within.split())):
+        return tells_of_change(head + within)
     before = _NUMBER.split(outline.once(shown.place, text_before))[-1]
-    return tells_of_change(head if _LONG_WORD.search(head) else before)
+    return tells_of_change(within) or tells_of_change(before)
 
 
 def _unread(outline: Outline, now: datetime, found: Container[int]) -> Sequence[Sequence[Shown]]:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from aahcrawler.induction.byline_words import names_nobody
 from aahcrawler.induction.outline import Outline, weight
 from aahcrawler.induction.record_sets import Byline, Dated, Nature, Record, RecordSet, Region
 from aahcrawler.induction.shown_dates import Shown
@@ -17,6 +18,10 @@ _LONGEST_BETWEEN = 12
 _LONGEST_HEADING = 100
 _MOST_OF_HEADING = 0.7
 _SENTENCE_ENDS = (".", ":", ";", ",", "。")
+_BYLINES = frozenset(
+    {"by", "von", "par", "por", "di", "da", "door", "av", "af", "od", "przez", "от", "автор", "oleh", "autor"}
+)
+"""Words that end a title whose author follows in the same line, as in the tree of a thread."""
 _USER = re.compile(r"user|benutzer|utilisateur|usuario|utente|profil|member|people|/~|/@|author", re.IGNORECASE)
 
 
@@ -49,13 +54,22 @@ def signed_records(outline: Outline, shown: Sequence[Shown], base: str) -> tuple
     for signature in signatures:
         records.append(_record(outline, signature, previous, base, spoken))
         previous = signature.block
-    records = [record for record in records if record.body and record.body.text]
+    records = [record for record in records if record.body and _says_something(record.body.plain())]
     if not records or sum(weight(record.body.plain()) >= 25 for record in records if record.body) < 0.3 * len(records):
         return ()
     container = min(holders)
     for signature in signatures:
         container = outline.common(container, signature.block)
     return (RecordSet(outline.elements[max(container, 0)], tuple(records), Nature.POSTS, 0.9),)
+
+
+def _says_something(text: str) -> bool:
+    """Return whether a text is more than numbers and a date, and more than a title with a byline: ``The harbour - by``.
+
+    >>> _says_something("#1, 05:24 AM"), _says_something("The harbour - by"), _says_something("I saw it.")
+    (False, False, True)
+    """
+    return bool(text) and not names_nobody(text) and text.casefold().split()[-1] not in _BYLINES
 
 
 def _signature(outline: Outline, shown: Shown) -> _Signature | None:

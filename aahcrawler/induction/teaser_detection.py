@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from aahcrawler.induction.byline_words import LINK_WORDS
 from aahcrawler.induction.headings import Names, is_front
 from aahcrawler.induction.outline import numbered
 from aahcrawler.induction.record_bodies import Content, Found, Part, Slot
@@ -15,6 +16,8 @@ from aahcrawler.page.text import excerpt, fold
 from aahcrawler.urls import queue_of, resolve
 
 _NUMBERS = re.compile(r"\d+")
+_NO_TITLE = re.compile(rf"\W*(?:{LINK_WORDS}|\d{{1,7}})\W*", re.IGNORECASE)
+"""What a link to a post shows, to its source or to the one that it answers."""
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _SHORTEST_SUBJECT = 6
 _FEWEST_LED, _FEW_CALLED = 3, 0.3
@@ -134,7 +137,7 @@ class Leads:
             called = subject(text)
             if len(called) < 2 or called not in self._heading:
                 mark = numbered(href.partition("#")[2]) is not None
-                heading = outline.is_within(place, _HEADINGS)
+                heading = outline.is_within(place, _HEADINGS) and not _NO_TITLE.fullmatch(text)
                 found.append(_Link(place, url, called, heading and len(text) > 1, mark and len(text) > 1, url == own))
         return found
 

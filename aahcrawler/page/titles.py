@@ -36,7 +36,9 @@ _JOINED = re.compile(r"[:,;–—-]")
 _WORD = re.compile(r"\w+")
 _NUMBERED = re.compile(
     r"\W{0,2}(?:[^\W\d_]{2,12}\W{1,2})?#?(?P<number>\d{1,12})\W?(?:\s*[-–—:|»]\s+|\s+(?=\W)|(?<=[\])])\s+)"
+    r"|#(?P<marked>\d{1,12})\s+"
 )
+_NUMBER_BEHIND = re.compile(r"\s+\(?#(?P<number>\d{1,12})\)?")
 _RUNS = re.compile(r"(?<![^\W\d][-_])(?<!\d)0*([1-9]\d*)")
 """The numbers of a URL but those that words of a title stand before: ``/12/part-7-the-harbour`` has the first alone."""
 _NAMES = ("og:title", "twitter:title", "dcterms.title")
@@ -140,11 +142,17 @@ def subject_of(page: Page, title: str) -> str:
 def without_number(page: Page, title: str) -> str:
     """Return a title without the number that its page's URL has, and a word before that: ``Bug 7: The harbour``.
 
+    So ends a title with a mark before such a number: ``The harbour #7``.
+
     It is empty where what is left stands nowhere on the page: in ``Message 7 - Works`` that is the name of the site.
     """
+    runs = _RUNS.findall(page.url)
+    behind = next((each for each in _NUMBER_BEHIND.finditer(title) if each.end() == len(title)), None)
+    if behind is not None and behind["number"] in runs:
+        title = title[: behind.start()]
     found = _NUMBERED.match(title)
-    number = found["number"].lstrip("0") if found else ""
-    if found is None or not number or number not in _RUNS.findall(page.url) or len(title) == found.end():
+    number = (found["number"] or found["marked"]).lstrip("0") if found else ""
+    if found is None or number not in runs or len(title) == found.end():
         return title
     rest = title[found.end() :]
     key = bare(_SEPARATOR.split(rest)[0])

@@ -87,6 +87,7 @@ def test_the_reporter_is_the_author_of_an_article_and_its_owner_is_not() -> None
 
 MOMENTS = {
     "a title with other words": "<a href='/t?{n}' title='See timeline at 2021-01-0{n} 10:02:00'>a year ago</a>",
+    "beside the last change, a weekday": "Last edited <i>Sat Jan  1 12:00:00 2022</i><br><u>2021-01-0{n} 10:02</u>",
     "beside the last change": "<i>Last edited 2022-01-0{n} 12:00</i> <span>2021-01-0{n} 10:02</span>",
 }
 

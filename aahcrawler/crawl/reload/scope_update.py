@@ -26,6 +26,9 @@ AT_ONCE = 500
 
 _JUDGED = frozenset({*Refusal, *Trap})
 
+_LEARNED = frozenset({Trap.NOVELTY, Trap.BARREN, Trap.REPEATED})
+"""Reasons that pages fetched later may take back."""
+
 _T = TypeVar("_T")
 
 
@@ -70,10 +73,23 @@ class ScopeUpdate:
         if not traps.reopened:
             return False
         traps.reopened = False
-        offered = (await self._judge_refused()).total()
+        offered = (await self._judge_refused()).total() + await self._judge_blocked()
         if offered:
             logger.info("%d links are followed after all: pages like theirs have brought something", offered)
         return offered > 0
+
+    async def _judge_blocked(self) -> int:
+        """Queue pages again that were blocked when they were leased, for what pages like theirs had brought till then.
+
+        Return how many.
+        """
+        statuses = self._control.scan((State.BLOCKED,))
+        count = 0
+        while part := await self._writer.call(_part, statuses):
+            judged = [each.offer for each in part if each.offer is not None and each.reason in _LEARNED]
+            back = [offer.url for offer in judged if self._context.now.link_rules.trap(offer) is None]
+            count += sum(await self._writer.call(self._control.unblock_urls, back)) if back else 0
+        return count
 
     async def _judge_known(self) -> Counter[str]:
         done: Counter[str] = Counter()
