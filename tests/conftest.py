@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 
 from aahcrawler.frontier.protocol import FrontierUnavailableError
 from aahcrawler.frontier.server.binary import server_program
-from tests import browsing, starting
+from tests import browsing, collecting, starting
 
 settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("quick", settings.get_profile("steady"), max_examples=10, stateful_step_count=20)
@@ -32,6 +32,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Have the marker ``starts`` set and held to in doctests of the packages, too; let all tests have a browser."""
+    config.pluginmanager.register(collecting)
     config.pluginmanager.register(starting)
     config.pluginmanager.register(browsing)
 
