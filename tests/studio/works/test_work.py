@@ -429,7 +429,7 @@ def _edits(draw: st.DrawFn) -> Sequence[Edit]:
     return [Add(place=place, xml='<field name="more"/>'), css(place, ".added")]
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @pytest.mark.usefixtures("quick_disk")
 @given(_edits(), _edits())
 def test_of_two_changes_at_once_both_hold_or_one_is_told(
