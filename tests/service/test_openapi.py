@@ -274,8 +274,14 @@ def test_crawls_are_stopped_and_started_as_the_document_says(world: World, tmp_p
     ask(tmp_path, world, real, CONFIGURATION, *once, f"--include-path-regex={PROCESSES}")
 
 
-def test_whatever_is_asked_is_answered_as_the_document_says(world: World, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("phases", "examples"), [("examples,fuzzing", 2), pytest.param("coverage,fuzzing", 20, marks=pytest.mark.soak)]
+)
+def test_whatever_is_asked_is_answered_as_the_document_says(
+    world: World, tmp_path: Path, phases: str, examples: int
+) -> None:
     some = narrowed(world.document, {"crawl": world.real["crawl"]})
     # A copy under a made-up title such as "0" has that as its id, which is what an id of another type reads as.
     left_out = f"--exclude-path-regex={PROCESSES}|/copy$"
-    ask(tmp_path, world, some, CONFIGURATION + BY_MEANING, "--max-examples=2", left_out)
+    asked = (f"--phases={phases}", f"--max-examples={examples}", left_out)
+    ask(tmp_path, world, some, CONFIGURATION + BY_MEANING, *asked)
