@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
 CHROMIUM = "/usr/bin/chromium"
 PATIENCE = 120_000
@@ -46,6 +46,13 @@ def chromium() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=executable, args=rights)
         yield browser
         browser.close()
+
+
+def patient(context: BrowserContext) -> BrowserContext:
+    """Have the pages of a context waited for as long as a busy machine takes; return it."""
+    context.set_default_timeout(PATIENCE)
+    context.set_default_navigation_timeout(PATIENCE)
+    return context
 
 
 def chromium_executable() -> Path:
