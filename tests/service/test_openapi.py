@@ -16,7 +16,6 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from schemathesis.specs.openapi.definitions import OPENAPI_31
 
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
@@ -31,8 +30,7 @@ from tests.crawl.crawling import running as command
 from tests.crawl.site import Reply, Site, html, links
 from tests.crawl.site import serving as site_serving
 from tests.crawl.world import define
-from tests.service.asking import JSON, Service, serving
-from tests.service.openapi_bodies import CRAWLS
+from tests.service.asking import CRAWLS, JSON, Service, serving
 
 TOKEN = "a-token-that-nobody-guesses"  # noqa: S105
 RUNS, RESTS = "test", cockpit_crawl.CRAWL
@@ -229,6 +227,8 @@ def ask(folder: Path, world: World, document: Any, configuration: str, *options:
 
 
 def test_the_document_is_valid(world: World) -> None:
+    from schemathesis.specs.openapi.definitions import OPENAPI_31  # What it imports takes a second of each run.
+
     jsonschema_rs.validator_for(OPENAPI_31).validate(world.document)
 
 
