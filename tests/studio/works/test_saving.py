@@ -170,7 +170,7 @@ def test_progress_is_of_the_newest_revision_and_can_be_ended(
     monkeypatch.setattr(work_progress, "examined", lambda _, __, is_outdated: until(is_outdated))
     progress.ask()
     progress.close()
-    assert progress.latest == found, "it was ended before it came to anything"
+    assert progress.wait(0) == found, "it was ended before it came to anything"
     work.discard()
     with pytest.raises(WorkError, match="discarded"):
         progress.ask()
