@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check quick format clean chromium
+.PHONY: demo test check quick soak format clean chromium
 
 demo: $(READY)
 	$(BIN)/python -m examples.demo
@@ -16,7 +16,7 @@ check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n 2 --dist worksteal
+	$(BIN)/pytest -n 2 --dist worksteal -m 'not soak'
 
 # The browser that tests drive: Debian's. As somebody else than root, with sudo.
 chromium:
@@ -28,7 +28,11 @@ quick: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/pytest -n 2 --dist worksteal -m 'not starts and not recorded and not slow' --hypothesis-profile=quick
+	$(BIN)/pytest -n 2 --dist worksteal -m 'not starts and not recorded and not slow and not soak' --hypothesis-profile=quick
+
+# What takes long: each property on many examples, new ones each time, and the tests that `make test` leaves out.
+soak: $(READY)
+	$(BIN)/pytest -n 2 --dist worksteal -m 'soak or hypothesis' --hypothesis-profile=soak
 
 format: $(READY)
 	$(BIN)/ruff format .

@@ -13,9 +13,11 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
 CHROMIUM = "/usr/bin/chromium"
+PATIENCE = 120_000
+"""Milliseconds for which a page is waited for; Playwright's own five seconds are few on a busy machine."""
 _NAMED = "AAH_CHROMIUM"
 _MISSING = (
     "{} is no executable: install Debian's package chromium (apt-get install chromium), or name one in AAH_CHROMIUM"
@@ -37,12 +39,20 @@ sys.exit(ctypes.CDLL(None).unshare(0x10000000) != 0)  # CLONE_NEWUSER
 def chromium() -> Iterator[Browser]:
     """Yield a browser; each test opens contexts of its own, which share nothing, and closes them."""
     executable = chromium_executable()
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         # Chromium refuses to run as root in its sandbox.
         rights = ["--no-sandbox"] if os.geteuid() == 0 else []
         browser = playwright.chromium.launch(executable_path=executable, args=rights)
         yield browser
         browser.close()
+
+
+def patient(context: BrowserContext) -> BrowserContext:
+    """Have the pages of a context waited for as long as a busy machine takes; return it."""
+    context.set_default_timeout(PATIENCE)
+    context.set_default_navigation_timeout(PATIENCE)
+    return context
 
 
 def chromium_executable() -> Path:

@@ -1,7 +1,7 @@
 """What holds for all tests.
 
-Properties are tried on the same examples each time, however long these take: what is said of a change is no matter of
-luck, nor of the machine. ``--hypothesis-profile=default`` looks for new examples, ``quick`` tries a tenth.
+Properties are tried on the same few examples each time, however long these take: what is said of a change is no matter
+of luck, nor of the machine. ``--hypothesis-profile=quick`` tries fewer, and ``soak`` many, new ones each time.
 """
 
 import os
@@ -15,10 +15,13 @@ from hypothesis import HealthCheck, settings
 
 from aahcrawler.frontier.protocol import FrontierUnavailableError
 from aahcrawler.frontier.server.binary import server_program
-from tests import browsing, starting
+from tests import browsing, collecting, starting
 
-settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], max_examples=25
+)
 settings.register_profile("quick", settings.get_profile("steady"), max_examples=10, stateful_step_count=20)
+settings.register_profile("soak", settings.get_profile("steady"), derandomize=False, max_examples=500)
 settings.load_profile("steady")
 
 # Where the environment forbids bytecode, each process that a test starts would compile the whole project anew.
@@ -32,6 +35,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Have the marker ``starts`` set and held to in doctests of the packages, too; let all tests have a browser."""
+    config.pluginmanager.register(collecting)
     config.pluginmanager.register(starting)
     config.pluginmanager.register(browsing)
 

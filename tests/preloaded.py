@@ -1,26 +1,50 @@
 """What each process of ``aah`` that tests fork finds imported, and read of the files that come with the program.
 
 A page is understood here, so that what is computed once a process is there: models of languages, classes of characters.
+The knowledge base that ships is loaded here, and not again by any of them: none changes its files.
 """
 
 import gc
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib import import_module
+from pathlib import Path
 
+from aahcrawler.crawl.reload.self_repair import SelfRepair
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Headers, Page
 from aahcrawler.traps.sketch import sketch
-from knowledge_base.loader import load
+from knowledge_base import loader
+from knowledge_base.file_selection import SHIPPED, chosen_files
+from knowledge_base.model import KnowledgeBase
 from online_analysis.terms import listed_idf
 
 WORDS = "The harbour was full of ships, and everybody who had a house at the quay looked at what came ashore there."
 PAGE = f"<html><head><title>The harbour</title></head><body><h1>The harbour</h1><p>{WORDS}</p></body></html>"
+_LOADED = loader.load()
+_FILES = chosen_files((SHIPPED,))
+_load_files = loader.load_files
 
+
+def _loaded(
+    kind_files: Sequence[Path], application_files: Sequence[Path], unknown_pages: Path = _FILES.unknown_pages
+) -> KnowledgeBase:
+    if (kind_files, application_files, unknown_pages) == (_FILES.kinds, _FILES.applications, _FILES.unknown_pages):
+        return _LOADED
+    return _load_files(kind_files, application_files, unknown_pages)
+
+
+loader.load_files = _loaded
 for module in (
+    "aahcrawler.archive.checking",
     "aahcrawler.cli",
     "aahcrawler.crawl.cluster.supervisor",
     "aahcrawler.crawl.cluster.worker",
+    "aahcrawler.crawl.scrapy.robots_middleware",
     "aahcrawler.crawl.scrapy.run",
+    "aahcrawler.crawl.scrapy.scheduler",
+    "aahcrawler.crawl.scrapy.session_middleware",
+    "aahcrawler.crawl.scrapy.settings",
     "aahcrawler.report",
     "aahcrawler.service.server",
     "offline.tables",
@@ -30,7 +54,7 @@ for language in ("en", None):
     listed_idf(language)
 headers = Headers((("Content-Type", "text/html; charset=utf-8"),))
 page = Page("http://harbour.test/", 200, headers, PAGE.encode(), datetime(2026, 1, 1, tzinfo=UTC))
-ApplicationAwareHelper(load()).assist(page)
+ApplicationAwareHelper(_LOADED, adapter=SelfRepair(_LOADED).adapter).assist(page)
 sketch(WORDS)
 # What is here stays: no process looks for garbage among it, and none copies it by looking.
 gc.collect()

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from aahcrawler.adaptation.adapter import Adaptation
@@ -378,7 +378,6 @@ PIECES = st.sampled_from(
 
 
 @pytest.mark.slow
-@settings(max_examples=25)
 @given(st.lists(st.lists(PIECES, max_size=30), min_size=1, max_size=3))
 def test_nothing_that_a_page_holds_is_raised(pages: list[list[str]]) -> None:
     application = forum()

@@ -250,4 +250,4 @@ def cut_to(kept: HistoryRecord, ends: dict[int, int], size: int) -> HistoryRecor
 
 
 TestHistory = HistoryMachine.TestCase
-TestHistory.settings = settings(max_examples=25, stateful_step_count=30)
+TestHistory.settings = settings(stateful_step_count=30)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from fastwarc.warc import ArchiveIterator, WarcRecordType
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 
@@ -330,7 +330,6 @@ STEPS = st.builds(
 )
 
 
-@settings(max_examples=40)
 @given(st.lists(STEPS, max_size=12), st.sampled_from([1, 2000, 1 << 30]))
 def test_any_mix_is_read_back_and_checks_clean(
     tmp_path_factory: pytest.TempPathFactory, steps: list[Step], size: int

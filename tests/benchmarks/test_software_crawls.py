@@ -136,7 +136,7 @@ def running(port: int, handler: Callable[..., BaseHTTPRequestHandler]) -> Iterat
         runner.join()
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.starts
 def test_every_case_has_a_row_and_mistakes_are_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     size = Size(single=1, few=6, overhanging=1, long=1)

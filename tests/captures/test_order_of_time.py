@@ -101,7 +101,7 @@ def in_order(captures: Sequence[Capture]) -> bool:
     return all(before.date <= after.date for before, after in pairwise(captures))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.one_of(writes, writes, writes, kills, closes, jobs, jobs, removals), max_size=30))
 @example([("write", 0, 5, URLS[0]), ("write", 1, 3, URLS[1]), ("write", 0, 4, URLS[2]), ("write", 1, 9, URLS[0])])
 @example([("write", 0, 9, URLS[0]), ("job", 0, 9, ""), ("write", 0, 2, URLS[1]), ("write", 1, 1, URLS[1])])

@@ -36,6 +36,7 @@ from aahcrawler.service.web.roles import LOCAL, Caller, Role
 from aahcrawler.service.web.service_log import ServiceLog
 from aahcrawler.service.web.tokens import Named, Tokens
 from aahcrawler.service.web.unfinished_heads import UnfinishedHeads
+from tests.browsing import patient
 from tests.crawl.crawling import PATIENCE
 from tests.service.asking import Reply
 
@@ -171,8 +172,7 @@ def visiting(browser: Browser, cockpit: Cockpit, token: str = OPERATOR, **option
 @contextmanager
 def watching(browser: Browser, cockpit: Cockpit, **options: Any) -> Iterator[Visit]:
     """Open a browser that nobody has signed in."""
-    context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
-    context.set_default_timeout(20_000)
+    context = patient(browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options}))
     visit = Visit(cockpit, context, context.new_page())
     context.on("request", lambda request: visit.asked.append(request.url))
     context.on("console", visit.listen)

@@ -121,12 +121,12 @@ def test_who_is_signed_in_may_take_longer_as_long_as_something_comes(
     shown: Cockpit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cookie = shown.entered(OPERATOR)
-    monkeypatch.setattr(origins, "PATIENCE", 1.0)
+    monkeypatch.setattr(origins, "PATIENCE", 3.0)
     body = urlencode({"secret": shown.form_secret(cookie), "yaml": "id: x", "base": "id: x"}).encode()
 
     def pieces() -> Iterator[bytes]:
         for at in range(0, len(body), len(body) // 8):
-            time.sleep(0.3)
+            time.sleep(0.4)
             yield body[at : at + len(body) // 8]
 
     with closing(HTTPConnection("127.0.0.1", shown.port, timeout=PATIENCE)) as connection:

@@ -188,7 +188,7 @@ def test_pages_that_acts_lead_to(chromium: Browser, shown: Cockpit) -> None:
         page.get_by_role("button", name="Suggest").click()
         walk.look(page, "draft with suggestions")
         page.get_by_role("button", name="Try the seeds").click()
-        expect(page.get_by_text("1 of 1 seed tried.")).to_be_visible(timeout=30_000)
+        expect(page.get_by_text("1 of 1 seed tried.")).to_be_visible()
         walk.look(page, "draft with a trial")
 
         page = visit.goto(f"{HERE}/definition")

@@ -118,14 +118,14 @@ def _crawl(hand: Hand, code: str, museum: Site) -> None:
     page.get_by_label("Find a field").fill("private")
     page.get_by_label("Private networks").fill("127.0.0.0/8")  # The site is on this machine.
     hand.button("Try the addresses")
-    expect(page.get_by_text("1 of 1 seed tried.")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("1 of 1 seed tried.")).to_be_visible()
     expect(page.locator(".before .tag.good")).to_have_text("fetched")
     assert not violations(page)
     shoot(page, "first-hour-tried")
     hand.button("Start the crawl")
     expect(page.locator(".note[role=status]")).to_contain_text("crawls")
     assert hand.clicks <= MOST_CLICKS
-    expect(page.locator("#now .state")).to_have_text("finished", timeout=60_000)
+    expect(page.locator("#now .state")).to_have_text("finished")
 
 
 def _compare(hand: Hand, folder: Path) -> None:
@@ -162,6 +162,6 @@ def _crawl_again(hand: Hand, folder: Path) -> None:
     before = {path.name for path in (folder / "archive").glob("*.warc.gz")}
     hand.button("Crawl again")
     assert hand.clicks == 1
-    expect(hand.page.locator("#now")).to_contain_text("crawl 2", timeout=60_000)
-    expect(hand.page.locator("#now .state")).to_have_text("finished", timeout=60_000)
+    expect(hand.page.locator("#now")).to_contain_text("crawl 2")
+    expect(hand.page.locator("#now .state")).to_have_text("finished")
     assert {path.name for path in (folder / "archive").glob("*.warc.gz")} > before

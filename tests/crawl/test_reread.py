@@ -94,17 +94,25 @@ class Folder:
         ]
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Folder]:
+@pytest.fixture(scope="module")
+def crawled_twice(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Folder]:
     """Crawl a forum with a careless knowledge base, and again a month later."""
+    root = tmp_path_factory.mktemp("crawled")
     with serving(board()) as site:
-        write_icd(tmp_path, site.url)
-        know(tmp_path / "known", CARELESS)
-        crawled = Folder(tmp_path, site)
-        crawled.aah("crawl", tmp_path / "icd.yaml")
+        write_icd(root, site.url)
+        know(root / "known", CARELESS)
+        crawled = Folder(root, site)
+        crawled.aah("crawl", root / "icd.yaml")
         a_month_later(site)
-        crawled.aah("crawl", tmp_path / "icd.yaml")
+        crawled.aah("crawl", root / "icd.yaml")
         yield crawled
+
+
+@pytest.fixture
+def folder(crawled_twice: Folder, tmp_path: Path) -> Folder:
+    """Return a copy of that, for one test to change."""
+    shutil.copytree(crawled_twice.root, tmp_path, dirs_exist_ok=True)
+    return Folder(tmp_path, crawled_twice.site)
 
 
 def test_a_better_knowledge_base_reads_the_archive_again(folder: Folder) -> None:

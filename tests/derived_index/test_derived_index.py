@@ -75,7 +75,7 @@ STEPS = st.lists(
 
 @pytest.mark.parametrize("name", KINDS)
 @given(steps=STEPS)
-@settings(max_examples=25, deadline=None)
+@settings(deadline=None)
 def test_one_that_has_caught_up_equals_one_that_is_built_anew(name: str, steps: list[tuple[str, str, int]]) -> None:
     kind = KINDS[name]
     with tempfile.TemporaryDirectory() as place:

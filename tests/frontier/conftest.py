@@ -79,6 +79,20 @@ def started(*kinds: str) -> list[ParameterSet]:
     return [pytest.param(kind, marks=pytest.mark.starts) for kind in kinds]
 
 
+CONTRACT = "tests/frontier/test_contract.py"
+"""What all kinds of frontiers are tried on in ``make test``; all else is, besides the model, on the server alone."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave the contract's other files on further kinds of servers to the soak."""
+    for item in items:
+        chosen = getattr(item, "callspec", None)
+        if chosen is None or item.nodeid.startswith(CONTRACT) or "make_frontier" not in chosen.params:
+            continue
+        if chosen.params["make_frontier"] in ("on_path", "partitions", "cluster"):
+            item.add_marker(pytest.mark.soak)
+
+
 @pytest.fixture(params=[*started("redis", "on_path", "partitions", "cluster"), "model"])
 def make_frontier(
     request: pytest.FixtureRequest, clock: Clock, monkeypatch: pytest.MonkeyPatch

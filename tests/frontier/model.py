@@ -253,11 +253,11 @@ class ModelFrontier:
         return not is_anothers and self._opens(queue) <= 0
 
     def _allowed(self, url: Url) -> bool:
-        if url.kind == "requisite":
+        pages, per_queue = self.settings.pages, self.settings.pages_per_queue
+        if url.kind == "requisite" or not (pages or per_queue):
             return True
         taken = [u for u in self.urls.values() if u.kind == "page" and u.state in (State.LEASED, State.DONE, State.DUE)]
         of_queue = sum(1 for u in taken if u.queue == url.queue)
-        pages, per_queue = self.settings.pages, self.settings.pages_per_queue
         return (not pages or len(taken) < pages) and (not per_queue or of_queue < per_queue)
 
     def _opens(self, queue: str) -> float:

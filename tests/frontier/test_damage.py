@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from redis import Redis
 
@@ -98,7 +98,6 @@ def harmed(whole: Path, folder: Path, harm: Callable[[bytes, int, bytes], bytes]
     return min(len(data), len(damaged)) if same is None else same
 
 
-@settings(max_examples=20)
 @given(
     harm=st.sampled_from(HARM),
     place=st.floats(0, 1),
@@ -187,7 +186,6 @@ def test_a_manifest_that_is_missing_or_damaged_is_written_anew(content: bytes | 
     )
 
 
-@settings(max_examples=20)
 @given(place=st.floats(0, 1), garbage=st.binary(min_size=1, max_size=1), harm=st.sampled_from(HARM))
 def test_no_damage_to_the_manifest_loses_anything(
     whole: Path,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from aahcrawler.frontier.ip_locks import IpLocks, LocalIpLocks
@@ -159,7 +159,6 @@ def made(server: EmbeddedServer) -> Callable[[Clock], tuple[IpLocks, IpLocks]]:
     return lambda clock: (_made("redis", server, clock), _made("local", server, clock))
 
 
-@settings(max_examples=60)
 @given(steps=steps)
 def test_any_order_of_claims(
     made: Callable[[Clock], tuple[IpLocks, IpLocks]], steps: list[tuple[str, str, str, float]]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from aahcrawler.frontier.memory.frontier import MemoryFrontier
@@ -90,7 +90,6 @@ def seen(frontier: Frontier) -> object:
 
 
 @pytest.mark.slow
-@settings(max_examples=150)
 @given(chosen=chosen_settings, course=steps)
 def test_any_course_of_operations_goes_as_in_the_model(chosen: FrontierSettings, course: Sequence[Step]) -> None:
     clock = Clock()

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from aahcrawler.helper import Assistance
@@ -106,7 +106,6 @@ def test_a_page_of_links_is_bounded() -> None:
     assert len(found.properties["links"]) == MOST
 
 
-@settings(max_examples=50)
 @given(st.text(alphabet=st.characters(codec="utf-8", exclude_characters='"<>&\x00')))
 def test_whatever_is_written_as_an_address_is_an_address_or_nothing(reference: str) -> None:
     (found,) = read(post(1, f'<a href="{reference}">x</a><img src="{reference}">')).objects

@@ -177,7 +177,7 @@ def weigh(page: Page, knowledge_base: KnowledgeBase) -> tuple[str | None, tuple[
 
 
 @pytest.mark.slow
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     st.lists(st.lists(st.tuples(SIGN, st.sampled_from(STRENGTHS)), min_size=1, max_size=3), min_size=1, max_size=3),
     st.lists(MARKUP, max_size=5),

@@ -163,7 +163,7 @@ ODD = ["", " ", "x", "{", "a b", "#", "*", "[", "../..", "-1", "yes", "no", "//*
 
 
 @pytest.mark.slow
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.integers(0, 10**6), st.lists(st.sampled_from(ODD), min_size=1, max_size=3))
 def test_whatever_is_written_loads_or_is_refused_with_lines(tmp_path: Path, seed: int, odd: list[str]) -> None:
     chance = random.Random(seed)

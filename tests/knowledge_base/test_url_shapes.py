@@ -3,7 +3,7 @@
 from functools import cache
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from aahcrawler.helper.site_memory.sites import Verdicts, _verdict
@@ -47,7 +47,6 @@ ADDRESSES = st.builds(
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
 @given(st.lists(ADDRESSES, min_size=2, max_size=40))
 def test_what_is_known_of_a_shape_holds_for_each_of_its_addresses(urls: list[str]) -> None:
     verdicts = Verdicts()

@@ -10,7 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings, strategies
+from hypothesis import given, strategies
 
 from aahcrawler.objects import vocabulary as v
 from aahcrawler.objects.capture_statements import ObjectRow, PageRow
@@ -145,7 +145,6 @@ WRITTEN = strategies.tuples(strategies.integers(0, 3), strategies.integers(0, 40
 """Who writes a capture, and the second it was made at."""
 
 
-@settings(max_examples=60)
 @given(written=strategies.lists(WRITTEN, max_size=30), size=strategies.sampled_from([1, 2_000, 1 << 30]), left=...)
 def test_pages_come_in_the_order_of_time_whoever_wrote_them(
     tmp_path_factory: pytest.TempPathFactory, written: list[tuple[int, int]], size: int, left: bool

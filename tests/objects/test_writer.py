@@ -192,7 +192,7 @@ def test_an_edit_without_a_known_former_capture_has_one_version() -> None:
     assert {quad[0] for quad in read if quad[1] == v.SPECIALIZATION_OF} == {version(GRAPH, "http://a.test/t#1")}
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(st.lists(HOSTILE, max_size=3), st.lists(st.tuples(HOSTILE, HOSTILE, HOSTILE, st.none() | HOSTILE), max_size=2))
 def test_two_parsers_read_the_same_history(names: list[str], held: list[tuple[str, str, str, str | None]]) -> None:
     changes = Changes(tuple(names), tuple(names), tuple(names))
@@ -211,7 +211,7 @@ def test_unknown_is_left_out() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=80, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @example(
     [WebObject("http://a.test/\u0085", "\u2028", "\ud800", {"body": ("\x00\x0b\x0c\x1c\x85\u2028\ufffe\\u0041\r",)})]
 )
@@ -225,7 +225,6 @@ def test_two_parsers_read_the_same_whatever_a_page_holds(objects: list[WebObject
     assert described == {iri(web_object.iri)[1:-1] for web_object in objects}
 
 
-@settings(max_examples=200)
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_text_comes_back_as_it_was(text: str) -> None:
     assert stated(text) == {(text,)}
@@ -233,7 +232,6 @@ def test_text_comes_back_as_it_was(text: str) -> None:
     assert {quad[2] for quad in rdflib_of(data) if quad[1].endswith(":likes")} == {text}
 
 
-@settings(max_examples=200)
 @given(HOSTILE)
 def test_iris_are_valid_and_stable(address: str) -> None:
     term = iri(address)

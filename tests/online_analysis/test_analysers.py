@@ -2,7 +2,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from online_analysis.analysers import SpamAnalyser, TextAnalyser, UrlAnalyser, analysers
@@ -202,7 +202,6 @@ words = st.sampled_from(["wind", "turbine", "rotor", "blade", "pastry", "lemon",
 texts = st.lists(words, max_size=40).map(" ".join) | st.text(max_size=60)
 
 
-@settings(max_examples=60)
 @given(
     st.lists(texts, max_size=4),
     texts,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import chain
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from online_analysis.aggregation import Scores, aggregate
@@ -139,7 +139,6 @@ pages = st.lists(
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
 @given(pages)
 def test_every_link_gets_a_score_from_0_to_1_whatever_came_before(documents: list[Document]) -> None:
     found = scored(*documents)

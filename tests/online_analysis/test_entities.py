@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 import spacy
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from spacy.language import Language as Pipeline
 from spacy.training import Example
@@ -84,7 +84,6 @@ def test_names_are_found_wherever_they_stand_in_a_long_text() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
 @given(
     st.lists(st.sampled_from([*NAMES, "Scheer", "may", "the", "Union", "和", "l'", ".", "\n"]) | st.text(max_size=8)),
     st.sampled_from(["en", "de", "el", "zh", "ko", "fr", None, "xx", "no-such"]),

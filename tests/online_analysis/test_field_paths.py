@@ -167,7 +167,7 @@ def ordered(value: object) -> object:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("section", sorted(set(Icd.model_fields) - {"archive", "output", "metadata"}))
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+@settings(deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @given(st.data())
 def test_every_field_is_read_back_from_what_it_means(section: str, data: st.DataObject) -> None:
     smallest = {"id": "a", "contact": "a@example.org", "seeds": ["http://a.test/"], "topic": {"keywords": ["flood"]}}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from online_analysis.icd import Icd, IcdError, changes
@@ -133,7 +133,6 @@ def definitions(draw: st.DrawFn) -> dict[str, object]:
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
 @given(definitions())
 def test_what_is_written_is_read_back(fields: dict[str, object]) -> None:
     icd = Icd.parse(yaml.safe_dump(fields, allow_unicode=True).encode())
@@ -144,7 +143,6 @@ def test_what_is_written_is_read_back(fields: dict[str, object]) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=30)
 @given(definitions(), st.randoms(use_true_random=False))
 def test_the_order_of_fields_and_lists_means_nothing(fields: dict[str, object], random: object) -> None:
     def shuffled(value: object) -> object:
@@ -176,7 +174,6 @@ def parse_or_refuse(content: bytes) -> None:
             assert "\n" not in mistake
 
 
-@settings(max_examples=120)
 @given(st.binary(max_size=200))
 @example(b"? ")
 @example(b"a: " + b"9" * 5000)
@@ -185,7 +182,6 @@ def test_no_bytes_raise_anything_but_mistakes(content: bytes) -> None:
     parse_or_refuse(content)
 
 
-@settings(max_examples=120)
 @given(st.data())
 def test_no_damage_to_a_definition_raises_anything_but_mistakes(data: st.DataObject) -> None:
     whole = (
@@ -208,7 +204,6 @@ json_like = st.recursive(
 
 
 @pytest.mark.slow
-@settings(max_examples=120)
 @given(st.sampled_from(list(Icd.model_fields)), json_like)
 def test_no_value_of_a_field_raises_anything_but_mistakes(field: str, value: object) -> None:
     parse_or_refuse(SMALLEST.encode() + yaml.safe_dump({field: value}).encode())

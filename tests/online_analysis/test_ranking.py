@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from online_analysis.aggregation import BudgetLeft, LinkRanker, ScoredLink, Scores
@@ -256,7 +256,6 @@ def test_it_remembers_no_more_urls_than_it_may() -> None:
 
 
 @given(st.sets(st.text(max_size=20), max_size=50), st.sets(st.text(max_size=20), max_size=50))
-@settings(max_examples=30)
 def test_what_is_gone_is_known(urls: set[str], others: set[str]) -> None:
     gone = Gone()
     for url in urls:
@@ -287,7 +286,6 @@ def test_the_regression_finds_the_minimum(penalty: float) -> None:
 
 
 @given(st.lists(st.floats(-50, 50), min_size=2, max_size=20))
-@settings(max_examples=100)
 def test_bounded_values_keep_their_order(values: list[float]) -> None:
     mapped = [bounded(value) for value in sorted(values)]
     assert mapped == sorted(mapped)

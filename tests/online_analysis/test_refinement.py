@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from online_analysis.analysers import TextAnalyser
@@ -70,7 +70,6 @@ def test_what_was_learned_has_less_say_than_what_was_given(topic: Topic, pages: 
     assert topic.refined({}).vector("en") == Topic(KEYWORDS, (), LEXICON).vector("en")
 
 
-@settings(max_examples=20)
 @given(st.randoms(use_true_random=False))
 def test_the_order_of_pages_does_not_matter(topic: Topic, pages: list[PageNote], random: object) -> None:
     shuffled = list(pages)

@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from online_analysis.aggregation import Scores
@@ -168,7 +168,6 @@ documents = st.builds(
 )
 
 
-@settings(max_examples=50)
 @given(st.lists(documents, max_size=12))
 def test_scores_are_bounded_and_follow_from_what_was_seen(seen: list[Document]) -> None:
     one, other = SocialAnalyser(), SocialAnalyser()

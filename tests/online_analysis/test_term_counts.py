@@ -4,7 +4,7 @@ from itertools import chain
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from online_analysis import term_arrays as vocabulary_module
@@ -99,7 +99,6 @@ def by_hand(texts: Iterable[str], expectation: Expectation) -> Closeness:
 
 
 @pytest.mark.slow
-@settings(max_examples=100)
 @given(st.lists(texts.map(" ".join), min_size=1, max_size=6))
 def test_many_texts_at_once_are_what_each_is_by_itself(found: list[str]) -> None:
     measured = read(*found)
@@ -110,7 +109,6 @@ def test_many_texts_at_once_are_what_each_is_by_itself(found: list[str]) -> None
             assert near.speaking[place] == any(not term.isdigit() for term in TOPIC.language.terms(text))
 
 
-@settings(max_examples=100)
 @given(st.lists(texts.map(" ".join), min_size=2, max_size=6))
 def test_several_texts_together_are_what_their_sum_is(found: list[str]) -> None:
     measured, n = read(*found), len(found)
@@ -187,7 +185,6 @@ def test_terms_are_counted_alike_whether_their_keys_are_short_or_long(monkeypatc
 EXOTIC = st.sampled_from(list("aZ9 ßİıÅ\u0301\u0307’“—…ﬁ①²ⅧΣςа中文、。，ひคำ한ＡＢ\u00a0\u3000\ud800\0\u2028\x1c-_.'"))
 
 
-@settings(max_examples=300)
 @given(st.lists(st.text(EXOTIC, max_size=30), min_size=1, max_size=4), st.sampled_from(["en", "el", "zh", None]))
 def test_texts_that_are_read_together_have_the_terms_of_each(texts: list[str], code: str | None) -> None:
     language = LEXICON.language(code)

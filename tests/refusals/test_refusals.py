@@ -44,7 +44,7 @@ offers = st.builds(
 reasons = st.sampled_from(("denied", "other_site", "rule:no calendars", "novelty"))
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     st.dictionaries(reasons, st.lists(offers, max_size=4, unique_by=lambda each: each.url)), st.none() | st.just("de")
 )

@@ -14,6 +14,7 @@ from aahcrawler.replay.addresses import Modifier
 from aahcrawler.replay.playlist_rewriting import MOST_QUALITIES
 from aahcrawler.replay.replay_app import FixedFolders, replay_app
 from aahcrawler.replay.replayed_captures import ReplayedCaptures
+from tests.browsing import patient
 from tests.crawl.crawling import PATIENCE
 from tests.replay.archived import MOMENT, URL, Archived, body_of, shown
 from tests.replay.serving import serving
@@ -193,7 +194,7 @@ def test_a_browser_plays_a_captured_stream(tmp_path: Path, chromium: Browser) ->
         crawl.add(aac(87), url=f"https://media.test/{name}", headers=kind)
     crawl.close()
     with serving(replay_app(FixedFolders({"test": tmp_path}), ["localhost"])) as replay:
-        context = chromium.new_context()
+        context = patient(chromium.new_context())
         page = context.new_page()
         asked: list[tuple[str, int]] = []
         page.on("response", lambda answer: asked.append((answer.url, answer.status)))

@@ -12,6 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from aahcrawler.replay.door import Door
 from aahcrawler.replay.replay_app import FixedFolders, replay_app
+from tests.browsing import patient
 from tests.replay.archived import MOMENT, URL, Archived
 from tests.replay.serving import serving
 
@@ -97,7 +98,7 @@ def test_a_hostile_capture_reaches_nothing_but_the_replay(chromium: Browser, tmp
     crawl.add(f"@import '{EVIL}/second.css'; p {{ color: rgb(1, 2, 3) }}", url="http://a.test/dir/a.css", headers=CSS)
     crawl.close()
     with _both(tmp_path) as (cockpit, replay):
-        context = chromium.new_context()
+        context = patient(chromium.new_context())
         asked: list[str] = []
         context.on("request", lambda request: asked.append(request.url))
         page = context.new_page()

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Frame, expect
+from playwright.sync_api import Browser, Frame, expect
 from playwright.sync_api import Page as Tab
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -20,6 +20,7 @@ from aahcrawler.replay.element_numbers import numbered_elements
 from aahcrawler.replay.mark_outlines import Mark, MarkKind
 from aahcrawler.replay.numbered_pages import MarkedPage, MarkedPages, marked_markup
 from aahcrawler.replay.replay_app import FixedFolders, replay_app
+from tests.browsing import patient
 from tests.replay.serving import serving
 from tests.replay.test_hostile_captures import EVIL, HOSTILE
 
@@ -139,7 +140,7 @@ def _shown(browser: Browser, folder: Path, html: str, *marks: Mark) -> Iterator[
     path = pages.issue(lambda: MarkedPage("test", MOMENT, page_of(html), marks))
     app = replay_app(FixedFolders({"test": folder}), ("localhost",), door=door, marked=pages)
     with serving(app) as replay, serving(_Cockpit(door, f"http://localhost:{replay.port}", path), free):
-        context: BrowserContext = browser.new_context()
+        context = patient(browser.new_context())
         asked: list[str] = []
         context.on("request", lambda request: asked.append(request.url))
         tab = context.new_page()

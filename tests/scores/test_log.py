@@ -6,7 +6,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from aahcrawler.layout import SCORE_LOG
@@ -203,7 +203,6 @@ def live(ranker: Lessons, log: ScoreLog, what: str, document: Document, score: f
             log.rescored(revisions)
 
 
-@settings(max_examples=60)
 @given(course=calls)
 def test_a_ranker_that_is_taught_again_knows_what_it_knew(
     tmp_path_factory: pytest.TempPathFactory, course: Sequence[tuple[str, Document, float]]

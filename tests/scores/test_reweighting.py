@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from aahcrawler.scores import Findings, Leads, ScoreLog, Share, Source, Terms, weighed
@@ -49,7 +49,6 @@ links = st.tuples(st.sampled_from([f"http://link-{n}.test/" for n in range(5)]),
 pages = st.lists(st.lists(links, min_size=1, max_size=4, unique_by=lambda link: link[0]), min_size=1, max_size=5)
 
 
-@settings(max_examples=40)
 @given(pages, st.sampled_from(("first", "last", "max", "sum", "avg")))
 def test_links_are_scored_as_if_the_weights_had_always_been_so(
     tmp_path_factory: pytest.TempPathFactory, pages: Sequence[Page], update: str

@@ -25,6 +25,8 @@ from online_analysis.icd import Icd
 from tests.crawl.crawling import PATIENCE
 
 JSON = "application/json"
+CRAWLS = "AAH_TEST_CRAWLS"
+"""The variable that names the folder of the crawls to ``tests.service.openapi_bodies``."""
 NDJSON = "application/x-ndjson"
 
 

@@ -10,9 +10,8 @@ from typing import Any
 import schemathesis
 
 from aahcrawler.service.steering.crawl_process import running_process
+from tests.service.asking import CRAWLS
 
-CRAWLS = "AAH_TEST_CRAWLS"
-"""The variable that names the folder of the crawls."""
 _AT_REST = frozenset({"crawl-not-running", "frontier-unavailable"})
 _BUSY = {"store-busy": "/sparql", "too-many-streams": "/events"}
 """What others may take up at a moment, and the paths where that is."""

@@ -5,7 +5,6 @@ import json
 import re
 import signal
 import threading
-import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, contextmanager
 from http.client import HTTPConnection, HTTPResponse
@@ -23,10 +22,19 @@ from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.views import live_feed
 from aahcrawler.service.views.live_feed import MOST_STREAMS
 from aahcrawler.service_client import ServiceClient
+from tests.crawl.crawling import PATIENCE, until
 from tests.crawl.crawling import running as command
-from tests.crawl.crawling import until
 from tests.service.asking import Service, serving
 from tests.service.views.folders import write_crawl
+
+PATIENT_SERVICE = """
+from aahcrawler import cli
+from aahcrawler.service import server
+
+server._GRACE = 3600
+cli.main()
+"""
+"""Runs ``aah serve`` so that it waits an hour for requests under way when it ends."""
 
 LINE = "2026-11-26T12:00:05.000Z INFO crawl.response.handler http://a.test/{} 200 new\n"
 FIELD = re.compile(r"(?:(?:event|data|id|retry): .*|: .*|)")
@@ -143,9 +151,7 @@ def test_a_client_that_takes_nothing_is_given_up() -> None:
         response.taken_within = 0.05
         await response({"type": "http"}, receive, send)
 
-    began = time.monotonic()
-    asyncio.run(respond())
-    assert time.monotonic() - began < 30
+    asyncio.run(asyncio.wait_for(respond(), PATIENCE))
     assert ended.is_set()
 
 
@@ -167,8 +173,9 @@ def test_a_crawl_that_cannot_be_read_ends_its_streams(
         lines_until(stream, "event: status")
 
 
-def test_streams_end_with_the_service(folder: Path) -> None:
-    with command("serve", folder, "--port", "0", "--rate", "0") as process, ExitStack() as stack:
+def test_streams_end_with_the_service_and_are_not_waited_for_as_requests_are(folder: Path) -> None:
+    serve = ("serve", folder, "--port", "0", "--rate", "0")
+    with command(*serve, code=PATIENT_SERVICE) as process, ExitStack() as stack:
         text = ""
         while "http://127.0.0.1:" not in text:
             text += process.process.stderr.readline()
@@ -180,10 +187,8 @@ def test_streams_end_with_the_service(folder: Path) -> None:
         streams = [stack.enter_context(following(int(found[1]))) for _ in range(5)]
         for stream in streams:
             lines_until(stream, "event: status")
-        began = time.monotonic()
         process.process.send_signal(signal.SIGTERM)
         for stream in streams:
             stream.read()
         assert list(events) == [], "the client's stream ends without an error"
-        assert time.monotonic() - began < 5, "streams are not waited for as requests are, for ten seconds"
         assert process.ended().code == 0

@@ -76,12 +76,20 @@ def test_a_head_that_is_not_sent_in_time_ends_its_connection(settings: ServiceSe
 
 
 def test_the_next_request_of_a_connection_has_its_time_as_well(settings: ServiceSettings) -> None:
-    with serving(settings, UnfinishedHeads(seconds=0.5)) as service, ExitStack() as opening:
-        client = half_sent(service, opening, HALF + REST)
-        for _ in range(3):
-            assert answered(client)
-            time.sleep(0.3)
-            client.sendall(HALF + REST)
+    heads = UnfinishedHeads(seconds=1e6)
+    with serving(settings, heads) as service, ExitStack() as opening:
+        client = half_sent(service, opening, HALF)
+        until(lambda: len(heads._waiting) == 1)
+        (first,) = heads._waiting.values()
+        client.sendall(REST)
+        assert answered(client)
+        client.sendall(HALF)
+        until(lambda: len(heads._waiting) == 1)
+        (second,) = heads._waiting.values()
+        assert first.cancelled()
+        assert second.when() > first.when()
+        heads.seconds = 0.1
+        client.sendall(REST)
         assert answered(client)
         client.sendall(HALF)
         assert is_closed(client)
@@ -114,14 +122,15 @@ def test_what_is_no_http_is_a_problem(settings: ServiceSettings) -> None:
 def test_answers_do_not_wait_for_one_another_s_confirmation(settings: ServiceSettings) -> None:
     with serving(settings) as service:
         client = HTTPConnection("127.0.0.1", service.port, timeout=60)
-        spent = []
-        for _ in range(20):
+
+        def is_quick() -> bool:
             began = time.monotonic()
             client.request("GET", "/health")
             client.getresponse().read()
-            spent.append(time.monotonic() - began)
+            return time.monotonic() - began < 0.035
+
+        assert any(is_quick() for _ in range(500)), "each has waited for 40 ms"
         client.close()
-    assert min(spent[1:]) < 0.035
 
 
 def test_nobody_can_say_to_be_somebody_else(settings: ServiceSettings, caplog: pytest.LogCaptureFixture) -> None:

@@ -16,7 +16,6 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from schemathesis.specs.openapi.definitions import OPENAPI_31
 
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
@@ -31,8 +30,7 @@ from tests.crawl.crawling import running as command
 from tests.crawl.site import Reply, Site, html, links
 from tests.crawl.site import serving as site_serving
 from tests.crawl.world import define
-from tests.service.asking import JSON, Service, serving
-from tests.service.openapi_bodies import CRAWLS
+from tests.service.asking import CRAWLS, JSON, Service, serving
 
 TOKEN = "a-token-that-nobody-guesses"  # noqa: S105
 RUNS, RESTS = "test", cockpit_crawl.CRAWL
@@ -229,6 +227,8 @@ def ask(folder: Path, world: World, document: Any, configuration: str, *options:
 
 
 def test_the_document_is_valid(world: World) -> None:
+    from schemathesis.specs.openapi.definitions import OPENAPI_31  # What it imports takes a second of each run.
+
     jsonschema_rs.validator_for(OPENAPI_31).validate(world.document)
 
 
@@ -274,8 +274,14 @@ def test_crawls_are_stopped_and_started_as_the_document_says(world: World, tmp_p
     ask(tmp_path, world, real, CONFIGURATION, *once, f"--include-path-regex={PROCESSES}")
 
 
-def test_whatever_is_asked_is_answered_as_the_document_says(world: World, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("phases", "examples"), [("examples,fuzzing", 2), pytest.param("coverage,fuzzing", 20, marks=pytest.mark.soak)]
+)
+def test_whatever_is_asked_is_answered_as_the_document_says(
+    world: World, tmp_path: Path, phases: str, examples: int
+) -> None:
     some = narrowed(world.document, {"crawl": world.real["crawl"]})
     # A copy under a made-up title such as "0" has that as its id, which is what an id of another type reads as.
     left_out = f"--exclude-path-regex={PROCESSES}|/copy$"
-    ask(tmp_path, world, some, CONFIGURATION + BY_MEANING, "--max-examples=2", left_out)
+    asked = (f"--phases={phases}", f"--max-examples={examples}", left_out)
+    ask(tmp_path, world, some, CONFIGURATION + BY_MEANING, *asked)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 
 from aahcrawler.definitions import from_meaning
 from aahcrawler.frontier.protocol import FrontierSettings, State
@@ -61,7 +61,6 @@ def test_a_definition_is_read_back_from_what_it_means() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
 @given(definitions())
 def test_every_definition_is_read_back(fields: dict[str, object]) -> None:
     icd = Icd.parse(yaml.safe_dump(fields).encode())

@@ -3,7 +3,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from aahcrawler.traps import NO_PAGE, Seen, Trap, Traps, Verdict, is_probe
@@ -230,7 +230,6 @@ def test_a_kept_state_is_read_back_and_other_files_are_refused() -> None:
 URLS = st.builds("http://a.test/{}/{}?{}={}".format, *([st.sampled_from(["a", "b", "1", "2"])] * 4))
 
 
-@settings(max_examples=50)
 @given(st.lists(st.tuples(URLS, st.sampled_from(["", text(50, 1), text(50, 2)])), max_size=40), st.integers(1, 5))
 def test_nothing_is_refused_before_the_minimum_and_zero_refuses_nothing(
     pages: list[tuple[str, str]], least: int

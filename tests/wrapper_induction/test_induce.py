@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 from lxml.html import HtmlElement
@@ -607,7 +607,6 @@ class TestHostilePages:
         assert induce([], posts()) is None
         assert induce([LabelledExample(page("<p>x</p>"), Method.INDUCED, (), 1.0)], posts()) is None
 
-    @settings(max_examples=60)
     @given(st.data())
     def test_any_elements_may_be_objects(self, data: st.DataObject) -> None:
         markup = data.draw(st.recursive(_LEAVES, lambda inner: st.builds(_element, _NAMES, _NAMES, inner, inner)))

@@ -1,6 +1,6 @@
 """What came of the seeds, and what was not fetched: failures, refused links, traps, repairs."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Query, Response
 
@@ -10,6 +10,8 @@ from aahcrawler.service.views.refused_links import RefusedLinks, RefusedQuery
 
 Text = Annotated[str, Query(max_length=2_000)]
 Word = Annotated[str, Query(max_length=300)]
+ROWS: Final = 20
+"""Links that the list of what was not fetched shows at once: many more would be longer than three screens."""
 
 
 def routes(site: Site) -> APIRouter:
@@ -36,7 +38,7 @@ def routes(site: Site) -> APIRouter:
         after: Word = "",
     ) -> Response:
         found = site.crawl(crawl)
-        links, query = RefusedLinks(found), RefusedQuery(reason, of_site, text, after)
+        links, query = RefusedLinks(found), RefusedQuery(reason, of_site, text, after, ROWS)
         listed = links.failed(query) if kind == "failed" else links.refused(query)
         asked = {"kind": kind, "reason": reason, "site": of_site, "text": text}
         more = address("crawls", crawl, "failures", **asked, after=listed.next) if listed.next else ""

@@ -249,7 +249,7 @@ _VALUES = st.text(st.characters(min_codepoint=32, exclude_categories=("Cs", "Cn"
 _NEW = '<field name="new" kind="text"><select css="a &gt; b"/></field>'
 
 
-@settings(max_examples=60, deadline=None)
+@settings(deadline=None)
 @given(st.data())
 def test_a_change_of_the_text_is_that_of_the_tree_and_leaves_all_other_bytes(data: st.DataObject) -> None:
     """Any element of any file that ships, and any change."""

@@ -10,7 +10,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
@@ -24,6 +23,7 @@ from aahcrawler.browser.process.chromium_executable import find_chromium
 from aahcrawler.browser.process.process_tree import descendants
 from tests.browser.process.piped import ATTEMPTS, Piped, Proxy, browser
 from tests.browsing import sandboxed_chromium
+from tests.crawl.crawling import until
 
 pytestmark = pytest.mark.starts
 
@@ -201,10 +201,7 @@ def test_nothing_is_left_when_the_launcher_is_killed_and_the_next_start_removes_
 
 
 def _wait_until_gone(processes: list[int]) -> None:
-    limit = time.monotonic() + 10
-    while left := [process for process in processes if _runs(process)]:
-        assert time.monotonic() < limit, left
-        time.sleep(0.05)
+    until(lambda: not any(map(_runs, processes)))
 
 
 def _runs(process: int) -> bool:

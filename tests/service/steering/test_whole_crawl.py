@@ -136,7 +136,7 @@ def test_a_crawl_is_created_started_redefined_stopped_and_started_again(tmp_path
         assert at_rest["blocked"]["number"] > 0, "its server is started for as long as it is looked at"
         again = made.done("POST", "/start", {"accept_changes": True})
         assert (again["state"], again["pid"] != pid) == ("running", True)
-        made.done("POST", "/stop")
+        assert made.done("POST", "/stop")["asked"] is True
         until(lambda: not made.runs())
         acts = [act["act"] for act in made.done("GET", "/steering")["acts"]]
     assert acts[::-1] == ["create", "start", "limits", "scope", "weights", "stop", "stop", "limits", "start", "stop"]

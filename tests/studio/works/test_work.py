@@ -399,7 +399,7 @@ def _edits(draw: st.DrawFn) -> Sequence[Edit]:
     return [Add(place=place, xml='<field name="more"/>'), css(place, ".added")]
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @pytest.mark.usefixtures("quick_disk")
 @given(st.lists(_edits(), min_size=1, max_size=4))
 def test_whatever_was_done_is_taken_back_and_made_again_step_by_step(
