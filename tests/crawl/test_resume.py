@@ -115,3 +115,38 @@ def test_a_crawl_that_ended_by_a_limit_is_begun_anew(limit: str, amount: str, tm
     assert (after["crawl"], after["pages"], after["state"]) == (2, len(again), "stopped")
     assert summary(crawl / "former" / "1") == before
     assert_whole(crawl)
+
+
+INTERRUPTED = """
+import os, signal
+from scrapy.core.engine import ExecutionEngine
+from scrapy.crawler import AsyncCrawlerProcess
+
+def interrupting(method):
+    def interrupted(self, *arguments, **options):
+        os.kill(os.getpid(), signal.SIGTERM)
+        return method(self, *arguments, **options)
+    return interrupted
+
+owner, name = {"crawl": (AsyncCrawlerProcess, "crawl"), "engine": (ExecutionEngine, "start_async")}[%r]
+setattr(owner, name, interrupting(getattr(owner, name)))
+from aahcrawler.cli import app
+app()
+"""
+"""Runs ``aah``, and asks it to end before Scrapy's reactor runs, or before its engine does."""
+
+
+@pytest.mark.parametrize("moment", ["crawl", "engine"])
+def test_a_crawl_that_is_asked_to_end_before_it_fetches_anything_ends_in_good_order(
+    tmp_path: Path, moment: str
+) -> None:
+    with serving(Site({"/": html("A page", "<p>Nothing.</p>")})) as site:
+        icd = write_icd(tmp_path, site.url)
+        with running("crawl", icd, code=INTERRUPTED % moment) as process:
+            ended = process.ended()
+        assert ended.code == 0, ended.err
+        stopped = summary(tmp_path / "crawl")
+        assert (stopped["state"], stopped["reason"], stopped["pages"]) == ("stopped", "shutdown", 0)
+        assert not site.asked
+        assert aah("crawl", icd).code == 0
+        assert summary(tmp_path / "crawl")["pages"] == 1

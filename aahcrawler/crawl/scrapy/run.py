@@ -1,7 +1,9 @@
 """Running a crawl from start to end, as ``aah crawl FILE`` and ``scrapy crawl aah -a icd=FILE`` do."""
 
+import asyncio
+import signal
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from time import sleep
@@ -9,6 +11,7 @@ from time import sleep
 from rich.console import Console
 from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.settings import Settings
+from twisted.internet.error import ReactorNotRunning
 
 from aahcrawler.crawl.directory.folder import CrawlRefusedError
 from aahcrawler.crawl.health.disk_space import LOOK_EVERY
@@ -102,10 +105,39 @@ def _as_soon_as_there_is_room(opening: Callable[[], Job], console: Console) -> J
 
 def _crawl(process: AsyncCrawlerProcess, spider: type[AahSpider], job: Job, showing: Showing) -> None:
     with showing as show:
+        _end_by_signals(process, job)
         process.crawl(spider, job=job, show=show)
-        process.start()
+        process.start(install_signal_handlers=False)
     if process.bootstrap_failed:
         job.lifecycle.fail(CrawlRefusedError(f"the spider could not be started, see {job.writer.stores.folder.log}"))
+
+
+def _end_by_signals(process: AsyncCrawlerProcess, job: Job) -> None:
+    """Have Ctrl-C and SIGTERM end a crawl in good order from now on, and at once when they come again.
+
+    Scrapy's own handlers come with its reactor, and before its engine runs they end the process without the crawl.
+    """
+    from twisted.internet import reactor  # noqa: PLC0415 (whoever imports it first chooses it)
+
+    asked: list[int] = []
+
+    def end() -> None:
+        job.lifecycle.stop("shutdown")
+        if all(crawler.engine is not None and crawler.engine.running for crawler in process.crawlers):
+            ending.add(asyncio.ensure_future(process.stop()))
+
+    def end_at_once() -> None:
+        with suppress(ReactorNotRunning):
+            reactor.stop()  # type: ignore[misc]    # Its interface declares methods without self.
+
+    def take(number: int, _: object) -> None:
+        asked.append(number)
+        with suppress(RuntimeError):  # The loop may have ended: so does the process.
+            reactor.callFromThread(end if len(asked) == 1 else end_at_once)
+
+    ending: set[asyncio.Future[None]] = set()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, take)
 
 
 def _logs_to_terminal(settings: Settings) -> bool:
