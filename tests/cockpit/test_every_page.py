@@ -30,6 +30,7 @@ HERE = f"/crawls/{CRAWL}"
 PARTS = frozenset(
     {
         "/crawls/{crawl}/live",
+        "/crawls/{crawl}/captures/{record}/in-small",
         "/crawls/{crawl}/captures/{record}/{picture}",
         "/crawls/{crawl}/files/archive.tar",
         "/crawls/{crawl}/files/warc/{name}",

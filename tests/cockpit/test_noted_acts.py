@@ -106,9 +106,9 @@ def test_what_the_studio_does_beside_is_noted_when_it_ends(shown: Cockpit) -> No
     opened = shown.post(f"{here}/entries/open", {**sent, "name": "phpbb"}, cookie)
     assert opened.headers["location"] == f"{here}/works/phpbb"
     page = shown.ask("GET", f"{here}/works/phpbb", Cookie=f"{COOKIE}={cookie}").body.decode()
-    mark = re.search(r'name="mark" value="([0-9a-f]+)"', page)
-    assert mark is not None
-    sent |= {"mark": mark[1]}
+    seen = re.search(r'name="seen" value="([\w-]+)"', page)
+    assert seen is not None
+    sent |= {"seen": seen[1]}
     noted = Since(shown)
     shown.post(f"{here}/works/phpbb/fetch", {**sent, "url": "http://169.254.169.254/"}, cookie)
     until(lambda: bool(noted.found("ended")))

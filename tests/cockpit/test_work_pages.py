@@ -33,9 +33,9 @@ class Editor:
         secret = self.cockpit.form_secret(self.cookie)
         return self.cockpit.post(path, {"secret": secret, **fields}, self.cookie)
 
-    def marks(self, path: str) -> list[str]:
-        """Return what the forms of a page say of its work."""
-        return re.findall(r'name="mark" value="(\w+)"', self.page(path))
+    def seen(self, path: str) -> str:
+        """Return the state of its work that the forms of a page name."""
+        return re.findall(r'name="seen" value="([\w-]+)"', self.page(path))[0]
 
     def told(self, answer: Reply) -> str:
         """Return the page that an act led to."""
@@ -49,7 +49,7 @@ def editor(shown: Cockpit) -> Iterator[Editor]:
     someone = Editor(shown, shown.entered(EDITOR))
     assert someone.post(f"{STUDIO}/entries/open", name="fluxbb").headers["location"].endswith("/works/fluxbb")
     yield someone
-    someone.post(f"{WORK}/discard", mark=someone.marks(WORK)[0])
+    someone.post(f"{WORK}/discard", seen=someone.seen(WORK))
 
 
 def test_what_is_chosen_on_a_page_of_the_work_stays_chosen_on_others(editor: Editor) -> None:
@@ -68,14 +68,13 @@ def test_a_page_of_a_former_work_changes_nothing_of_the_one_begun_under_its_name
         re.findall(r'name="seen" value="([\w-]+)"', shown)[0],
         re.findall(r'name="place" value="(\w[^"]+)"', shown)[0],
     )
-    mark = editor.marks(WORK)[0]
-    assert "is discarded" in editor.told(editor.post(f"{WORK}/discard", mark=mark))
+    assert "is discarded" in editor.told(editor.post(f"{WORK}/discard", seen=seen))
     editor.post(f"{STUDIO}/entries/open", name="fluxbb")
     text = editor.page(f"{WORK}/xml")
     for act, said in (
         ("remove", {"seen": seen, "place": place}),
-        ("discard", {"mark": mark}),
-        ("undo", {"mark": mark}),
+        ("discard", {"seen": seen}),
+        ("undo", {"seen": seen}),
     ):
         assert "begun another one" in editor.told(editor.post(f"{WORK}/{act}", **said)), act
     assert "begun another one" in editor.post(f"{WORK}/xml", seen=seen, xml="<application/>").body.decode()
