@@ -246,16 +246,28 @@ def _lies_within(element: Element, others: Sequence[Element]) -> bool:
 def _is_thread(prepared: PreparedPage, each: RecordSet) -> bool:
     """Return whether records are posts beyond doubt: several, most of which the page addresses, or of a known shape.
 
-    So is a single one whose identifier calls it a post, with an author and a date.
+    So is a single one whose identifier calls it a post, with an author and a date, unless it has the page's heading:
+    software calls articles posts, too.
     """
     if is_of(prepared.outline, each, prepared.shapes):
         return True
     if len(each.records) == 1 and each.confidence >= SURE:
         record = each.records[0]
-        return record.author is not None and record.date is not None and bool(called_record(record.element))
+        is_signed = record.author is not None and record.date is not None
+        return is_signed and bool(called_record(record.element)) and not _is_headed(prepared, record)
     addressed = sum(bool(record.key or record.permalink) for record in each.records)
     is_told = addressed >= MOSTLY_ADDRESSED * len(each.records) or _are_signed_apart(each)
     return len(each.records) > 1 and each.confidence >= SURE and is_told
+
+
+def _is_headed(prepared: PreparedPage, record: Record) -> bool:
+    """Return whether the heading of the page stands in a record: its only first one, or one that its title has."""
+    outline, title = prepared.outline, bare(prepared.names.title)
+    places = (place for first, end in _extents(prepared, record) for place in range(first, end))
+    headings = [place for place in places if outline.tags[place] in _HEADINGS]
+    if outline.tags.count("h1") == 1 and any(outline.tags[place] == "h1" for place in headings):
+        return True
+    return any((text := bare(_heading_text(prepared, place))) and text in title for place in headings)
 
 
 def _section(prepared: PreparedPage, each: RecordSet) -> Section | None:

@@ -35,7 +35,7 @@ class Editor:
 
     def seen(self, path: str) -> str:
         """Return the state of its work that the forms of a page name."""
-        return re.findall(r'name="seen" value="([\w-]+)"', self.page(path))[0]
+        return str(re.findall(r'name="seen" value="([\w-]+)"', self.page(path))[0])
 
     def told(self, answer: Reply) -> str:
         """Return the page that an act led to."""
