@@ -89,7 +89,7 @@ def import_archives(
     if read:
         typer.echo(
             f"{crawl}: {outcomes[FirstOutcome.READ]:,} pages and redirects read, "
-            f"{outcomes[FirstOutcome.UNREADABLE]:,} not to be read"
+            f"{outcomes[FirstOutcome.UNREADABLE]:,} that cannot be read"
         )
     if not counts.is_whole:
         raise typer.Exit(NOT_WHOLE)

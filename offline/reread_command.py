@@ -66,5 +66,5 @@ def reread(
         typer.echo(f"note: {line}", err=True)
     typer.echo(
         f"{crawl}: {counts.total():,} captures read again, {counts[Outcome.CHANGED]:,} with another result, "
-        f"{counts[Outcome.SAME]:,} with the same, {counts[Outcome.UNREADABLE]:,} not to be read"
+        f"{counts[Outcome.SAME]:,} with the same, {counts[Outcome.UNREADABLE]:,} that cannot be read"
     )
