@@ -6,7 +6,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Coroutine
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -94,7 +94,8 @@ class PagePictures:
         finally:
             with self._lock:
                 self._waiting -= 1
-        _keep(crawl, wanted.record, made)
+        with suppress(OSError):  # Where the folder cannot be written to, pictures are made each time.
+            _keep(crawl, wanted.record, made)
         return made
 
     def forget(self, crawl: Path) -> None:
