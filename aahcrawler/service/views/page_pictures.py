@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from aahcrawler.browser.devtools.devtools_errors import BrowserCrashedError
+from aahcrawler.browser.devtools.devtools_errors import BrowserCrashedError, PageCrashedError
 from aahcrawler.browser.network.upstream import BrowserRequest, RequestRefusedError
 from aahcrawler.browser.process.browser_settings import BrowserSettings
 from aahcrawler.browser.process.browser_unavailable import BrowserUnavailableError
@@ -80,7 +80,8 @@ class PagePictures:
     def picture(self, crawl: Path, wanted: Pictured) -> bytes:
         """Return a JPEG of a captured page, made now where none is kept; empty where none can be made of the page.
 
-        Raise ``PicturesBusyError``; ``BrowserUnavailableError`` where no browser starts; and ``OSError``.
+        Raise ``PicturesBusyError``; ``BrowserUnavailableError`` where no browser starts, or it ends meanwhile; and
+        ``OSError``.
         """
         kept = _kept(crawl, wanted.record)
         if kept is not None:
@@ -122,9 +123,11 @@ class PagePictures:
         order = VisitOrder(wanted.url, "Mozilla/5.0", bounds=_BOUNDS)
         try:
             return (await self._browser.visit(order, _ArchivedWeb(crawl, wanted.moment))).thumbnail
-        except (VisitFailedError, BrowserCrashedError) as error:
+        except (VisitFailedError, PageCrashedError) as error:
             _logger.info("%s: no picture of %s: %s", crawl, wanted.url, error)
             return b""
+        except BrowserCrashedError as error:  # That says nothing of the page: the next look has a new browser.
+            raise BrowserUnavailableError(str(error)) from error
 
     def _run(self, making: Coroutine[Any, Any, T]) -> T:
         with self._lock:
