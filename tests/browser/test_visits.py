@@ -11,6 +11,7 @@ from aahcrawler.browser.network.upstream import BrowserRequest
 from aahcrawler.browser.visits.rendered_page import ConsoleLine
 from aahcrawler.browser.visits.visit_order import Cookie, VisitOrder
 from knowledge_base.behaviours import Act, Behaviour, Step
+from knowledge_base.selectors import compile_selector
 from tests.browser.visiting import AGENT, HOME, Answer, Given, Visited, Visitor, ordered, visitor
 
 __all__ = ["visitor"]
@@ -35,11 +36,15 @@ console.log(JSON.stringify([navigator.userAgent, navigator.languages, navigator.
 history.pushState({}, "", "/board/1");
 setTimeout(() => { throw new Error("uncaught " + "x".repeat(5000)); }, 50);
 """
-_WORKED = """<!doctype html><iframe src="https://other.test/frame"></iframe><script>
-new Worker("/worker.js").onmessage = e => { document.title = e.data; };
+_WORKED = """<!doctype html><iframe src="https://other.test/frame"></iframe><button id=wait>wait</button><script>
+document.getElementById("wait").onclick = () => document.body.append("Workers are not there yet. ");
+const worked = new Promise(done => { new Worker("/worker.js").onmessage = e => { document.title = e.data; done(); }; });
 navigator.serviceWorker.register("/sw.js");
+Promise.all([worked, navigator.serviceWorker.ready]).then(() => document.getElementById("wait").remove());
 fetch("https://api.test/cross", { method: "PUT", headers: { "X-A": "1" } }).catch(() => 0);
 </script>"""
+_UNTIL_WORKERS_ARE_THERE = (Behaviour("wait", (Step(Act.CLICK, (compile_selector(css="#wait"),), pause=1.0),)),)
+"""A visit waits for no worker by itself: how soon a browser starts one depends on what else the machine does."""
 _CORS = tuple(
     (f"Access-Control-Allow-{what}", allowed)
     for what, allowed in {"Origin": "*", "Methods": "PUT", "Headers": "X-A"}.items()
@@ -97,7 +102,7 @@ _SITES: Mapping[str, tuple[Mapping[str, Answer], VisitOrder | None]] = {
             "https://safe.test/of-service": "x",
             "https://api.test/cross": Given("x", fields=_CORS),
         },
-        replace(ordered("https://safe.test/"), reading_only=False),
+        replace(ordered("https://safe.test/"), reading_only=False, behaviours=_UNTIL_WORKERS_ARE_THERE),
     ),
     "reloaded": (
         {HOME: _session},
