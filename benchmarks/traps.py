@@ -9,10 +9,6 @@ probes included; ``worthwhile`` of all that there are on the site, how many were
 ``again_more`` and ``again_fewer`` are the pages that N further crawls in the same folder asked for although the crawl
 before each did not, and the other way round; ``again_changes`` the objects that they took for added, changed or
 deleted. As the sites stay as they are, all of these should be 0.
-
-With ``--recorded`` the recorded sites, which have no traps, are crawled without a network instead, one theme of each
-application, with the knowledge base that ships and with none: ``wrongly_refused`` counts pages that hold objects, that
-a crawl without traps finds, and that a crawl with them does not; ``missed`` names three of them.
 """
 
 import argparse
@@ -26,9 +22,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from aahcrawler.layout import SUMMARY
-from benchmarks import traps_recorded
 from benchmarks.process_memory import Finished, run
-from benchmarks.recorded import RecordedSite, recorded_sites
 from benchmarks.results import Cell, Row, report
 from benchmarks.trap_sites import SITES, serving
 
@@ -111,24 +105,15 @@ def plain(target: str) -> str:
     return f"{parts.path}?{query}" if query else parts.path
 
 
-def one_theme_each(sites: Sequence[RecordedSite]) -> Sequence[RecordedSite]:
-    """Return the first theme of each application: all of an application's themes have the same URLs."""
-    return list({site.app: site for site in reversed(sites)}.values())[::-1]
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.traps", description=__doc__)
     parser.add_argument("--pages", type=int, default=PAGES, help=f"pages that a crawl fetches at most ({PAGES})")
     parser.add_argument("--site", choices=sorted(SITES), action="append", help="only this one; may be given again")
     parser.add_argument("--json", type=Path, help="write the rows to this file as well")
-    parser.add_argument("--recorded", action="store_true", help="read recorded sites instead of made-up ones")
     parser.add_argument("--recrawls", type=int, default=0, help="crawl so many times more in the same folder (0)")
     given = parser.parse_args(arguments)
     rows: list[dict[str, Cell]] = []
-    if given.recorded:
-        report([row for site in one_theme_each(recorded_sites()) for row in traps_recorded.rows(site)], given.json)
-        return
     for name in given.site or SITES:
         rows += [dict(measure(name, given.pages, on=on, recrawls=given.recrawls)) for on in (True, False)]
     report(rows, given.json)

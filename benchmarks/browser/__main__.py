@@ -1,12 +1,10 @@
 """Crawls sites that scripts make, and compares what is kept and read with what a person sees and the server sent.
 
-    python -m benchmarks.browser [--site NAME ...] [--method NAME ...] [--held-out] [--speed] [--replay] [--killed]
-                                 [--keep FOLDER] --json FILE
+    python -m benchmarks.browser [--site NAME ...] [--method NAME ...] [--speed] [--keep FOLDER] --json FILE
 
 Each site is served on loopback by a server that remembers every byte, looked at by a person (Playwright drives
-Chromium, without code of the crawler), and crawled by each method. Real software is installed into ``.cache/software``
-on first use, which needs node, npm and package indexes. Rows are written as they are measured. The row of a site that
-cannot be measured names the failure, and the exit code is 1.
+Chromium, without code of the crawler), and crawled by each method. Rows are written as they are measured. The row of a
+site that cannot be measured names the failure, and the exit code is 1.
 """
 
 import argparse
@@ -14,7 +12,7 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -27,10 +25,9 @@ from benchmarks.browser.measuring import Measuring, Plan, served
 from benchmarks.browser.person import NoBrowserError
 from benchmarks.browser.site import Choice
 from benchmarks.results import Cell, Row, report
-from benchmarks.software.installation import InstallationError
 
 COLUMNS: Final = (
-    *("site", "method", "at_once", "held_out", "pages", "rendered", "objects_recall", "objects_precision", "title"),
+    *("site", "method", "at_once", "pages", "rendered", "objects_recall", "objects_precision", "title"),
     *(
         "author",
         "date",
@@ -41,12 +38,11 @@ COLUMNS: Final = (
         "bytes_differing",
         "pages_per_second",
     ),
-    *("cpu_ms_per_page", "peak_mib", "seconds", "cpu_seconds", "wall_ratio", "cpu_ratio", "replay_pywb"),
-    *("replay_webpage", "replay_leaks", "left_running", "failure"),
+    *("cpu_ms_per_page", "peak_mib", "seconds", "cpu_seconds", "wall_ratio", "cpu_ratio", "failure"),
 )
-METHODS: Final = (Method.HTTP, Method.BROWSER, Method.AUTO, Method.PLAYWRIGHT)
+METHODS: Final = (Method.HTTP, Method.BROWSER, Method.AUTO)
 """All methods; the one that the browser's is compared with comes after it."""
-_FAILURES: Final = (InstallationError, NoBrowserError, Error, subprocess.CalledProcessError)
+_FAILURES: Final = (NoBrowserError, Error, subprocess.CalledProcessError)
 
 
 @dataclass
@@ -65,17 +61,6 @@ class Rows:
             self.target.write_text(json.dumps({"rows": self.rows}, indent=2) + "\n", "utf-8")
 
 
-def chosen(names: Sequence[str] | None, *, held_out: bool) -> Iterator[Choice]:
-    """Yield the sites of these names, or all; those held out only if asked for, and else it is said."""
-    for choice in CHOICES:
-        if names is not None and choice.name not in names:
-            continue
-        if names is None and choice.held_out and not held_out:
-            print(f"{choice.name}: held out, measured with --held-out alone", file=sys.stderr, flush=True)
-            continue
-        yield choice
-
-
 def measured(choice: Choice, plan: Plan) -> Iterator[Mapping[str, Cell]]:
     """Yield the rows of a site; one that cannot be measured has a row that says why."""
     print(f"{choice.name}: opening, looking, crawling", file=sys.stderr, flush=True)
@@ -84,7 +69,7 @@ def measured(choice: Choice, plan: Plan) -> Iterator[Mapping[str, Cell]]:
             with served(choice, Path(name)) as (site, server):
                 yield from Measuring(choice, site, server, Path(name), plan).rows()
         except _FAILURES as error:
-            yield {"site": choice.name, "held_out": choice.held_out, "failure": str(error)}
+            yield {"site": choice.name, "failure": str(error)}
 
 
 def main() -> int:
@@ -93,21 +78,17 @@ def main() -> int:
     names = [choice.name for choice in CHOICES]
     parser.add_argument("--site", nargs="+", choices=names, metavar="NAME", help=f"these alone: {', '.join(names)}")
     parser.add_argument("--method", nargs="+", choices=list(Method), help="crawl by these methods alone")
-    parser.add_argument(
-        "--held-out", action="store_true", help="measure those as well that nobody looks at while tuning"
-    )
     parser.add_argument("--speed", action="store_true", help="crawl 1, 2 and 4 copies of the forum at once as well")
-    parser.add_argument("--replay", action="store_true", help="compare replayed pages with the live ones as well")
-    parser.add_argument("--killed", action="store_true", help="kill a crawl as well, and see what is left of it")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep each crawl here, with a list of its mistakes")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows here")
     arguments = parser.parse_args()
     methods = [method for method in METHODS if arguments.method is None or method in arguments.method]
-    plan = Plan(methods, arguments.speed, arguments.replay, arguments.killed, arguments.keep)
+    plan = Plan(methods, arguments.speed, arguments.keep)
     rows = Rows(arguments.json)
-    for choice in chosen(arguments.site, held_out=arguments.held_out):
-        for row in measured(choice, plan):
-            rows.add(row)
+    for choice in CHOICES:
+        if arguments.site is None or choice.name in arguments.site:
+            for row in measured(choice, plan):
+                rows.add(row)
     report(rows.rows, arguments.json)
     return int(any(row["failure"] for row in rows.rows))
 

@@ -49,8 +49,6 @@ class Method(StrEnum):
     """As a crawl decides by itself."""
     BROWSER = "browser"
     """Every page in the browser as well."""
-    PLAYWRIGHT = "playwright"
-    """A peer: each page opened by Playwright, and its content saved."""
 
 
 _SEEDS_FAILED: Final = 3

@@ -93,10 +93,8 @@ class Opening(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A site that can be measured. One that is ``mixed`` is mostly made by its server."""
+    """A site that can be measured."""
 
     name: str
     opening: Opening
     secure: bool = False
-    held_out: bool = False
-    mixed: bool = False

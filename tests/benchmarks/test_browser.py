@@ -6,7 +6,6 @@ import re
 import signal
 import socket
 import ssl
-import struct
 import subprocess
 import sys
 import zlib
@@ -18,7 +17,6 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.browser.__main__ import chosen
 from benchmarks.browser.choices import CHOICES
 from benchmarks.browser.crawling import Method
 from benchmarks.browser.exact_server import ExactServer, Sent
@@ -26,7 +24,6 @@ from benchmarks.browser.measuring import ratios, served
 from benchmarks.browser.recorded_bytes import Record, compared, key, keys_passed, keys_recorded
 from benchmarks.browser.replies import Framing, Reply, Request, compressed, data, page, ranged, reply
 from benchmarks.browser.site import Choice
-from benchmarks.browser.sites.pictures import picture
 from benchmarks.browser.sites.worker import Rooms
 from benchmarks.browser.tree_usage import Watch, used_by
 from tests.crawl.crawling import until
@@ -38,9 +35,6 @@ ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
 PASSED = Sent(f"{ORIGIN}/a", GET, ANSWER, True)
 RESPONSE = Record("response", PASSED.url, "", ANSWER)
 REQUEST = Record("request", PASSED.url, "", GET.raw)
-INSTALLED = ("player", "docsify", "docsify-hash", "verdaccio", "isso", "wiki")
-WRITTEN = [choice for choice in CHOICES if choice.name not in INSTALLED]
-"""The sites that nothing is installed for."""
 
 
 @pytest.fixture(params=[False, True], ids=["plain", "tls"])
@@ -180,14 +174,7 @@ def test_the_handshake_of_a_websocket_is_answered_as_the_standard_says() -> None
     assert (answer.status, dict(answer.fields)["Sec-WebSocket-Accept"]) == (101, "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
 
 
-def test_no_two_pictures_are_the_same_and_each_is_one() -> None:
-    made = {picture(seed) for seed in range(50)}
-    assert len(made) == 50
-    for each in made:
-        assert struct.unpack(">II", each[16:24]) == (24, 24)
-
-
-@pytest.mark.parametrize("choice", WRITTEN, ids=NAME)
+@pytest.mark.parametrize("choice", CHOICES, ids=NAME)
 def test_the_sites_answer_what_a_person_looks_at(choice: Choice, tmp_path: Path) -> None:
     with served(choice, tmp_path) as (site, _):
         answers = [site.answering(replace(GET, target=view.path)) for view in site.views]
@@ -206,15 +193,6 @@ def test_the_data_of_the_forum_are_all_of_its_posts(tmp_path: Path) -> None:
         assert len([view for view in site.views if view.parts]) >= 100
         assert len(posts) == 573
         assert server.answering(replace(GET, target="/files/a.txt")).body == b"The content of /files/a.txt.\n"
-
-
-def test_sites_held_out_are_measured_if_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
-    held_out = [each.name for each in CHOICES if each.held_out]
-    assert held_out
-    assert not {each.name for each in chosen(None, held_out=False)} & set(held_out)
-    assert all(name in capsys.readouterr().err for name in held_out)
-    assert [each.name for each in chosen(held_out, held_out=False)] == held_out
-    assert [each.name for each in chosen(None, held_out=True)] == [each.name for each in CHOICES]
 
 
 def test_the_browser_for_all_is_compared_with_what_the_crawl_decides() -> None:

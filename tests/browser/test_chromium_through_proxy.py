@@ -13,13 +13,11 @@ from aahcrawler.browser.network.recording_proxy import RecordingProxy
 from aahcrawler.browser.network.served import Served
 from aahcrawler.browser.network.upstream import BrowserRequest, RequestRefusedError
 from aahcrawler.wire.relay import Relay
-from benchmarks.browser_paths import trial
-from benchmarks.browser_paths_chromium import empty_page, result_of, running_chromium
-from benchmarks.browser_paths_site import SCENARIOS, SITE, page_of
+from tests.browser.chromium import empty_page, result_of, running_chromium
 from tests.browser.proxied import KEY, Scripted
+from tests.browser.scenarios import SCENARIOS, SITE, page_of, trial
 from tests.browsing import chromium_executable
 
-TRIED = ("preflight", "service worker", "POST with a body", "endless stream", "WebSocket")
 REFUSED = """
 <!doctype html><link rel=icon href=data:,><body><script>(async () => {
   const told = {}, error = e => e.name;
@@ -40,16 +38,14 @@ def test_all_that_a_page_asks_for_is_recorded_and_nothing_passes_by() -> None:
     executable = str(chromium_executable())
 
     async def run() -> None:
-        async with trial("proxy", executable) as tried:
+        async with trial(executable) as tried:
             for scenario in SCENARIOS:
-                if scenario.name in TRIED:
-                    session = await empty_page(tried.devtools, tried.context)
-                    url = f"https://{SITE}{page_of(scenario)}"
-                    assert await result_of(tried.devtools, session, url) == scenario.got
-                    recorded = set(tried.recorder.recorded)
-                    assert (set(scenario.wanted) <= recorded) is not scenario.refused
+                session = await empty_page(tried.devtools, tried.context)
+                url = f"https://{SITE}{page_of(scenario)}"
+                assert await result_of(tried.devtools, session, url) == scenario.got
+                assert (set(scenario.wanted) <= set(tried.recorded)) is not scenario.refused
             reached = {request for request in tried.site.requests if ".test/" in request}
-            assert reached == set(tried.recorder.recorded)
+            assert reached == set(tried.recorded)
 
     asyncio.run(run())
 

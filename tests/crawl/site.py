@@ -4,6 +4,7 @@ By ``network.resolve`` one site can be many: a page under ``//a.test/x`` answers
 """
 
 import socket
+import ssl
 import threading
 import time
 from collections import Counter
@@ -168,9 +169,11 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def serving(site: Site, address: str = "127.0.0.1") -> Iterator[Site]:
+def serving(site: Site, address: str = "127.0.0.1", tls: ssl.SSLContext | None = None) -> Iterator[Site]:
     """Serve a site on a free port until the block ends."""
     server = _Server(address, site)
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
     site.port = server.server_address[1]
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.proxies import RunningProxy, http_proxy, proxying, socks_proxy
 from tests.crawl.crawling import running, summary
 from tests.crawl.site import Site, html, links, serving
 from tests.crawl.verifying import archived
 from tests.crawl.world import crawl, define
+from tests.wire.proxies import RunningProxy, http_proxy, proxying, socks_proxy
 
 PAGES = 6
 WORD = "the-proxys-word"

@@ -21,7 +21,7 @@ from aahcrawler.wire.client import (
     WireTimeoutError,
 )
 from aahcrawler.wire.route import Proxy, ProxyKind, Route, Routes
-from benchmarks.proxies import RunningProxy, http_proxy, proxying, socks_proxy
+from tests.wire.proxies import RunningProxy, http_proxy, proxying, socks_proxy
 from tests.wire.serving import OPEN, Server, answering, client, serving
 
 OK = b"HTTP/1.1 200 OK\r\nX-Case: Kept\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"

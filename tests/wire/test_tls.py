@@ -1,19 +1,14 @@
 """HTTPS: the bytes after decryption, and certificates that do or do not verify."""
 
 import asyncio
-import datetime
-import ipaddress
 import ssl
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from aahcrawler.wire.client import ConnectError, IpPolicy, TlsError, WireError, WireReason, WireRequest
 from aahcrawler.wire.route import Route, Routes, Tls
+from tests.wire.certificates import self_signed
 from tests.wire.serving import Server, answering, client, serving
 
 ACCEPTING = Routes(Route(tls=Tls(accepts_invalid=True)))
@@ -26,29 +21,7 @@ def trusting(certificate: Path) -> Routes:
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write a PEM file with the key and self-signed certificate of ``secure.test`` and 127.0.0.1."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "secure.test")])
-    now = datetime.datetime.now(datetime.UTC)
-    names = [x509.DNSName("secure.test"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
-    signed = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName(names), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    path = tmp_path_factory.mktemp("tls") / "secure.pem"
-    private = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    path.write_bytes(private + signed.public_bytes(serialization.Encoding.PEM))
-    return path
+    return self_signed(tmp_path_factory.mktemp("tls") / "secure.pem")
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Chromium as the trial runs it: driven over a pipe, a page at a time."""
+"""Chromium driven over a pipe, a page at a time."""
 
 import asyncio
 import json

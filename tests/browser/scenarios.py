@@ -1,20 +1,30 @@
-"""The site of the trial of two ways to record a browser: a page for each scenario, on loopback, by https."""
+"""A browser behind the recording proxy, and a site on loopback by https with a page for each of what pages may do."""
 
 import asyncio
 import hashlib
 import json
+import socket
 import ssl
+import tempfile
 from asyncio import StreamReader, StreamWriter, Task
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
 
-MEBIBYTE = 1 << 20
-DOWNLOAD = 48 * MEBIBYTE
+from aahcrawler.browser.devtools.devtools_connection import DevTools
+from aahcrawler.browser.network.recording_proxy import RecordingProxy
+from aahcrawler.browser.network.upstream import BrowserRequest, RequestRefusedError
+from aahcrawler.wire.client import IpPolicy, Timeouts, WireClient, WireError, WireRequest, WireSettings
+from aahcrawler.wire.relay import Relay
+from aahcrawler.wire.route import Route, Routes, Tls
+from tests.browser.chromium import running_chromium
+from tests.browser.proxied import KEY
+
 POSTED = 300_000
 SITE, OTHER = "site.test", "other.test"
 _CORS = "Access-Control-Allow-Origin: *\r\nAccess-Control-Allow-Headers: *\r\nAccess-Control-Allow-Methods: *\r\n"
-FILE = bytes(range(256)) * 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,18 +52,6 @@ SCENARIOS = (
         [200, "put"],
     ),
     Scenario(
-        "dedicated worker",
-        "const w = new Worker('/worker.js'); w.onmessage = e => done(e.data)",
-        (f"GET {SITE}/worker.js", f"GET {SITE}/by-worker"),
-        "by-worker",
-    ),
-    Scenario(
-        "shared worker",
-        "const w = new SharedWorker('/shared.js'); w.port.onmessage = e => done(e.data); w.port.start()",
-        (f"GET {SITE}/shared.js", f"GET {SITE}/by-shared"),
-        "by-shared",
-    ),
-    Scenario(
         "service worker",
         "await navigator.serviceWorker.register('/service.js'); await navigator.serviceWorker.ready;"
         "if (!navigator.serviceWorker.controller) await new Promise(k =>"
@@ -63,19 +61,6 @@ SCENARIOS = (
         "by-service",
     ),
     Scenario(
-        "cross-site frame",
-        f"addEventListener('message', e => done(e.data)); const f = document.createElement('iframe');"
-        f"f.src = 'https://{OTHER}/frame'; document.body.append(f)",
-        (f"GET {OTHER}/frame", f"GET {OTHER}/by-frame"),
-        "by-frame",
-    ),
-    Scenario(
-        "redirect with a cookie",
-        "const r = await fetch('/redirect'); done([r.redirected, await r.text(), document.cookie])",
-        (f"GET {SITE}/redirect", f"GET {SITE}/cookies"),
-        [True, "shown=1; hidden=2", "shown=1"],
-    ),
-    Scenario(
         "POST with a body",
         f"const d = new FormData(); d.append('f', new Blob([new Uint8Array({POSTED}).fill(200)]), 'a.bin');"
         "const r = await fetch('/digest', {method: 'POST', body: d}); done(await r.json())",
@@ -83,25 +68,11 @@ SCENARIOS = (
         [POSTED, True],
     ),
     Scenario(
-        "range",
-        "const r = await fetch('/file', {headers: {Range: 'bytes=1000-1099'}});"
-        "done([r.status, r.headers.get('Content-Range'), (await r.arrayBuffer()).byteLength])",
-        (f"GET {SITE}/file",),
-        [206, f"bytes 1000-1099/{len(FILE)}", 100],
-    ),
-    Scenario(
         "endless stream",
         "const t = performance.now(), r = await fetch('/ticks'), s = r.body.getReader(); let n = 0;"
         "while (n < 3) { await s.read(); n++ } s.cancel(); done(performance.now() - t < 1500)",
         (f"GET {SITE}/ticks",),
         True,
-    ),
-    Scenario(
-        "large download",
-        "const r = await fetch('/large'), s = r.body.getReader(); let n = 0;"
-        "for (let p; !(p = await s.read()).done;) n += p.value.length; done(n)",
-        (f"GET {SITE}/large",),
-        DOWNLOAD,
     ),
     Scenario(
         "WebSocket",
@@ -117,18 +88,6 @@ _SERVICE_WORKER = (
     "onactivate = e => e.waitUntil(clients.claim());"
     "onfetch = e => { if (e.request.url.endsWith('/virtual')) e.respondWith(fetch('/by-service')) }"
 )
-_TEXTS: Mapping[str, tuple[str, str]] = {
-    "/worker.js": ("text/javascript", "fetch('/by-worker').then(r => r.text()).then(postMessage)"),
-    "/shared.js": (
-        "text/javascript",
-        "onconnect = e => fetch('/by-shared').then(r => r.text()).then(t => e.ports[0].postMessage(t))",
-    ),
-    "/service.js": ("text/javascript", _SERVICE_WORKER),
-    "/frame": (
-        "text/html",
-        "<script>fetch('/by-frame').then(r => r.text()).then(t => parent.postMessage(t, '*'))</script>",
-    ),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,18 +158,6 @@ async def _answer(asked: _Asked, writer: StreamWriter) -> None:
     match asked.path:
         case "/ticks":
             await _tick(writer)
-        case "/large":
-            writer.write(_head("application/octet-stream", DOWNLOAD))
-            for _ in range(DOWNLOAD // MEBIBYTE):
-                writer.write(bytes(MEBIBYTE))
-                await writer.drain()
-        case "/file":
-            piece = FILE[1000:1100] if asked.headers.get("range") == "bytes=1000-1099" else FILE
-            extra = f"Content-Range: bytes 1000-1099/{len(FILE)}\r\n" if len(piece) == 100 else ""
-            writer.write(_head("text/plain", len(piece), "206 Partial" if extra else "200 OK", extra) + piece)
-        case "/redirect":
-            cookies = "Set-Cookie: shown=1; Path=/\r\nSet-Cookie: hidden=2; Path=/; HttpOnly\r\n"
-            writer.write(_head("text/plain", 0, "302 Found", f"Location: /cookies\r\n{cookies}"))
         case _:
             kind, text = _text(asked)
             body = text.encode()
@@ -236,9 +183,9 @@ def _text(asked: _Asked) -> tuple[str, str]:
     if asked.path == "/digest":
         blob = bytes([200]) * POSTED
         return "application/json", json.dumps([asked.body.count(200), hashlib.sha256(blob).digest() == _blob(asked)])
-    if asked.path == "/cookies":
-        return "text/plain", asked.headers.get("cookie", "")
-    return _TEXTS.get(asked.path, ("text/plain", asked.path.strip("/")))
+    if asked.path == "/service.js":
+        return "text/javascript", _SERVICE_WORKER
+    return "text/plain", asked.path.strip("/")
 
 
 def _blob(asked: _Asked) -> bytes:
@@ -249,3 +196,63 @@ def _blob(asked: _Asked) -> bytes:
 
 def _head(kind: str, length: int, status: str = "200 OK", extra: str = "") -> bytes:
     return f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n{extra}\r\n".encode()
+
+
+@dataclass(slots=True)
+class Trial:
+    """A browser behind the proxy: its requests are made by the wire client, and noted as ``METHOD host/path``."""
+
+    devtools: DevTools
+    context: str
+    """The browser context of pages."""
+    site: Site
+    wire: WireClient
+    recorded: list[str] = field(default_factory=list)
+
+    async def answer(self, request: BrowserRequest, relay: Relay) -> None:
+        """Have a request answered by its server (``Upstream``)."""
+        place = urlsplit(request.url)
+        self.recorded.append(f"{request.method} {place.netloc}{place.path}")
+        try:
+            answer = await self.wire.fetch(
+                WireRequest(request.url, request.headers, request.method, request.body, relay=relay)
+            )
+        except WireError as error:
+            raise RequestRefusedError(error.reason) from error
+        answer.exchange.close()
+        if answer.exchange.truncated is not None:
+            raise RequestRefusedError(answer.exchange.truncated)
+
+
+@asynccontextmanager
+async def trial(chromium: str) -> AsyncIterator[Trial]:
+    """Run a browser and the site."""
+    async with AsyncExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
+        serving = await stack.enter_async_context(site(KEY.context(SITE)))
+        place = f"127.0.0.1:{serving.port}"
+        wire = WireClient(
+            WireSettings(
+                folder / "spool",
+                IpPolicy(True, {SITE: place, OTHER: place}),
+                Timeouts(total=15.0),  # Ends an endless stream.
+                routes=Routes(Route(tls=Tls(accepts_invalid=True))),
+            )
+        )
+        stack.push_async_callback(wire.close)
+        # What the browser does by itself reaches the server as well, which notes it.
+        flags = [
+            f"--host-resolver-rules=MAP * {place}, EXCLUDE 127.0.0.1",
+            f"--ignore-certificate-errors-spki-list={KEY.spki_hash}",
+        ]
+        _, pipe = stack.enter_context(running_chromium(chromium, folder / "profile", flags))
+        devtools = await DevTools.over(pipe)
+        stack.callback(devtools.close)
+        listener = socket.create_server(("127.0.0.1", 0))
+        server = {"proxyServer": f"127.0.0.1:{listener.getsockname()[1]}", "proxyBypassList": "<-loopback>"}
+        context = (await devtools.call("Target.createBrowserContext", server))["browserContextId"]
+        tried = Trial(devtools, context, serving, wire)
+        proxy = RecordingProxy(listener, KEY)
+        stack.push_async_callback(proxy.close)
+        await stack.enter_async_context(proxy.serving(tried))
+        yield tried
