@@ -1,21 +1,26 @@
-"""Runs a command and watches the memory of it and its children together."""
+"""Runs a command and measures all of its processes, a browser's among them, also where their parents end first."""
 
-import resource
+import os
+import signal
 import subprocess
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 SAMPLE_EVERY = 0.1
+_TICKS: Final = os.sysconf("SC_CLK_TCK")
+Process = tuple[int, int]
+"""A process: its number, and when it began in ticks since the machine did."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A command that ended: its exit code, wall seconds, output, and the memory that its process tree held in MiB.
+    """A command that ended: its exit code, wall seconds, output, and the memory that its processes held in MiB.
 
-    ``cpu_seconds`` is processor time, user and system, of all of its processes that were waited for.
+    ``cpu_seconds`` is processor time, user and system, of all of its processes.
     """
 
     code: int
@@ -30,37 +35,60 @@ class Finished:
         return max(self.resident_mib, default=0.0)
 
 
+@dataclass
+class Watch:
+    """Follows a process and all that it started, whoever their parents are by now."""
+
+    root: int
+    cpu: dict[Process, float] = field(default_factory=dict)
+    resident_mib: list[float] = field(default_factory=list)
+
+    def sample(self) -> None:
+        """Look at all processes that there are."""
+        found = {pid for pid, _ in self.alive()}
+        for pid in [self.root, *found]:
+            found.update(tree(pid))
+        for pid in found:
+            if (told := _told(pid)) is not None:
+                self.cpu[pid, told[0]] = told[1]
+        self.resident_mib.append(sum(map(shared_mib, found)))
+
+    def alive(self) -> list[Process]:
+        """Return the processes seen so far that still run."""
+        return [each for each in self.cpu if (told := _told(each[0])) is not None and told[0] == each[1]]
+
+
 def run(command: Sequence[str], environment: Mapping[str, str], timeout: float) -> Finished:
-    """Run a command to its end; its resident memory is sampled every 0.1 s; what processes share is counted once."""
-    started, used = time.monotonic(), _children_seconds()
+    """Run a command to its end; one that takes longer than so many seconds is killed with all that it started.
+
+    Its resident memory is sampled every 0.1 s; what processes share is counted once.
+    """
+    started, before = time.monotonic(), os.times()
     process = subprocess.Popen(
         command, env=dict(environment), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
-    resident: list[float] = []
-    ended = threading.Event()
+    watch, ended = Watch(process.pid), threading.Event()
 
-    def sample() -> None:
+    def follow() -> None:
         while not ended.wait(SAMPLE_EVERY):
-            resident.append(sum(map(shared_mib, tree(process.pid))))
+            watch.sample()
 
-    watcher = threading.Thread(target=sample, daemon=True)
+    watcher = threading.Thread(target=follow, daemon=True)
     watcher.start()
     try:
         output, _ = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
-        process.kill()
+        for pid, _ in watch.alive():
+            os.kill(pid, signal.SIGKILL)
         output, _ = process.communicate()
         output += f"\nstopped after {timeout:.0f} s"
     finally:
         ended.set()
         watcher.join()
-    seconds, cpu = time.monotonic() - started, _children_seconds() - used
-    return Finished(process.returncode, seconds, output, cpu, resident)
-
-
-def _children_seconds() -> float:
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
+    seconds, after = time.monotonic() - started, os.times()
+    waited_for = after.children_user + after.children_system - before.children_user - before.children_system
+    cpu = max(sum(watch.cpu.values()), waited_for)
+    return Finished(process.returncode, seconds, output, cpu, watch.resident_mib)
 
 
 def tree(root: int) -> list[int]:
@@ -79,17 +107,17 @@ def tree(root: int) -> list[int]:
 
 def resident_mib(pid: int) -> float:
     """Return the resident memory of a process, 0 where it has ended."""
-    return _mib(pid, "status", ("VmRSS:",))
+    return _mib(pid, "status", "VmRSS:")
 
 
 def shared_mib(pid: int) -> float:
     """Return the resident memory of a process, its part of what it shares with others, 0 where it has ended."""
-    return _mib(pid, "smaps_rollup", ("Pss:",))
+    return _mib(pid, "smaps_rollup", "Pss:")
 
 
 def private_mib(pid: int) -> float:
     """Return the resident memory of a process that no other process shares, 0 where it has ended."""
-    return _mib(pid, "smaps_rollup", ("Private_Clean:", "Private_Dirty:"))
+    return _mib(pid, "smaps_rollup", "Private_Clean:", "Private_Dirty:")
 
 
 def cpu_seconds(pid: int) -> float:
@@ -97,7 +125,16 @@ def cpu_seconds(pid: int) -> float:
     return sum(int((task / "schedstat").read_text().split()[0]) for task in Path(f"/proc/{pid}/task").iterdir()) / 1e9
 
 
-def _mib(pid: int, file: str, fields: tuple[str, ...]) -> float:
+def _told(pid: int) -> tuple[int, float] | None:
+    """Return when a process began and the processor seconds it has used, None where there is none, or it is dead."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text("utf-8", errors="replace").rpartition(") ")[2].split()
+    except OSError:
+        return None
+    return None if fields[0] in "ZX" else (int(fields[19]), (int(fields[11]) + int(fields[12])) / _TICKS)
+
+
+def _mib(pid: int, file: str, *fields: str) -> float:
     try:
         lines = Path(f"/proc/{pid}/{file}").read_text().splitlines()
     except OSError:

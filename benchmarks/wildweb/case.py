@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from benchmarks.browser.replies import Reply, Request
+from benchmarks.exact_server import Reply, Request
 
 Page = Reply | Callable[[Request], Reply]
 """An answer, or what makes one of a request."""

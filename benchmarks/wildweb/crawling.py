@@ -15,8 +15,7 @@ from aahcrawler.layout import WARC
 from aahcrawler.metadata import read
 from aahcrawler.objects.reader import objects_of, page_rows
 from aahcrawler.segments import segments
-from benchmarks.browser.exact_server import Answering, ExactServer
-from benchmarks.browser.replies import Reply, Request, not_found
+from benchmarks.exact_server import Answering, ExactServer, Reply, Request, not_found
 from benchmarks.process_memory import run
 from benchmarks.wildweb.case import KEYWORD, Case
 from benchmarks.wildweb.judging import Seen, SeenPage

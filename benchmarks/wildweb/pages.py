@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from random import Random
 from typing import Final
 
-from benchmarks.browser.replies import HTML, Framing, Reply, reply
+from benchmarks.exact_server import HTML, Framing, Reply, reply
 from benchmarks.wildweb.case import KEYWORD
 
 _WHO: Final = ("pilot", "keeper", "captain", "warden", "baker", "painter", "carpenter", "doctor")

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from aahcrawler.objects.capture_statements import ObjectRow
-from benchmarks.browser.replies import Request
+from benchmarks.exact_server import Request
 from benchmarks.wildweb.__main__ import chosen, judged, rows
 from benchmarks.wildweb.case import Case, WantedObject, WantedPage
 from benchmarks.wildweb.crawling import answering, together

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 from xml.sax.saxutils import escape
 
-from benchmarks.browser.replies import Reply
+from benchmarks.exact_server import Reply
 from benchmarks.wildweb.case import Case
 from benchmarks.wildweb.pages import front, plain_pages
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from benchmarks.browser.replies import Reply
+from benchmarks.exact_server import Reply
 from benchmarks.wildweb.case import Case
 from benchmarks.wildweb.pages import document, html, picture, plain_page, prose, typed
 

@@ -8,7 +8,7 @@ from itertools import count
 from typing import Final
 from xml.sax.saxutils import escape
 
-from benchmarks.browser.replies import Reply, Request
+from benchmarks.exact_server import Reply, Request
 from benchmarks.wildweb.case import Case
 from benchmarks.wildweb.pages import front, html, links, plain_page, redirect, text_page
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from benchmarks.browser.replies import HTML, Reply
+from benchmarks.exact_server import HTML, Reply
 from benchmarks.wildweb.case import Case
 from benchmarks.wildweb.pages import bare, document, html, links, plain_pages, text_page, typed
 

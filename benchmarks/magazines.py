@@ -1,17 +1,28 @@
-"""A magazine whose pages are one empty shell: the data of ``/article/ID`` are ``/api/articles/ID.json``."""
+"""Two magazines, of which scripts make pages: all of ``gazette``, a tenth of ``mixed``, below ``stories/``.
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+The pages of the gazette are one empty shell: the data of ``/article/ID`` are ``/api/articles/ID.json``.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from html import escape
 from math import ceil
-from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.browser.replies import SCRIPT, Reply, Request, compressed, data, reply
-from benchmarks.browser.site import Parts, Site, View
+from benchmarks.exact_server import SCRIPT, Reply, Request, compressed, data, not_found, page, reply
 from benchmarks.software.content import Post, Thread
 from benchmarks.software.markup import html
+from benchmarks.software.scorer import Described
 from benchmarks.software.writing import Size, Writer
+
+
+@dataclass(frozen=True, slots=True)
+class Magazine:
+    """A site, and the articles that a reader sees there."""
+
+    answering: Callable[[Request], Reply]
+    articles: tuple[Described, ...]
+
 
 _SIZE: Final = Size(single=70, few=0, overhanging=0, long=0)
 _PAGE: Final = 20
@@ -59,7 +70,6 @@ FILES: Final = {
     "/main.js": reply(MAIN, SCRIPT),
     "/styles.css": reply("main{max-width:40em;margin:auto}", "text/css"),
 }
-PARTS: Final = (Parts("article", ".copy", heading="h1", author=".author", date="time"),)
 
 
 class Gazette:
@@ -94,19 +104,11 @@ class Gazette:
             {"id": each.id, "title": escape(each.title), "author": escape(each.posts[0].author)}
             for each in articles[(page - 1) * _PAGE : page * _PAGE]
         ]
-        return {"articles": shown, "pages": self.pages}
+        return {"articles": shown, "pages": ceil(len(articles) / _PAGE)}
 
-    @property
-    def pages(self) -> int:
-        """The pages of the list."""
-        return ceil(len(self._articles) / _PAGE)
-
-    def views(self) -> Iterator[View]:
-        """Yield the list and the articles."""
-        for page in range(self.pages):
-            yield View(f"/{self._below}?page={page + 1}" if page else f"/{self._below}", shows=".latest")
-        for name in self._articles:
-            yield View(f"/{self._below}article/{name}", PARTS, shows="article")
+    def articles(self) -> Iterator[Described]:
+        """Yield what readers see."""
+        return (_described(thread, f"/{self._below}article/{name}") for name, thread in self._articles.items())
 
 
 def _said(thread: Thread) -> dict[str, Any]:
@@ -121,8 +123,70 @@ def _said(thread: Thread) -> dict[str, Any]:
     }
 
 
-@contextmanager
-def opened(folder: Path, origin: str) -> Iterator[Site]:  # noqa: ARG001 - others need them
-    """Open the magazine."""
-    gazette = Gazette(Writer(13).content(10, _SIZE).threads)
-    yield Site("shell", gazette.answer, tuple(gazette.views()))
+_MIXED_SIZE: Final = Size(single=98, few=0, overhanging=0, long=0)
+_STORIES: Final = 10
+_LISTED: Final = 20
+_BELOW: Final = "stories/"
+
+
+class Mixed:
+    """Answers with pages that are made, and passes on what is asked of the stories."""
+
+    def __init__(self, threads: Sequence[Thread]) -> None:
+        made, told = threads[_STORIES:], threads[:_STORIES]
+        self._made = {thread.id: thread for thread in made}
+        self._stories = Gazette(told, _BELOW)
+
+    def answer(self, request: Request) -> Reply:
+        """Answer a request."""
+        path = request.path
+        if path.startswith((f"/{_BELOW}", "/api/")) or path in FILES or path == "/robots.txt":
+            return self._stories.answer(request)
+        if path == "/":
+            return page(self._list(int(request.query.get("page", "1"))))
+        found = self._made.get(path.removeprefix("/news/"))
+        return page(_article(found)) if found and path.startswith("/news/") else not_found()
+
+    def _list(self, number: int) -> str:
+        shown = list(self._made.values())[(number - 1) * _LISTED : number * _LISTED]
+        links = "".join(f'<li><a href="/news/{each.id}">{escape(each.title)}</a></li>' for each in shown)
+        more = number < ceil(len(self._made) / _LISTED)
+        older = f'<a rel="next" href="/?page={number + 1}">Older</a>' if more else ""
+        return _framed("News", f"<h1>News</h1><ul>{links}</ul>{older}")
+
+    def articles(self) -> Iterator[Described]:
+        """Yield what readers see."""
+        yield from (_described(thread, f"/news/{name}") for name, thread in self._made.items())
+        yield from self._stories.articles()
+
+
+def _article(thread: Thread) -> str:
+    post = thread.posts[0]
+    when = f'<time datetime="{post.date}">{post.date[:10]}</time>'
+    head = f'<p>By <span class="author">{escape(post.author)}</span>, {when}</p>'
+    return _framed(
+        thread.title, f'<article><h1>{escape(thread.title)}</h1>{head}<div class="body">{html(post)}</div></article>'
+    )
+
+
+def _framed(title: str, content: str) -> str:
+    return f"""<!doctype html><html lang="en"><head><meta charset="utf-8">
+<title>{escape(title)} - Both Ways</title></head>
+<body><header><a href="/">Both Ways</a> <nav><a href="/">News</a> <a href="/{_BELOW}">Stories</a></nav></header>
+<main>{content}</main><footer>Both Ways, a magazine</footer></body></html>"""
+
+
+def _described(thread: Thread, path: str) -> Described:
+    post = thread.posts[0]
+    return Described(thread.id, path, post.plain, thread.title, post.author, post.date)
+
+
+def _opened(site: Gazette | Mixed) -> Magazine:
+    return Magazine(site.answer, tuple(site.articles()))
+
+
+MAGAZINES: Final = {
+    "mixed": _opened(Mixed(Writer(15).content(10, _MIXED_SIZE).threads)),
+    "gazette": _opened(Gazette(Writer(13).content(10, _SIZE).threads)),
+}
+"""The magazines by their names."""
