@@ -17,7 +17,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from xml.etree import ElementTree
@@ -27,7 +27,7 @@ from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.layout import SUMMARY
 from aahcrawler.page import Headers, Page
 from benchmarks.process_memory import Finished, run
-from benchmarks.recorded import RecordedSite, Served, find_sites, score, start_site
+from benchmarks.recorded import RecordedSite, find_sites, score, start_site
 from benchmarks.results import Cell, report
 from knowledge_base.loader import load
 
@@ -75,22 +75,14 @@ class BenchmarkError(Exception):
     """Raised where a crawl of the benchmark failed; the message holds its output."""
 
 
-def crawl(
-    site: RecordedSite, folder: Path, unknown: bool = False, files: Callable[[Served], str] | None = None
-) -> tuple[Finished, Path]:
-    """Serve a site, crawl it into ``folder``, and return how the crawl ended and the server's log of requests.
-
-    ``files`` names the folders of the knowledge base of an unknown site, for where it is served, if that is not the one
-    that ships without the site's application.
-    """
+def crawl(site: RecordedSite, folder: Path, unknown: bool = False) -> tuple[Finished, Path]:
+    """Serve a site, crawl it into ``folder``, and return how the crawl ended and the server's log of requests."""
     environment = dict(os.environ)
     limits = LIMITED.format(pages=MOST_PAGES_UNKNOWN) if unknown else ""
-    if unknown and files is None:
+    if unknown:
         environment[KNOWLEDGE_BASE] = str(without_application(site, folder / "knowledge_base"))
     requests = folder / "requests.jsonl"
     with start_site(site, log=requests) as served:
-        if unknown and files is not None:
-            environment[KNOWLEDGE_BASE] = files(served)
         definition = folder / "icd.yaml"
         output = folder / "crawl"
         described = ICD.format(site=site.name, seed=served.url, network=NETWORK, output=json.dumps(str(output)))

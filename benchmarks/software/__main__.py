@@ -1,4 +1,4 @@
-"""Crawls real applications of unknown software: as they are, after changes, behind a login.
+"""Crawls real applications of unknown software: as they are, and after changes.
 
     python -m benchmarks.software [--app NAME ...] [--case NAME ...] [--change NAME ...] [--quick]
                                   [--scripts FOLDER] --json FILE
@@ -26,7 +26,7 @@ from benchmarks.software.writing import QUICK, Size
 _COLUMNS = (
     *("app", "case", "change", "held_out", "recall", "precision", "duplicate_share", "title", "author", "date"),
     *("title_wrong", "author_wrong", "date_wrong", "requests_per_needed_page", "false_objects", "cpu_ms_per_page"),
-    *("cost_ratio", "false_changes", "missed_changes", "logins", "lost_pages", "leaks", "failure"),
+    *("cost_ratio", "false_changes", "missed_changes", "failure"),
 )
 
 

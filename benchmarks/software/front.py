@@ -3,7 +3,7 @@
 import http.client
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -38,15 +38,12 @@ def asked_of(log: Path) -> list[Asked]:
 class Front:
     """A server on loopback before an application that listens on another port.
 
-    With a ``template`` answers have no validators: a page is another one as soon as its template is. ``tokens`` are the
-    values of the cookies that the application has set.
+    With a ``template`` answers have no validators: a page is another one as soon as its template is.
     """
 
     def __init__(self, backend: int, log: Path) -> None:
         """Bind a free port; ``log`` receives a line of JSON for each request (`Asked`)."""
         self.template: Template | None = None
-        self.tokens: set[str] = set()
-        self._left, self._interruption = 0, _nothing
         self.log, self._backend, self._writing = log, backend, threading.Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
@@ -65,10 +62,6 @@ class Front:
             self._server.server_close()
             thread.join()
 
-    def interrupt(self, after: int, interruption: Callable[[], None]) -> None:
-        """Have something done before the request that follows so many more."""
-        self._left, self._interruption = after + 1, interruption
-
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         front = self
 
@@ -86,7 +79,6 @@ class Front:
         return Handler
 
     def _answer(self, asked: BaseHTTPRequestHandler) -> None:
-        self._count()
         template = self.template
         path = template.former(asked.path) if template else asked.path
         dropped = _HOPS | {"accept-encoding"} | (_CONDITIONS if template else frozenset())
@@ -104,9 +96,6 @@ class Front:
             connection.close()
         content_type = answer.headers.get("Content-Type", "")
         self._note(Asked(asked.command, asked.path, answer.status, answer.headers.get("Location", "")))
-        self.tokens |= {
-            cookie.partition(";")[0].partition("=")[2] for cookie in answer.headers.get_all("Set-Cookie", ())
-        }
         if template and answer.status == 200 and content_type.startswith("text/html") and body:
             body = template.page(self.url.rstrip("/") + asked.path, content_type, body)
         asked.send_response(answer.status)
@@ -119,13 +108,6 @@ class Front:
         if asked.command != "HEAD":
             asked.wfile.write(body)
 
-    def _count(self) -> None:
-        with self._writing:
-            self._left -= 1
-            is_due = self._left == 0
-        if is_due:
-            self._interruption()
-
     def _note(self, asked: Asked) -> None:
         with self._writing, self.log.open("a", encoding="utf-8") as lines:
             lines.write(json.dumps(asdict(asked)) + "\n")
@@ -134,7 +116,3 @@ class Front:
 def _sent(asked: BaseHTTPRequestHandler) -> bytes | None:
     size = int(asked.headers.get("Content-Length") or 0)
     return asked.rfile.read(size) if size else None
-
-
-def _nothing() -> None:
-    pass

@@ -29,23 +29,12 @@ class InstallationError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Login:
-    """How members log in: the path of the form, its two fields, and the sign of a page that members see."""
-
-    path: str
-    user: str
-    password: str
-    sign: str
-
-
-@dataclass(frozen=True, slots=True)
 class Application:
     """A real application: ``name`` is also that of its module in `benchmarks.software.sites`.
 
     Each has a virtual environment of its own, with what its file in ``requirements`` pins, and pinned packages of npm
     beside that; ``programs`` are those of the system that it needs as well. A page of a thread shows ``page_size``
-    posts. One that is ``held_out`` is not looked at while the crawler is worked on. One with a ``login`` can show
-    itself to members alone.
+    posts. One that is ``held_out`` is not looked at while the crawler is worked on.
     """
 
     name: str
@@ -53,7 +42,6 @@ class Application:
     page_size: int
     node: Sequence[str] = ()
     held_out: bool = False
-    login: Login | None = None
     programs: Sequence[str] = ()
 
     def install(self) -> Path:
@@ -69,22 +57,13 @@ class Application:
         run_command([*self._command(command, home), argument], FILLS_WITHIN)
         return read_places(home / PLACES)
 
-    def join(self, home: Path, member: Path) -> None:
-        """Let the module register the member whose name and password a file of JSON has."""
-        run_command([*self._command("join", home), member], FILLS_WITHIN)
-
-    def end_sessions(self, home: Path) -> None:
-        """Let the module forget who is logged in."""
-        run_command(self._command("end-sessions", home), FILLS_WITHIN)
-
     @contextmanager
-    def serving(self, home: Path, port: int, *, members_only: bool = False) -> Iterator[None]:
-        """Serve a site on a port of loopback until the block ends, to all or to its members.
+    def serving(self, home: Path, port: int) -> Iterator[None]:
+        """Serve a site on a port of loopback until the block ends.
 
         Raises ``InstallationError`` where the server does not start.
         """
-        command = self._command("serve-members" if members_only else "serve", home)
-        with served([*command, str(port)], home, port, home / "server.log"):
+        with served([*self._command("serve", home), str(port)], home, port, home / "server.log"):
             yield
 
     def _command(self, command: str, home: Path) -> list[str]:
@@ -187,9 +166,7 @@ def wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
 
 
 APPLICATIONS: Final = (
-    Application(
-        "spirit", "forum", 10, login=Login("user/login/", "username", "password", "css=a[href*='/user/logout/']")
-    ),
+    Application("spirit", "forum", 10),
     Application("mezzanine", "blog with comments", 10),
     Application("eleventy", "static site with comments", 10, node=("@11ty/eleventy@3.1.8",)),
     Application("askbot", "questions and answers", 10, held_out=True),

@@ -25,7 +25,6 @@ from benchmarks.sites import ICD, KNOWLEDGE_BASE, LIMITED, LONGEST, MOST_PAGES_U
 from benchmarks.software.content import Content, Edit, Place, edited, write_edits
 from benchmarks.software.front import Front, asked_of
 from benchmarks.software.installation import Application
-from benchmarks.software.membership import Member
 from benchmarks.software.scorer import (
     ComparedChanges,
     Described,
@@ -56,10 +55,6 @@ class Case(StrEnum):
     """The site in its new template, never seen before."""
     EDITS = "edits"
     """The same site, crawled again after posts were edited, deleted and added."""
-    LOGIN = "login"
-    """The site shown to members alone, never seen before, crawled by one of them."""
-    LOGIN_LOST = "login-lost"
-    """The same, and the application forgets all sessions when half of the requests were made."""
     KNOWN = "known"
     """A site of software that a file of the knowledge base describes: what scripts outside of the project build."""
 
@@ -105,8 +100,8 @@ class Crawlable(Protocol):
     def true(self) -> TrueObjects:
         """What the site shows."""
 
-    def serving(self, *, members_only: bool = False) -> AbstractContextManager[None]:
-        """Serve the site behind its front until the block ends, to all or to its members."""
+    def serving(self) -> AbstractContextManager[None]:
+        """Serve the site behind its front until the block ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +135,9 @@ class Site:
         """The folder of the crawl."""
         return self.folder / "crawl"
 
-    def serving(self, *, members_only: bool = False) -> AbstractContextManager[None]:
-        """Serve the site behind its front until the block ends, to all or to its members."""
-        return self.application.serving(self.home, self.backend, members_only=members_only)
+    def serving(self) -> AbstractContextManager[None]:
+        """Serve the site behind its front until the block ends."""
+        return self.application.serving(self.home, self.backend)
 
     @property
     def true(self) -> TrueObjects:
@@ -241,8 +236,6 @@ class _Measured:
                     yield self._recrawled(Case.TEMPLATE, redesign, ())
                 if Case.WITHOUT_MEMORY in cases:
                     yield self._fresh(Case.WITHOUT_MEMORY, redesign)
-        if cases & {Case.LOGIN, Case.LOGIN_LOST}:
-            yield from self._as_member()
         if Case.EDITS in cases:
             edits = Writer(self._plan.seed + 1).edits(self._site.content, self._site.application.page_size)
             made = planted(self._site.content, edits)
@@ -272,32 +265,6 @@ class _Measured:
         shutil.rmtree(self._site.crawled, ignore_errors=True)
         return self._row(case, redesign, crawl(self._site, 1), None)
 
-    def _as_member(self) -> Iterator[Row]:
-        """Crawl as a member, and as another one whose session the application forgets midway."""
-        site, login = self._site, self._site.application.login
-        if login is None:
-            print(f"{site.application.name}: has no pages for members alone", file=sys.stderr, flush=True)
-            return
-        row, requests = self._crawled_by(Member(login, "archivist"), Case.LOGIN)
-        if Case.LOGIN in self._plan.cases:
-            yield row
-        if Case.LOGIN_LOST in self._plan.cases:
-            site.front.interrupt(requests // 2, lambda: site.application.end_sessions(site.home))
-            yield self._crawled_by(Member(login, "librarian"), Case.LOGIN_LOST)[0]
-
-    def _crawled_by(self, member: Member, case: Case) -> tuple[Row, int]:
-        """Crawl as somebody who becomes a member; return the row, and how many requests that took."""
-        site = self._site
-        site.application.join(site.home, member.write(site.folder / "member.json"))
-        shutil.rmtree(site.crawled, ignore_errors=True)
-        done = crawl(site, 1, member)
-        said = {"output": done.finished.output, "definition": (site.folder / DEFINITION).read_text("utf-8")}
-        leaks = member.leaks(site.crawled, said, site.front.tokens)
-        print("".join(f"{site.application.name}: a secret in {name}\n" for name in leaks), end="", file=sys.stderr)
-        log = asked_of(site.front.log)
-        cells = {"logins": member.logins(log), "lost_pages": len(member.missed(log)), "leaks": len(leaks)}
-        return {**self._row(case, None, done, None), **cells}, len(log)
-
     def _recrawled(self, case: Case, redesign: Redesign | None, made: Sequence[ToldChange]) -> Row:
         shutil.rmtree(self._site.crawled, ignore_errors=True)
         shutil.copytree(self._former, self._site.crawled, symlinks=True)
@@ -321,7 +288,7 @@ class _Measured:
             "cost_ratio": round(float(cost) / float(self._cost), 2) if cost and self._cost else None,
             "false_changes": len(changes.false) if changes else None,
             "missed_changes": len(changes.missed) if changes else None,
-            **dict.fromkeys(("logins", "lost_pages", "leaks", "failure")),
+            "failure": None,
         }
         return {**head, **scored, **after}
 
@@ -340,26 +307,25 @@ def keep(crawled: Path, target: Path, matching: Matching, changes: ComparedChang
     (target / "mistakes.jsonl").write_text("".join(f"{line}\n" for line in lines), "utf-8")
 
 
-def crawl(site: Crawlable, number: int, member: Member | None = None, knowledge_base: str = "") -> Crawl:
+def crawl(site: Crawlable, number: int, knowledge_base: str = "") -> Crawl:
     """Crawl a site from its seed with the shipped defaults, but without a delay, and with loopback allowed.
 
-    With a member the site shows itself to members alone, and the crawl is one of them. ``knowledge_base`` names other
-    folders than the one that ships.
+    ``knowledge_base`` names other folders than the one that ships.
     """
     site.front.log.write_text("", "utf-8")
     definition = site.folder / DEFINITION
     described = ICD.format(
         site=site.name,
         seed=site.seed,
-        network=member.network(site.seed) if member else NETWORK,
+        network=NETWORK,
         output=json.dumps(str(site.crawled)),
     )
     definition.write_text(described + LIMITED.format(pages=MOST_PAGES_UNKNOWN), "utf-8")
     command = [sys.executable, "-m", "scrapy", "crawl", "aah", "-a", f"icd={definition}"]
-    environment = {**os.environ, **_SETTINGS, **(member.environment if member else {})}
+    environment = {**os.environ, **_SETTINGS}
     if knowledge_base:
         environment[KNOWLEDGE_BASE] = knowledge_base
-    with site.serving(members_only=member is not None):
+    with site.serving():
         finished = run(command, environment, LONGEST)
     if finished.code:
         raise BenchmarkError(f"{site.name}: the crawl ended with {finished.code}:\n{finished.output[-4000:]}")

@@ -158,10 +158,8 @@ class ScriptedSite:
         return TrueObjects(described(number, item) for number, item in enumerate(items))
 
     @contextmanager
-    def serving(self, *, members_only: bool = False) -> Iterator[None]:
-        """Serve the application until the block ends; none of them has pages for members alone."""
-        if members_only:
-            raise InstallationError(f"{self.name} has no pages for members alone")
+    def serving(self) -> Iterator[None]:
+        """Serve the application until the block ends."""
         command = [part.format(port=self.backend, here=self.here) for part in self.application.serves]
         if self.application.unprivileged and os.geteuid() == 0:
             _hand_over(self.here / self.application.unprivileged, self.folder)
@@ -205,7 +203,7 @@ def _row(site: ScriptedSite, case: Case, plan: Plan) -> Row:
     known = done.known()
     if plan.kept is not None:
         keep(site.crawled, plan.kept / f"{site.name}-{case}", known, None)
-    blank = dict.fromkeys(("cost_ratio", "false_changes", "missed_changes", "logins", "lost_pages", "leaks", "failure"))
+    blank = dict.fromkeys(("cost_ratio", "false_changes", "missed_changes", "failure"))
     head: Row = {"app": site.name, "case": case, "change": None, "held_out": site.application.held_out}
     return {**head, **done.row(known), **blank}
 

@@ -3,16 +3,11 @@
     python -m benchmarks.software.site NAME create HOME CONTENT.json
     python -m benchmarks.software.site NAME edit HOME EDITS.json
     python -m benchmarks.software.site NAME serve HOME PORT
-    python -m benchmarks.software.site NAME join HOME MEMBER.json
-    python -m benchmarks.software.site NAME serve-members HOME PORT
-    python -m benchmarks.software.site NAME end-sessions HOME
 
 ``NAME`` is a module of `benchmarks.software.sites` with functions of these names. The first two return the place of
-each post by its id, which is written to HOME/places.json. The last three are of applications that can show themselves
-to members alone; MEMBER.json has the ``name`` and ``password`` of the one who joins.
+each post by its id, which is written to HOME/places.json.
 """
 
-import json
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -37,12 +32,6 @@ def main(name: str, command: str, home: Path, argument: str = "") -> None:
             write_places(site.edit(home, read_edits(Path(argument))), home / PLACES)
         case "serve":
             site.serve(home, int(argument))
-        case "join":
-            site.join(home, **json.loads(Path(argument).read_text("utf-8")))
-        case "serve-members":
-            site.serve_members(home, int(argument))
-        case "end-sessions":
-            site.end_sessions(home)
         case _:
             sys.exit(f"no such command: {command}")
 

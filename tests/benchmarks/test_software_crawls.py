@@ -1,30 +1,24 @@
 """The benchmark of real applications from end to end, with an application of the test's own."""
 
-import json
-import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread as Runner
-from urllib.parse import parse_qs
 
 import pytest
 
 from benchmarks.software.content import Content, Place, edited, read_edits
-from benchmarks.software.front import Asked
-from benchmarks.software.installation import Application, Login
+from benchmarks.software.installation import Application
 from benchmarks.software.markup import html
 from benchmarks.software.measuring import Case, Plan, measure
-from benchmarks.software.membership import Member
 from benchmarks.software.template import Redesign
 from benchmarks.software.writing import Size
 
 PAGE = (
     """<!DOCTYPE html><html lang="en"><head><title>{title}</title></head><body><h1>{title}</h1>{body}</body></html>"""
 )
-LOGIN = Login("login", "user", "word", "xpath=//h1[. != 'Log in']")
 POST = """<div class="post" id="{id}"><div class="head"><a class="author" href="/people.html">{author}</a>
 <time datetime="{date}">{date}</time></div><div class="text">{text}</div></div>"""
 
@@ -57,9 +51,8 @@ class Written(Application):
         return {post.id: Place(f"/{thread.id}.html") for thread, post in content.posts()}
 
     @contextmanager
-    def serving(self, home: Path, port: int, *, members_only: bool = False) -> Iterator[None]:
+    def serving(self, home: Path, port: int) -> Iterator[None]:
         """Serve the files."""
-        assert not members_only
         with running(port, partial(_Quiet, directory=str(home / "site"))):
             yield
 
@@ -67,62 +60,6 @@ class Written(Application):
 class _Quiet(SimpleHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         pass
-
-
-class Members(Written):
-    """A forum whose pages are shown to members who are logged in."""
-
-    def join(self, home: Path, member: Path) -> None:
-        """Note the name and the password."""
-        (home / "members.json").write_bytes(member.read_bytes())
-
-    def end_sessions(self, home: Path) -> None:
-        """Forget all sessions."""
-        (home / "sessions.json").unlink()
-
-    @contextmanager
-    def serving(self, home: Path, port: int, *, members_only: bool = False) -> Iterator[None]:
-        """Serve the files to those who are known."""
-        kind = _MembersAlone if members_only else _Quiet
-        with running(port, partial(kind, directory=str(home / "site"))):
-            yield
-
-
-class _MembersAlone(_Quiet):
-    _FORM = '<form method="post"><input name="user"><input name="word" type="password"><button>Log in</button></form>'
-
-    def do_GET(self) -> None:
-        if self.path == "/login":
-            self._answer(200, PAGE.format(title="Log in", body=self._FORM))
-        elif self.path == "/robots.txt" or self.headers.get("Cookie") in self._known():
-            super().do_GET()
-        else:
-            self._answer(302, "", Location="/login")
-
-    def do_POST(self) -> None:
-        said = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
-        member = json.loads((Path(self.directory).parent / "members.json").read_text("utf-8"))
-        if (said["user"], said["word"]) != ([member["name"]], [member["password"]]):
-            self._answer(200, PAGE.format(title="Log in", body=self._FORM))
-            return
-        session = f"session={secrets.token_hex(16)}"
-        self._sessions.write_text(json.dumps([*self._known(), session]), "utf-8")
-        self._answer(302, "", **{"Location": "/", "Set-Cookie": f"{session}; Path=/"})
-
-    @property
-    def _sessions(self) -> Path:
-        return Path(self.directory).parent / "sessions.json"
-
-    def _known(self) -> list[str]:
-        found: list[str] = json.loads(self._sessions.read_text("utf-8")) if self._sessions.exists() else []
-        return found
-
-    def _answer(self, status: int, body: str, **headers: str) -> None:
-        self.send_response(status)
-        for name, value in {**headers, "Content-Type": "text/html", "Content-Length": str(len(body))}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(body.encode())
 
 
 @contextmanager
@@ -138,7 +75,7 @@ def running(port: int, handler: Callable[..., BaseHTTPRequestHandler]) -> Iterat
 
 @pytest.mark.soak
 @pytest.mark.starts
-def test_every_case_has_a_row_and_mistakes_are_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_case_has_a_row_and_mistakes_are_kept(tmp_path: Path) -> None:
     size = Size(single=1, few=6, overhanging=1, long=1)
     cases = [Case.UNKNOWN, Case.TEMPLATE, Case.WITHOUT_MEMORY, Case.EDITS]
     plan = Plan(frozenset(Case), (Redesign.IDS,), size, 1, tmp_path / "kept")
@@ -146,7 +83,6 @@ def test_every_case_has_a_row_and_mistakes_are_kept(tmp_path: Path, capsys: pyte
     rows = list(measure(Written("written", "forum", 6), plan, tmp_path / "work"))
 
     assert [row["case"] for row in rows] == cases
-    assert "written: has no pages for members alone" in capsys.readouterr().err
     assert all(float(str(row["recall"])) > 0.5 for row in rows)
     assert all(float(str(row["requests_per_needed_page"])) >= 1 for row in rows)
     assert [row["false_changes"] is None for row in rows] == [True, False, True, False]
@@ -158,38 +94,3 @@ def test_every_case_has_a_row_and_mistakes_are_kept(tmp_path: Path, capsys: pyte
         "written-unknown",
     ]
     assert all((kept / "mistakes.jsonl").is_file() for kept in (tmp_path / "kept").iterdir())
-
-
-@pytest.mark.slow
-@pytest.mark.starts
-def test_members_read_all_and_lose_nothing_where_their_session_ends(tmp_path: Path) -> None:
-    plan = Plan(frozenset({Case.LOGIN, Case.LOGIN_LOST}), (), Size(single=1, few=6, overhanging=1, long=1), 1)
-    whole, lost = measure(Members("members", "forum", 6, login=LOGIN), plan, tmp_path)
-
-    assert (whole["case"], whole["logins"], lost["case"], lost["logins"]) == ("login", 1, "login-lost", 2)
-    assert whole["recall"] == lost["recall"] == 1
-    assert (whole["lost_pages"], lost["lost_pages"]) == (0, 0)
-    assert (whole["leaks"], lost["leaks"]) == (0, 0)
-
-
-def test_what_tells_a_password_or_a_session_is_a_leak(tmp_path: Path) -> None:
-    member = Member(LOGIN, "archivist", "open & close")
-    for name, text in {
-        "frontier/log": "cookie=0123456789abcdef",
-        "frontier/urls": "word=open+%26+close",
-        "crawl.log": "0123456789abcdef",
-        "report.html": "open",
-    }.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text)
-    said = {"output": "open &amp; close", "definition": member.network("http://127.0.0.1/")}
-    found = member.leaks(tmp_path, said, ["0123456789abcdef", '""'])
-    assert found == ["crawl.log", "frontier/urls", "output"]
-
-
-def test_a_page_is_lost_where_the_login_is_the_last_that_is_seen_of_it() -> None:
-    to_login, page = "/login?next=/a", partial(Asked, "GET")
-    log = [page("/a", 302, to_login), page("/b", 302, to_login), page("/c", 302, "/d"), page("/a", 200)]
-    assert Member(LOGIN, "archivist").missed(log) == {"/b"}
-    posts = [Asked("POST", "/login", 200), Asked("POST", "/login", 302, "/"), Asked("POST", "/search", 302, "/")]
-    assert Member(LOGIN, "archivist").logins([*log, *posts]) == 1

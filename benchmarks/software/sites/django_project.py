@@ -77,18 +77,6 @@ def keys(home: Path) -> dict[str, int]:
     return found
 
 
-def join(name: str, password: str) -> None:
-    """Register a member."""
-    model("auth.User").objects.create_user(name, f"{name}@example.org", password)
-
-
-def end_sessions() -> None:
-    """Delete the sessions of all who are logged in; raise ``LookupError`` where nobody is."""
-    deleted, _ = model("sessions.Session").objects.all().delete()
-    if not deleted:
-        raise LookupError("nobody is logged in")
-
-
 def serve(port: int) -> None:
     """Serve the site with its static files on loopback until the process is ended."""
     serve_wsgi(StaticFilesHandler(get_wsgi_application()), host="127.0.0.1", port=port, threads=4, _quiet=True)

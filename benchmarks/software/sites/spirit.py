@@ -78,24 +78,6 @@ def serve(home: Path, port: int) -> None:
     project.serve(port)
 
 
-def join(home: Path, name: str, password: str) -> None:
-    """Register a member."""
-    project.set_up(home, SETTINGS)
-    project.join(name, password)
-
-
-def serve_members(home: Path, port: int) -> None:
-    """Serve the forum to members alone."""
-    project.set_up(home, SETTINGS + MEMBERS_ONLY)
-    project.serve(port)
-
-
-def end_sessions(home: Path) -> None:
-    """Forget who is logged in."""
-    project.set_up(home, SETTINGS + MEMBERS_ONLY)
-    project.end_sessions()
-
-
 def _user(name: str) -> Any:
     return project.model("auth.User").objects.get(st__nickname=name)
 
