@@ -24,12 +24,10 @@ from itertools import permutations, product
 from pathlib import Path
 
 from benchmarks import peers, quick, redesigned_crawl
-from benchmarks.absence import emptied
-from benchmarks.damage import damaged
+from benchmarks.damage import Change, damaged, emptied
 from benchmarks.peers import Peer
 from benchmarks.quick import Known, Method
 from benchmarks.recorded import RecordedSite, find_sites
-from benchmarks.redesign import Change
 from benchmarks.redesigned_crawl import Redesign, beside
 from benchmarks.repeated_text import repeating
 from benchmarks.results import Cell, Row, report

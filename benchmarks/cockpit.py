@@ -20,30 +20,262 @@ times over one connection, 40 times a second at most, which is what the service 
 
 import argparse
 import json
+import os
+import re
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from html import unescape
 from http.client import HTTPConnection
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import quantiles
 from subprocess import DEVNULL
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from aahcrawler.layout import DEFINITION, INDEXES
 from aahcrawler.layout import PAGES as PAGE_INDEX
 from aahcrawler.page_index import PageIndex
 from aahcrawler.urls import queue_of
-from benchmarks.cockpit_browsing import PAGES, Cockpit, cockpit
 from benchmarks.cockpit_crawl import CRAWL, crawl_folder, running
 from benchmarks.cockpit_pages import EDITED, Shape, invented
-from benchmarks.cockpit_studio import studied, studio_pages
 from benchmarks.results import Row, report
 from benchmarks.service import cpu_seconds, served
 from benchmarks.throughput_load import forums
+from knowledge_base.file_selection import OWN_NAME, SHIPPED_WORD, VARIABLE
+
+_TOKEN = "the token of a benchmark"  # noqa: S105 (nobody else can reach it)
+_BASE = f"/crawls/{CRAWL}"
+COCKPIT_PAGES: Mapping[str, str] = {
+    "cockpit: crawls": "/",
+    "cockpit: live": _BASE,
+    "cockpit: queue": f"{_BASE}/queue",
+    "cockpit: queue, searched": f"{_BASE}/queue?text=42.html",
+    "cockpit: sites": f"{_BASE}/sites",
+    "cockpit: one site": f"{_BASE}/sites/varhaven0.example",
+    "cockpit: pages": f"{_BASE}/pages",
+    "cockpit: pages, searched": f"{_BASE}/pages?text=t%3D4242",
+    "cockpit: one capture": f"{_BASE}/captures/{{record}}",
+    "cockpit: two captures side by side": f"{_BASE}/compare?before={{before}}&after={{after}}",
+    "cockpit: web objects": f"{_BASE}/objects",
+    "cockpit: web objects, searched": f"{_BASE}/objects?words=flood+dyke&type=article",
+    "cockpit: versions of an object": f"{_BASE}/objects/versions?iri={{iri}}",
+    "cockpit: a URL": f"{_BASE}/url?url={{url}}",
+    "cockpit: seeds": f"{_BASE}/seeds",
+    "cockpit: failures": f"{_BASE}/failures",
+    "cockpit: links not followed": f"{_BASE}/failures?kind=refused",
+    "cockpit: exclusions": f"{_BASE}/exclusions",
+    "cockpit: definition": f"{_BASE}/definition",
+    "cockpit: log": f"{_BASE}/log",
+    "cockpit: new crawl": "/new",
+}
+"""The pages of the cockpit, each with its path, to be filled in as those of ``benchmarks.cockpit``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cockpit:
+    """A cockpit that runs, and the cookie of a browser that is signed in."""
+
+    port: int
+    pid: int
+    cookie: str
+
+    def fetched(self, connection: HTTPConnection, path: str) -> tuple[int, bytes]:
+        """Return the status and body of a page."""
+        connection.request("GET", path, headers={"Cookie": self.cookie})
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+
+    def let_into_replay(self, page: bytes) -> tuple[str, str]:
+        """Return the path and the cookie by which the frame of a capture's page shows it."""
+        ticket = re.search(rb'name="ticket" value="([^"]+)"', page)
+        assert ticket is not None, page[:300]
+        status, headers = self._posted("localhost", "/enter", {"ticket": unescape(ticket[1].decode())})
+        assert status == 303, status
+        return headers["location"], headers["set-cookie"].partition(";")[0]
+
+    def sent(self, path: str, fields: Mapping[str, str]) -> str:
+        """Send a form, and return where that leads to."""
+        status, headers = _posted(self.port, "127.0.0.1", path, fields, self.cookie)
+        assert status == 303, (path, status)
+        return headers["location"]
+
+    def _posted(self, host: str, path: str, fields: Mapping[str, str]) -> tuple[int, Mapping[str, str]]:
+        return _posted(self.port, host, path, fields)
+
+    @contextmanager
+    def followed(self, crawl: str) -> Iterator[None]:
+        """Keep the live page of a crawl up, as a browser that shows it does."""
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=600)
+        self.fetched(connection, f"/crawls/{crawl}")
+        connection.request("GET", f"/crawls/{crawl}/live", headers={"Cookie": self.cookie})
+        stream = connection.getresponse()
+        assert stream.status == 200, stream.status
+        ended = threading.Event()
+
+        def read() -> None:
+            while not ended.is_set() and stream.readline():
+                pass
+
+        reader = threading.Thread(target=read, daemon=True)
+        reader.start()
+        yield
+        ended.set()
+        reader.join()
+        connection.close()
+
+
+@contextmanager
+def cockpit(*folders: Path) -> Iterator[Cockpit]:
+    """Run ``aah cockpit`` over folders of crawls, and sign in."""
+    command = [sys.executable, "-m", "aahcrawler.cli", "cockpit", *map(str, folders), "--port", "0"]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("AAH_")}
+    environment["AAH_SERVICE_TOKEN"] = _TOKEN
+    with tempfile.TemporaryDirectory() as place:
+        own = Path(place) / OWN_NAME
+        (own / "applications").mkdir(parents=True)
+        environment[VARIABLE] = os.pathsep.join((SHIPPED_WORD, str(own)))
+        log = Path(place) / "cockpit.log"
+        with log.open("w+") as file:
+            process = subprocess.Popen(command, stdout=file, stderr=file, env=environment)
+        try:
+            while (found := re.search(r"http://127\.0\.0\.1:(\d+)", log.read_text())) is None:
+                assert process.poll() is None, log.read_text()
+                time.sleep(0.05)
+            port = int(found[1])
+            _wait(port)
+            status, headers = _posted(port, "127.0.0.1", "/sign-in", {"code": _TOKEN})
+            assert status == 303, status
+            yield Cockpit(port, process.pid, headers["set-cookie"].partition(";")[0])
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def _posted(
+    port: int, host: str, path: str, fields: Mapping[str, str], cookie: str = ""
+) -> tuple[int, Mapping[str, str]]:
+    connection = HTTPConnection("127.0.0.1", port, timeout=60)
+    headers = {
+        "Host": f"{host}:{port}",
+        "Origin": f"http://127.0.0.1:{port}",
+        "Content-Type": "application/x-www-form-urlencoded",
+        "Cookie": cookie,
+    }
+    connection.request("POST", path, urlencode(fields), headers)
+    answer = connection.getresponse()
+    answer.read()
+    told = {name.lower(): value for name, value in answer.getheaders()}
+    connection.close()
+    return answer.status, told
+
+
+def _wait(port: int) -> None:
+    """Wait until it answers: the address is told before."""
+    for _ in range(600):
+        try:
+            with closing(HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
+                connection.request("GET", "/sign-in")
+                connection.getresponse().read()
+                return
+        except OSError:
+            time.sleep(0.05)
+    raise AssertionError("the cockpit does not answer")
+
+
+STUDIO = f"/crawls/{CRAWL}/studio"
+HOST = "thread0.varhaven0.example"
+_WORK = f"{STUDIO}/works/{{work}}"
+STUDIO_PAGES: Mapping[str, str] = {
+    "studio: home": STUDIO,
+    "studio: begin an entry": f"{STUDIO}/begin?host={HOST}",
+    "studio: a work": _WORK,
+    "studio: parts counted": f"{_WORK}/parts?host={HOST}",
+    "studio: pages": f"{_WORK}/pages?host={HOST}",
+    "studio: one page": f"{_WORK}/pages/{{page}}",
+    "studio: an element chosen": f"{_WORK}/pages/{{page}}/chosen?element={{element}}",
+    "studio: rules suggested": f"{_WORK}/pages/{{page}}/chosen?{{choice}}",
+    "studio: values on twenty pages": f"{_WORK}/pages/{{page}}/chosen?{{rule}}",
+    "studio: the text": f"{_WORK}/xml",
+    "studio: learned repairs": f"{STUDIO}/repairs",
+}
+"""The pages of the studio, each with its path, to be filled in with what ``studied`` finds."""
+_PATIENCE = 120.0
+_WORDS = 4
+"""Words of a body by which it is found on its page."""
+
+
+def studio_pages(told: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the pages of the studio with their paths."""
+    return ((name, path.format(**told)) for name, path in STUDIO_PAGES.items())
+
+
+def studied(browser: Cockpit) -> tuple[dict[str, str], list[Row]]:
+    """Draft an entry, and try it on the archive; return what paths are filled in with, and the rows of both."""
+
+    def page(path: str) -> str:
+        # A connection for each: one that rests while a job goes on is closed.
+        with closing(HTTPConnection("127.0.0.1", browser.port, timeout=120)) as connection:
+            status, body = browser.fetched(connection, path)
+        assert status == 200, (path, status, body[:300])
+        return body.decode()
+
+    begin = page(f"{STUDIO}/begin?host={HOST}")
+    secret = _only(r'name="secret" value="([^"]+)"', begin)
+    groups = dict(re.findall(r'name="(group-\d+)" value="(\w+)" checked', begin))
+    asked = {"host": HOST, "name": "Varhaven", "kind": "web-forum", "site": "yes", "secret": secret, **groups}
+    to, drafted = _done(browser, f"{STUDIO}/begin", asked)
+    work = _only(r"/works/([a-z0-9-]+)", to)
+    told = {"work": work, **_chosen(page, f"{STUDIO}/works/{work}")}
+    _, tried = _done(browser, f"{STUDIO}/works/{work}/try", {"host": HOST, "secret": secret})
+    return told, [{"view": "studio: a draft", **drafted}, {"view": "studio: tried on the archive", **tried}]
+
+
+def _chosen(page: Callable[[str], str], work: str) -> dict[str, str]:
+    """Return a page of a work, an element of it that holds a body, what it is chosen for, and a rule for it."""
+    first = _only(rf'href="{work}/pages/([0-9a-f-]+)', page(f"{work}/pages?host={HOST}"))
+    shown = f"{work}/pages/{first}"
+    words = _only(r"<dt>body</dt><dd><bdi>([^<]+)<", page(shown)).split()[:_WORDS]
+    element = _only(r"\?element=(\d+)#chosen", page(f"{shown}?text={quote(' '.join(words))}"))
+    choice = _query(page(f"{shown}/chosen?element={element}"), "as=field.*field=body")
+    rule = _query(page(f"{shown}/chosen?{choice}"), "as=field.*expression=")
+    return {"page": first, "element": element, "choice": choice, "rule": rule}
+
+
+def _query(text: str, holding: str) -> str:
+    """Return the query of the first link that holds some words."""
+    links: Iterator[str] = (unescape(each) for each in re.findall(r'href="([^"]+)"', text))
+    return next(link.partition("?")[2].partition("#")[0] for link in links if re.search(holding, link))
+
+
+def _only(pattern: str, text: str) -> str:
+    found = re.search(pattern, text)
+    assert found is not None, (pattern, text[:300])
+    return unescape(found[1])
+
+
+def _done(browser: Cockpit, path: str, fields: Mapping[str, str]) -> tuple[str, Row]:
+    """Begin a job, and wait for its end; return where it leads to, and its cost."""
+    began, spent = time.perf_counter(), cpu_seconds(browser.pid)
+    to = browser.sent(path, fields)
+    with closing(HTTPConnection("127.0.0.1", browser.port, timeout=120)) as connection:
+        while "/jobs/" in to:
+            connection.request("GET", to, headers={"Cookie": browser.cookie})
+            answer = connection.getresponse()
+            text = answer.read().decode()
+            to = answer.getheader("Location") or to
+            if answer.status == 200 and "data-again" not in text:
+                break
+            assert time.perf_counter() - began < _PATIENCE, text[-500:]
+            time.sleep(0.1)
+    wall, cost = time.perf_counter() - began, cpu_seconds(browser.pid) - spent
+    return to, {"p50_ms": cost * 1000, "p99_ms": wall * 1000, "bytes": None}
+
 
 PACE = 1 / 40
 """Seconds from one request to the next at least."""
@@ -114,7 +346,7 @@ def measure(folder: Path, shape: Shape, times: int) -> list[Row]:
         rows += [asked(connection, name, path.format(**told), times) for name, path in VIEWS.items()]
     with running(folder), cockpit(folder) as browser, closing(connected(browser.port)) as connection:
         ask = browser.fetched
-        rows += [asked(connection, name, path.format(**told), times, ask) for name, path in PAGES.items()]
+        rows += [asked(connection, name, path.format(**told), times, ask) for name, path in COCKPIT_PAGES.items()]
         rows.append(replayed(browser, told["record"], times))
         found, jobs = studied(browser)
         connection.close()  # It rested meanwhile, and is opened anew with the next request.

@@ -16,11 +16,9 @@ from aahcrawler.editor.drafting.begin import Wish, begin
 from aahcrawler.editor.drafting.draft import DraftError
 from aahcrawler.editor.drafting.level_plans import Given
 from aahcrawler.helper import ApplicationAwareHelper
-from benchmarks.page_reading import application_of, read, wanted
-from benchmarks.quick import SCORES, scores
-from benchmarks.recorded import RecordedSite, find_sites
+from benchmarks.quick import SCORES, application_of, read, scores, wanted
+from benchmarks.recorded import RecordedSite, find_sites, fresh, site_pages
 from benchmarks.results import Row, report
-from benchmarks.site_pages import fresh, site_pages
 from knowledge_base.file_selection import SHIPPED
 from knowledge_base.loader import load
 

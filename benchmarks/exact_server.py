@@ -1,12 +1,9 @@
 """A server on loopback that remembers the bytes of each request and of its answer, and what it may answer."""
 
-import datetime
 import gzip
 import json
 import re
 import socket
-import ssl
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,21 +11,14 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from http import HTTPStatus
-from ipaddress import IPv4Address
-from pathlib import Path
 from typing import Final
 
 import brotli
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 HTML: Final = "text/html; charset=utf-8"
 JSON: Final = "application/json"
 SCRIPT: Final = "text/javascript; charset=utf-8"
 STYLE: Final = "text/css"
-_RANGE: Final = re.compile(r"bytes=(\d*)-(\d*)$")
 Fields = tuple[tuple[str, str], ...]
 
 
@@ -75,8 +65,6 @@ class Reply:
     fields: Fields = ()
     framing: Framing = Framing.LENGTH
     pause: float = 0.0
-    upgraded: bool = False
-    """Whether the connection speaks another protocol afterwards: the pieces are its first bytes."""
 
     @property
     def body(self) -> bytes:
@@ -87,8 +75,6 @@ class Reply:
         """Return the status line and the header fields, with the empty line behind them."""
         fields = list(self.fields)
         match self.framing:
-            case _ if self.upgraded:
-                pass
             case Framing.LENGTH:
                 fields.append(("content-length", str(len(self.body))))
             case Framing.CHUNKED:
@@ -142,21 +128,6 @@ def _coded(answer: Reply, coding: str, body: bytes) -> Reply:
     return replace(answer, pieces=(body,), fields=fields)
 
 
-def ranged(answer: Reply, request: Request) -> Reply:
-    """Return the part of an answer that a request asks for (RFC 9110, section 14), all of it where it asks for none."""
-    whole = replace(answer, fields=(*answer.fields, ("Accept-Ranges", "bytes")))
-    asked = _RANGE.match(request.field("Range"))
-    if asked is None or not any(asked.groups()):
-        return whole
-    body, size = answer.body, len(answer.body)
-    first = int(asked[1]) if asked[1] else max(0, size - int(asked[2]))
-    last = min(int(asked[2]), size - 1) if asked[1] and asked[2] else size - 1
-    if first >= size or last < first:
-        return replace(whole, pieces=(), status=416, fields=(*answer.fields, ("Content-Range", f"bytes */{size}")))
-    fields = (*whole.fields, ("Content-Range", f"bytes {first}-{last}/{size}"))
-    return replace(whole, pieces=(body[first : last + 1],), status=206, fields=fields)
-
-
 def not_found() -> Reply:
     """Return the answer for what is not there."""
     return page("<!doctype html><title>Not found</title><h1>Not found</h1><p>There is nothing here.</p>", status=404)
@@ -188,14 +159,13 @@ class Sent:
 class ExactServer:
     """Answers requests by `answering`, which may be replaced at any time; ``log`` has what passed, in order."""
 
-    def __init__(self, *, secure: bool = False) -> None:
-        """Bind a free port. A ``secure`` one speaks TLS with a certificate that nobody has signed but itself."""
+    def __init__(self) -> None:
+        """Bind a free port."""
         self.answering: Answering = lambda _: not_found()
         self.log: list[Sent] = []
-        self._tls = _self_signed() if secure else None
         self._listening = socket.create_server((_HOST, 0), backlog=128)
         self.port: int = self._listening.getsockname()[1]
-        self.origin = f"{'https' if secure else 'http'}://{_HOST}:{self.port}"
+        self.origin = f"http://{_HOST}:{self.port}"
         self._lock = threading.Lock()
         self._connections: set[socket.socket] = set()
 
@@ -231,15 +201,12 @@ class ExactServer:
                 return
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
-    def _serve(self, plain: socket.socket) -> None:
-        plain.settimeout(_IDLE)
-        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    def _serve(self, connection: socket.socket) -> None:
+        connection.settimeout(_IDLE)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         with self._lock:
-            self._connections.add(plain)
-        connection = plain
+            self._connections.add(connection)
         try:
-            if self._tls is not None:
-                connection = self._tls.wrap_socket(plain, server_side=True)
             reader = _Reader(connection)
             while (request := reader.request()) is not None and self._answer(connection, request):
                 pass
@@ -247,7 +214,7 @@ class ExactServer:
             pass  # Who asks may hang up at any time, and a request that is none gets no answer.
         finally:
             with self._lock:
-                self._connections.discard(plain)
+                self._connections.discard(connection)
             connection.close()
 
     def _answer(self, connection: socket.socket, request: Request) -> bool:
@@ -263,10 +230,7 @@ class ExactServer:
         finally:
             with self._lock:
                 self.log.append(Sent(self.origin + request.target, request, b"".join(sent), whole))
-        if answer.upgraded:
-            with suppress(OSError):
-                connection.recv(1024)
-        ends = answer.upgraded or answer.framing is Framing.CLOSE or request.field("Connection").lower() == "close"
+        ends = answer.framing is Framing.CLOSE or request.field("Connection").lower() == "close"
         return not ends
 
     @staticmethod
@@ -335,30 +299,3 @@ def _unchunked(raw: bytes) -> bytes:
         size = int(line.split(b";")[0], 16)
         body, raw = body + rest[:size], rest[size + 2 :] if size else b""
     return body
-
-
-def _self_signed() -> ssl.SSLContext:
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "a site of the benchmark")])
-    now = datetime.datetime.now(datetime.UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=30))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(IPv4Address(_HOST))]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.set_alpn_protocols(["http/1.1"])
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "key.pem"
-        private = key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
-        file.write_bytes(private + certificate.public_bytes(serialization.Encoding.PEM))
-        context.load_cert_chain(file)
-    return context

@@ -53,8 +53,7 @@ from pathlib import Path
 from random import Random
 from signal import SIGCONT, SIGKILL, SIGSTOP
 
-from benchmarks.fault_crawl import FaultCrawl, LoneCrawl, Machine, interposer
-from benchmarks.fault_site import ANSWER_SECONDS, Cut, FaultSite, Request
+from benchmarks.fault_crawl import ANSWER_SECONDS, Cut, FaultCrawl, FaultSite, LoneCrawl, Machine, Request, interposer
 from benchmarks.results import Row, report
 
 WORKERS, DOMAINS = 2, 8

@@ -1,12 +1,24 @@
-"""A forum of any size made from a fixed seed: its pages look like phpBB's, ten posts a thread, about 25 kB each."""
+"""A forum of any size made from a fixed seed: its pages look like phpBB's, ten posts a thread, about 25 kB each.
 
+    python -m benchmarks.forum --threads N --hosts N
+
+serves several of them from one process, each on an address of its own.
+"""
+
+import argparse
+import asyncio
 import random
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
 from html import escape
+from urllib.parse import parse_qsl, urlsplit
+from zlib import crc32
 
 from wordfreq import top_n_list
+
+from benchmarks.page_server import Pages, Served, message, serve, started
 
 SEED = 20140630
 POSTS = 10
@@ -199,3 +211,78 @@ class Forum:
             title=title if place == 0 else f"Re: {title}",
             text="<br>\n<br>\n".join(chance.choices(_paragraphs(), k=2)),
         )
+
+
+MODIFIED = "Wed, 01 Mar 2023 08:15:00 GMT"
+MOST_KEPT = 5000
+"""Pages that are held in memory; others are made whenever they are asked for."""
+
+
+class Boards(Pages):
+    """The boards of all hosts."""
+
+    def __init__(self, boards: dict[str, Forum]) -> None:
+        super().__init__()
+        self._boards = boards
+        self._kept: dict[tuple[str, str], bytes | None] = {}
+
+    def make(self) -> None:
+        """Make as many pages as are kept."""
+        for host, board in self._boards.items():
+            for address in board.addresses():
+                if len(self._kept) >= MOST_KEPT:
+                    return
+                self._kept[host, f"/{address}"] = self._made(host, f"/{address}")
+
+    def answer(self, host: str, target: str, fields: dict[str, str]) -> bytes:
+        """Answer with the page at a path of a host, or that it has not been modified."""
+        tag = f'"{crc32(target.encode()):08x}"'
+        validators = f"ETag: {tag}\r\nLast-Modified: {MODIFIED}\r\n"
+        if fields.get("if-none-match") == tag:
+            self.counts.not_modified += 1
+            return f"HTTP/1.1 304 Not Modified\r\n{validators}\r\n".encode()
+        key = (host, target)
+        body = self._kept[key] if key in self._kept else self._made(host, target)
+        if body is None:
+            return message("404 Not Found", b"<h1>Not found</h1>")
+        self.ask(host, target)
+        return message("200 OK", body, fields=validators)
+
+    def _made(self, host: str, target: str) -> bytes | None:
+        address = urlsplit(target)
+        return self._boards[host].page(address.path.lstrip("/"), dict(parse_qsl(address.query)))
+
+
+def boards(threads: int, hosts: int = 1) -> dict[str, Forum]:
+    """Return the board of each host, so many threads long; no two have a page in common.
+
+    >>> [(host, board.pages) for host, board in boards(20, 2).items()]
+    [('127.0.0.2', 22), ('127.0.0.3', 22)]
+    """
+    if hosts == 1:
+        return {"127.0.0.1": Forum(threads)}
+    size = min(threads, FORUM)
+    step = -(-threads // size) * size
+    return {f"127.0.0.{2 + n}": Forum(n * step + threads, n * step, size) for n in range(hosts)}
+
+
+def serving(threads: int, hosts: int = 1) -> AbstractContextManager[Served]:
+    """Serve forums from another process until the block ends."""
+    arguments = ("--threads", str(threads), "--hosts", str(hosts))
+    return started("benchmarks.forum", arguments, tuple(boards(threads, hosts)))
+
+
+def main() -> None:
+    """Serve until the process is ended."""
+    parser = argparse.ArgumentParser(description="Serve made-up forums.")
+    parser.add_argument("--threads", type=int, default=1000)
+    parser.add_argument("--hosts", type=int, default=1)
+    arguments = parser.parse_args()
+    served = boards(arguments.threads, arguments.hosts)
+    pages = Boards(served)
+    pages.make()
+    asyncio.run(serve(tuple(served), pages))
+
+
+if __name__ == "__main__":
+    main()

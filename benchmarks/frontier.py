@@ -2,7 +2,7 @@
 
     python -m benchmarks.frontier [--urls N] [--sizes N,N,...] [--json FILE]
 
-URLs are those of ``benchmarks.frontier_urls``: many pay-level domains of different sizes, 70 characters on average. All
+URLs are those of ``benchmarks.frontier_peer``: many pay-level domains of different sizes, 70 characters on average. All
 systems use a server of their own, started as crawls start theirs (append-only file, unix socket), and one client that
 waits for each answer.
 
@@ -41,7 +41,7 @@ from aahcrawler.frontier.redis.frontier import RedisFrontier
 from aahcrawler.frontier.redis.redis_client import connect
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 from benchmarks import frontier_peer
-from benchmarks.frontier_urls import pages
+from benchmarks.frontier_peer import pages
 from benchmarks.peers import interpreter_with
 from benchmarks.recorded import PROJECT
 from benchmarks.results import Cell, Row, report

@@ -10,8 +10,7 @@ from math import ceil
 from typing import Any, Final
 
 from benchmarks.exact_server import SCRIPT, Reply, Request, compressed, data, not_found, page, reply
-from benchmarks.software.content import Post, Thread
-from benchmarks.software.markup import html
+from benchmarks.software.content import Post, Thread, html
 from benchmarks.software.scorer import Described
 from benchmarks.software.writing import Size, Writer
 

@@ -24,11 +24,9 @@ from lxml.html import HtmlElement
 from aahcrawler.helper.extraction.field_values import as_date
 from aahcrawler.page import Headers, Page
 from benchmarks import peer_runner
-from benchmarks.page_reading import wanted
-from benchmarks.quick import SCORES, Known
-from benchmarks.recorded import PROJECT, RecordedSite, score
+from benchmarks.quick import SCORES, Known, wanted
+from benchmarks.recorded import FETCHED_AT, PROJECT, RecordedSite, fresh, score, site_pages
 from benchmarks.results import Cell
-from benchmarks.site_pages import FETCHED_AT, fresh, site_pages
 from benchmarks.usage import nodes
 from knowledge_base.model import DateFormat, Extract
 from knowledge_base.selectors import Node, Selector, compile_selector

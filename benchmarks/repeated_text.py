@@ -14,8 +14,7 @@ from typing import Any
 from lxml.html import HtmlElement, fromstring
 
 from benchmarks.damage import copied, written
-from benchmarks.recorded import RecordedSite
-from benchmarks.site_pages import recorded_files
+from benchmarks.recorded import RecordedSite, recorded_files
 from benchmarks.truth import Layout, Truth, folded, words
 
 QUOTED = 2

@@ -57,7 +57,7 @@ from statistics import median
 
 from aahcrawler.frontier.server.binary import server_program
 from benchmarks import stack_sampler, throughput_peer
-from benchmarks.forum_server import boards, serving
+from benchmarks.forum import boards, serving
 from benchmarks.process_memory import Finished, run
 from benchmarks.recorded import PROJECT
 from benchmarks.results import Cell, report

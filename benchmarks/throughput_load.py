@@ -1,17 +1,155 @@
 """What crawlers are given to crawl when their throughput is measured: made-up forums, or a mix of recorded sites."""
 
+import argparse
+import asyncio
 import json
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from http import HTTPStatus
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from urllib.parse import quote, unquote, urlsplit
 
-from benchmarks.forum import Forum
-from benchmarks.forum_server import boards, serving
-from benchmarks.page_server import Served
-from benchmarks.site_mix import KNOWN, UNKNOWN, lacking, mix_serving
+import knowledge_base
+from benchmarks.forum import Forum, boards, serving
+from benchmarks.page_server import Pages, Served, message, serve, started
+from benchmarks.recorded import RecordedSite, recorded_site
 from benchmarks.sites import KNOWLEDGE_BASE
+
+KNOWN = (
+    "wordpress/twentytwentyone",
+    "wordpress/twentytwentytwo",
+    "mediawiki/vector",
+    "mediawiki/monobook",
+    "mybb/default",
+    "smf/default",
+    "phpbb/prosilver",
+    "hexo/next",
+)
+UNKNOWN = ("serendipity/2k11", "pelican/notmyidea", "pelican/bootstrap2", "backdrop/stark")
+_NOT_SENT = frozenset({"content-length", "transfer-encoding", "connection", "date", "server", "content-encoding"})
+_PICTURES = ("image/", "application/octet-stream")
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """The answers of a recorded site by path and query, and the address at which it was recorded."""
+
+    folder: Path
+    base: str
+    ignored: frozenset[str]
+    answers: Mapping[tuple[str, str], Mapping[str, object]]
+
+    @classmethod
+    def of(cls, site: RecordedSite) -> "Recording":
+        """Read the index of a site."""
+        described = json.loads((site.folder / "site.json").read_text("utf-8"))
+        ignored = frozenset(described.get("ignore_params") or ())
+        answers: dict[tuple[str, str], Mapping[str, object]] = {}
+        base = ""
+        with (site.folder / "index.jsonl").open(encoding="utf-8") as lines:
+            for row in map(json.loads, lines):
+                address = urlsplit(row["url"])
+                base = f"{address.scheme}://{address.netloc}"
+                answers.setdefault(_key(address.path, address.query, ignored), row)
+        return cls(site.folder, base, ignored, answers)
+
+    def answer(self, target: str) -> Mapping[str, object] | None:
+        """Return what was recorded for a path with its query, None where nothing was."""
+        path, _, query = target.partition("?")
+        return self.answers.get(_key(path, query, self.ignored))
+
+
+def _key(path: str, query: str, ignored: frozenset[str]) -> tuple[str, str]:
+    kept = "&".join(each for each in query.split("&") if each.partition("=")[0] not in ignored) if ignored else query
+    return unquote(path) or "/", unquote(kept)
+
+
+class Mix(Pages):
+    """The sites of all hosts; answers are held in memory once they have been made."""
+
+    def __init__(self, sites: Mapping[str, Recording]) -> None:
+        super().__init__()
+        self._sites = sites
+        self._kept: dict[tuple[str, str], tuple[bytes, bool]] = {}
+
+    def answer(self, host: str, target: str, fields: dict[str, str]) -> bytes:
+        """Answer as the site of a host did; what is HTML and was found counts as a page."""
+        key = (host, target)
+        if key not in self._kept:
+            self._kept[key] = _made(self._sites[host], target, f"http://{fields.get('host', host)}")
+        answer, is_page = self._kept[key]
+        if is_page:
+            self.ask(host, target)
+        return answer
+
+
+def _made(site: Recording, target: str, here: str) -> tuple[bytes, bool]:
+    row = site.answer(target)
+    if row is None:
+        return message("404 Not Found", b"<title>404 Not Found</title><h1>Not Found</h1>"), False
+    media_type, status = str(row["content_type"]), int(str(row["status"]))
+    body = (site.folder / str(row["file"])).read_bytes() if row.get("file") else b""
+    if not media_type.startswith(_PICTURES):
+        body = moved(body, site.base, here)
+    headers: Sequence[tuple[str, str]] = row["headers"]  # type: ignore[assignment]
+    sent = ((name, value) for name, value in headers if name.lower() not in {*_NOT_SENT, "content-type"})
+    lines = "".join(f"{name}: {value.replace(site.base, here)}\r\n" for name, value in sent)
+    return message(
+        f"{status} {HTTPStatus(status).phrase}", body, media_type, lines
+    ), status == 200 and media_type.startswith("text/html")
+
+
+def moved(body: bytes, base: str, here: str) -> bytes:
+    """Replace the address of a site in a body, in all spellings in which pages hold it.
+
+    >>> moved(b'<a href="http://a.test/x">, "//a.test/y", http%3A%2F%2Fa.test', "http://a.test", "http://127.0.0.2:80")
+    b'<a href="http://127.0.0.2:80/x">, "//127.0.0.2:80/y", http%3A%2F%2F127.0.0.2%3A80'
+    """
+    host, new = base.partition("//")[2], here.partition("//")[2]
+    spellings = (
+        (base, here),
+        (base.replace("/", "\\/"), here.replace("/", "\\/")),
+        (quote(base, safe=""), quote(here, safe="")),
+        (f'"//{host}', f'"//{new}'),
+    )
+    for old, spelling in spellings:
+        body = body.replace(old.encode(), spelling.encode())
+    return body
+
+
+def hosts(sites: Sequence[str]) -> tuple[str, ...]:
+    """Return the host of each site."""
+    return tuple(f"127.0.0.{number}" for number in range(2, 2 + len(sites)))
+
+
+@contextmanager
+def mix_serving(sites: Sequence[str] = KNOWN + UNKNOWN) -> Iterator[Served]:
+    """Serve recorded sites from another process until the block ends."""
+    for name in sites:
+        recorded_site(name)  # Unpacked here, where it is told what is missing.
+    with started("benchmarks.throughput_load", sites, hosts(sites)) as served:
+        yield served
+
+
+def lacking(sites: Sequence[str], target: Path) -> Path:
+    """Copy the knowledge base that ships without the files of the applications of these sites; return the copy."""
+    shutil.copytree(Path(knowledge_base.__file__).parent, target, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    for application in {name.partition("/")[0] for name in sites}:
+        (target / "applications" / f"{application}.xml").unlink()
+    return target
+
+
+def main() -> None:
+    """Serve until the process is ended."""
+    parser = argparse.ArgumentParser(description="Serve recorded sites, each on a host of its own.")
+    parser.add_argument("sites", nargs="+", metavar="app/theme")
+    names = parser.parse_args().sites
+    recordings = [Recording.of(recorded_site(name)) for name in names]
+    asyncio.run(serve(hosts(names), Mix(dict(zip(hosts(names), recordings, strict=True)))))
+
 
 FORUM_HOSTS = 32
 CONCURRENCY = (64, 2)

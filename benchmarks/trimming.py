@@ -13,17 +13,190 @@ remainder is a valid knowledge base:
 """
 
 import shutil
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from lxml import etree
 
 from aahcrawler.page import Page
-from benchmarks.pruning import prune
-from benchmarks.site_pages import fresh
-from benchmarks.usage import Usage, View
+from benchmarks.recorded import fresh
+from benchmarks.usage import Usage, View, pruned
 from knowledge_base.file_selection import SHIPPED
 from knowledge_base.loader import LoadError, load
+from knowledge_base.parsing.attributes import has_expression, text, words
+
+NEVER = "/.."
+"""An XPath expression that finds nothing on any page."""
+
+_PARTS = ("pattern", "needs-browser", "ignore", "when", "unless", "own", "instead", "item", "select", "without")
+_RUN_PARTS = ("block", "signature", "stop", "heading")
+_ACTIONS = ("navigate", "pages", "extract", "use")
+
+
+def prune(usage: Usage) -> bool:
+    """Reduce ``usage.root`` to its used parts; return whether it still describes an application.
+
+    Used has to be told of all pages before.
+    """
+    if not usage.is_shown:
+        return False
+    pruning = _Pruning(usage)
+    pruning.parts()
+    pruning.requests()
+    pruning.extracts()
+    pruning.navigations()
+    pruning.levels()
+    return usage.root.find("level") is not None or usage.root.find("needs-browser") is not None
+
+
+class _Pruning:
+    """One file being pruned, step by step; remembers which parts an element has lost."""
+
+    def __init__(self, usage: Usage) -> None:
+        self._usage = usage
+        self._root = usage.root
+        self._lost: defaultdict[etree._Element, set[str]] = defaultdict(set)
+
+    def _all(self, *tags: str) -> list[etree._Element]:
+        """Return the elements of these names, of which some may be dropped meanwhile."""
+        return list(self._root.iter(*tags))
+
+    def _drop(self, element: etree._Element) -> None:
+        parent = element.getparent()
+        if parent is not None:
+            self._lost[parent].add(str(element.tag))
+            parent.remove(element)
+
+    def _has_lost_all(self, element: etree._Element, *tags: str) -> bool:
+        """Return whether an element had parts of these names and has none of them any more."""
+        return bool(self._lost[element].intersection(tags)) and all(element.find(tag) is None for tag in tags)
+
+    def parts(self) -> None:
+        """Drop parts that found nothing, and of the other parts the branches that found nothing."""
+        for element in self._all(*_PARTS, *_RUN_PARTS):
+            if not self._usage.is_used(element):
+                if element.tag != "unless" or has_expression(element):
+                    self._drop(element)
+                continue
+            self._narrow(element)
+
+    def _narrow(self, element: etree._Element) -> None:
+        expression = self._usage.of(element)
+        if expression is not None:
+            left = pruned(expression.written, expression.sign, expression.used.__contains__)
+            element.set(expression.language, left or expression.written)
+
+    def requests(self) -> None:
+        """Drop requests and forms that could not be made."""
+        for value in self._all("value"):
+            if self._usage.is_used(value):
+                self._narrow(value)
+            elif has_expression(value):
+                for name in ("css", "xpath", "attribute"):
+                    value.attrib.pop(name, None)
+                if not any(text(value, name) for name in ("parameter", "icd", "text")):
+                    self._drop(value)
+        for element in self._all("request", "form"):
+            unmade = "value" in self._lost[element] or self._has_lost_all(element, "when")
+            if unmade or (element.tag == "form" and not self._usage.is_used(element)):
+                self._drop(element)
+            elif element.tag == "form":
+                self._narrow(element)
+
+    def extracts(self) -> None:
+        """Drop fields without sources, and actions that found no object."""
+        for field in self._all("field"):
+            properties = self._usage.declared(field)
+            field.attrib.pop("declared", None)
+            if properties:
+                field.set("declared", " ".join(properties))
+            elif field.find("select") is None:
+                self._drop(field)
+        dead = [action for action in self._all("extract") if not self._finds_objects(action)]
+        for action in dead:
+            rivals = [other for other in _variants_of(action) if other not in dead]
+            if not rivals or action.find("field") is None:
+                self._drop(action)
+            elif action.find("item") is None:
+                action.insert(0, etree.Element("item", xpath=NEVER))
+
+    def _finds_objects(self, action: etree._Element) -> bool:
+        identity, run, parent = (action.find(tag) for tag in ("identity", "run", "parent"))
+        if parent is not None and parent.find("select") is None:
+            action.remove(parent)
+        if run is not None and (run.find("block") is None or run.find("signature") is None):
+            return False
+        if identity is not None and not self._identifies(identity, action):
+            return False
+        return not self._has_lost_all(action, "item") and not self._has_lost_all(action, "field")
+
+    def _identifies(self, identity: etree._Element, action: etree._Element) -> bool:
+        here = {text(field, "name") for each in (action, *_variants_of(action)) for field in each.iter("field")}
+        names = [name for name in words(identity, "fields") if name in here]
+        identity.attrib.pop("fields", None)
+        if names:
+            identity.set("fields", " ".join(names))
+        return bool(names) or identity.find("select") is not None
+
+    def navigations(self) -> None:
+        """Drop navigation actions without sources, references to actions that are gone, and empty variants."""
+        for action in self._all("navigate"):
+            if self._has_lost_all(action, "select", "request", "form"):
+                self._drop(action)
+        for use in self._all("use"):
+            if _used_parts(use, self._root) is None:
+                self._drop(use)
+        for variant in self._all("variant"):
+            if variant.find("when") is None or all(child.tag == "when" for child in variant):
+                self._drop(variant)
+        for action in self._all("navigate", "pages"):
+            self._wait_only_for_those_left(action)
+
+    def _wait_only_for_those_left(self, action: etree._Element) -> None:
+        level = next(action.iterancestors("level"))
+        there = {text(other, "action" if other.tag == "use" else "name") for other in level.iter(*_ACTIONS)}
+        names = [name for name in words(action, "when-none") if name in there]
+        action.attrib.pop("when-none", None)
+        if names:
+            action.set("when-none", " ".join(names))
+
+    def levels(self) -> None:
+        """Drop levels without signs, except those that levels with signs refer to."""
+        live = [level for level in self._all("level") if level.find("when") is not None]
+        used = {
+            found for level in live for use in level.iter("use") if (found := _used_parts(use, self._root)) is not None
+        }
+        referred = {text(next(action.iterancestors("level")), "name") for action in used}
+        for action in (*used, *(action for level in live for action in level.iter("navigate", "pages"))):
+            referred.add(text(action, "to"))
+        for level in self._all("level"):
+            if level.find("when") is not None:
+                continue
+            if text(level, "name") not in referred:
+                self._drop(level)
+                continue
+            for part in list(level.iterchildren("unless", "own", "variant", *_ACTIONS)):
+                if part not in used:
+                    level.remove(part)
+            level.insert(0, etree.Element("when", xpath=NEVER))
+
+
+def _variants_of(action: etree._Element) -> Iterator[etree._Element]:
+    """Yield the actions of variants that change an action of a level."""
+    level = action.getparent()
+    if level is not None and level.tag == "level":
+        name = text(action, "name")
+        yield from (other for other in level.iterfind("variant/extract") if text(other, "name") == name)
+
+
+def _used_parts(use: etree._Element, root: etree._Element) -> etree._Element | None:
+    """Return the action that a level uses of another, None where it is gone."""
+    for level in root.iterchildren("level"):
+        if text(level, "name") == text(use, "level"):
+            actions = level.iterchildren("navigate", "pages", "extract")
+            return next((action for action in actions if text(action, "name") == text(use, "action")), None)
+    return None
 
 
 class TrimmingError(Exception):

@@ -10,10 +10,8 @@ from typing import Annotated
 
 import typer
 
-from benchmarks.hostile.fuzzing import findings, kept, kept_answer, sources
-from benchmarks.hostile.growth import SIZES, rows
-from benchmarks.hostile.reading import Taken, apart, reader
-from benchmarks.hostile.shapes import SHAPES
+from benchmarks.hostile.fuzzing import Taken, apart, findings, kept, kept_answer, reader, sources
+from benchmarks.hostile.shapes import SHAPES, SIZES, rows
 from benchmarks.results import Row, report
 
 

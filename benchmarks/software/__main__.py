@@ -17,10 +17,10 @@ from pathlib import Path
 
 from benchmarks.results import Cell, Row, report
 from benchmarks.sites import BenchmarkError
+from benchmarks.software.front import Redesign
 from benchmarks.software.installation import APPLICATIONS, Application, InstallationError
 from benchmarks.software.measuring import Case, Plan, measure
 from benchmarks.software.scripted import SCRIPTED, SCRIPTS, Scripted, measure_scripted
-from benchmarks.software.template import Redesign
 from benchmarks.software.writing import QUICK, Size
 
 _COLUMNS = (

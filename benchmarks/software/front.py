@@ -2,15 +2,150 @@
 
 import http.client
 import json
+import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from hashlib import blake2b
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import islice
 from pathlib import Path
 from typing import Final
+from urllib.parse import urljoin, urlsplit
 
-from benchmarks.software.template import Template
+from lxml.html import HtmlElement
+
+from aahcrawler.page import Headers, Page
+from benchmarks.damage import Change, Draft, change, drafts, written
+from benchmarks.truth import Layout, Truth
+
+_LETTERS = re.compile(r"[^\W\d_]+")
+_REFERRING: Final = ("for", "aria-labelledby", "aria-describedby", "aria-controls", "headers")
+_ADDRESSES: Final = ("href", "src")
+_ASSET = re.compile(r"\.(?:css|js|mjs|png|jpe?g|gif|svg|webp|ico|woff2?)$", re.IGNORECASE)
+_SYLLABLES: Final = ("ba", "do", "fe", "gu", "hi", "ka", "lo", "mu", "ne", "pi", "ra", "so", "tu", "ve", "wi", "zo")
+
+
+class Redesign(StrEnum):
+    """How much of a template is another one."""
+
+    IDS = "ids"
+    """Every id of an element has another name."""
+    CLASSES = "classes"
+    """Every class has another name."""
+    ASSETS = "assets"
+    """Style sheets, scripts and images have other addresses."""
+    ELEMENTS = "elements"
+    """Elements have other names, wrappers came and went, parts stand in another order."""
+    TOTAL = "total"
+    """All of these, and nothing that names the software in the head of the page is left."""
+
+
+_STEPS: Final = frozenset({Change.NAMES, Change.WRAPPERS_ADDED, Change.WRAPPERS_REMOVED, Change.ORDER})
+"""The steps of `benchmarks.damage` that are done here. Those of attributes would make ids that a page has twice."""
+
+
+class Template:
+    """One redesign of a site whose truth is known. Pages may be asked for from several threads."""
+
+    def __init__(self, redesign: Redesign, truth: Truth, seed: int) -> None:
+        """Draw the redesign from a seed."""
+        self._redesign, self._truth = redesign, truth
+        drawn = (draft for draft in islice(drafts(seed), len(Change)) if draft.change in _STEPS)
+        self._drafts: tuple[Draft, ...] = tuple(drawn) if self._does(Redesign.ELEMENTS) else ()
+        self._assets: dict[str, str] = {}
+
+    def page(self, url: str, content_type: str, body: bytes) -> bytes:
+        """Return a page of HTML in the new template."""
+        page = Page(url, 200, Headers((("Content-Type", content_type),)), body, datetime.now(UTC))
+        asides = set(page.tree.iter("aside"))
+        for draft in self._drafts:
+            change(page.tree, draft, self._truth)
+        keep_main(page.tree, asides, self._truth)
+        if self._does(Redesign.IDS):
+            rename_ids(page.tree, renamed)
+        if self._does(Redesign.CLASSES):
+            rename_classes(page.tree, renamed)
+        if self._does(Redesign.ASSETS):
+            self._rename_assets(page.tree, url)
+        if self._redesign is Redesign.TOTAL:
+            for element in page.tree.xpath("//meta[@name='generator'] | //comment()"):
+                element.drop_tree()
+        return written(page)
+
+    def location(self, address: str) -> str:
+        """Return the address that a redirect leads to: its fragment is an id."""
+        return with_renamed_fragment(address, renamed) if self._does(Redesign.IDS) else address
+
+    def former(self, path: str) -> str:
+        """Return the path under which the software itself knows an asset; other paths stay as they are."""
+        return self._assets.get(path, path)
+
+    def _does(self, what: Redesign) -> bool:
+        return self._redesign in {what, Redesign.TOTAL}
+
+    def _rename_assets(self, tree: HtmlElement, url: str) -> None:
+        for element in tree.iter("link", "script", "img"):
+            for attribute in _ADDRESSES:
+                address = urljoin(url, element.get(attribute) or "")
+                parts = urlsplit(address)
+                if parts.netloc == urlsplit(url).netloc and (ending := _ASSET.search(parts.path)):
+                    new = f"/design/{blake2b(parts.path.encode(), digest_size=6).hexdigest()}{ending[0]}"
+                    self._assets[new] = parts.path + (f"?{parts.query}" if parts.query else "")
+                    element.set(attribute, new)
+
+
+def keep_main(tree: HtmlElement, former: Collection[HtmlElement], truth: Truth) -> None:
+    """Make a section of what became an ``aside`` and holds authors' texts: no template has its content there."""
+    layout = Layout.of(tree, truth)
+    for element in list(tree.iter("aside")):
+        if element not in former and layout.bodies(element):
+            element.tag = "section"
+
+
+def renamed(name: str) -> str:
+    """Return another name for an id or a class: numbers stay in their places, each word of letters is another one.
+
+    >>> renamed("post-12") == renamed("post-13").replace("13", "12")
+    True
+    """
+    return _LETTERS.sub(lambda found: _word(found[0]), name)
+
+
+def _word(word: str) -> str:
+    digest = blake2b(word.encode(), digest_size=3, key=b"redesign").digest()
+    return "".join(_SYLLABLES[byte % len(_SYLLABLES)] for byte in digest)
+
+
+def rename_ids(tree: HtmlElement, rename: Callable[[str], str]) -> None:
+    """Rename all ids, and what refers to them on this page and on others of the site."""
+    for element in tree.iter("*"):
+        if identity := element.get("id"):
+            element.set("id", rename(identity))
+        if element.tag == "a" and (name := element.get("name")):
+            element.set("name", rename(name))
+        for attribute in _REFERRING:
+            if said := element.get(attribute):
+                element.set(attribute, " ".join(map(rename, said.split())))
+        if element.tag == "a" and (address := element.get("href")) and not urlsplit(address).netloc:
+            element.set("href", with_renamed_fragment(address, rename))
+
+
+def with_renamed_fragment(address: str, rename: Callable[[str], str]) -> str:
+    """Return an address whose fragment names the same element as before."""
+    page, sign, fragment = address.partition("#")
+    return f"{page}#{rename(fragment)}" if fragment else page + sign
+
+
+def rename_classes(tree: HtmlElement, rename: Callable[[str], str]) -> None:
+    """Rename all classes."""
+    for element in tree.iter("*"):
+        if classes := element.get("class"):
+            element.set("class", " ".join(map(rename, classes.split())))
+
 
 _HOPS: Final = frozenset(
     {"connection", "keep-alive", "transfer-encoding", "te", "trailer", "upgrade", "content-length", "date", "server"}

@@ -23,7 +23,7 @@ from benchmarks.redesigned_crawl import only
 from benchmarks.results import Cell, Row
 from benchmarks.sites import ICD, KNOWLEDGE_BASE, LIMITED, LONGEST, MOST_PAGES_UNKNOWN, NETWORK, BenchmarkError
 from benchmarks.software.content import Content, Edit, Place, edited, write_edits
-from benchmarks.software.front import Front, asked_of
+from benchmarks.software.front import Front, Redesign, Template, asked_of
 from benchmarks.software.installation import Application
 from benchmarks.software.scorer import (
     ComparedChanges,
@@ -34,7 +34,6 @@ from benchmarks.software.scorer import (
     needed_pages,
     page_requests,
 )
-from benchmarks.software.template import Redesign, Template
 from benchmarks.software.writing import Size, Writer
 from benchmarks.truth import Truth
 

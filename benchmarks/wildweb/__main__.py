@@ -1,12 +1,11 @@
 """Crawls sites that spell the web in their own way, and judges what was asked for, read and said.
 
-    python -m benchmarks.wildweb [--kind KIND]... [--case NAME]... [--aside] [--keep FOLDER] [--json FILE]
+    python -m benchmarks.wildweb [--kind KIND]... [--case NAME]... [--keep FOLDER] [--json FILE]
 
 A row a kind: ``cases``; ``right``, those of which all of what is right is there and nothing else; ``lost``, those of
 which something was not asked for, not read or wrongly told; ``invented``, those of which something that nobody wrote
 was asked for or stated: a URL, a date, an object, an author. What is wrong with which case is printed. Everything is on
-loopback; each kind is crawled at once, by ``aah crawl`` with the shipped defaults. With ``--aside`` the cases that were
-not looked at while the crawler was mended are crawled, and no others.
+loopback; each kind is crawled at once, by ``aah crawl`` with the shipped defaults.
 """
 
 import argparse
@@ -18,13 +17,22 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.results import Row, report
+from benchmarks.wildweb.addresses import ADDRESS_CASES, CONTENT_CASES, JUNK_CASES, SESSION_CASES
 from benchmarks.wildweb.case import Case
-from benchmarks.wildweb.crawling import CrawlError, crawl, together
-from benchmarks.wildweb.judging import Judgement, judge
-from benchmarks.wildweb.kinds import CASES
+from benchmarks.wildweb.crawling import CrawlError, Judgement, crawl, judge, together
+from benchmarks.wildweb.dates import DECLARED_CASES, LANGUAGE_CASES, NOBODY_CASES
+from benchmarks.wildweb.requests import REFRESH_CASES, REQUISITE_CASES, VERDICT_CASES
 
 _AT_ONCE = 2
 """Crawls at once: more would fight for the cores of small machines, whose time limits are real."""
+
+CASES = (
+    *(*SESSION_CASES, *CONTENT_CASES, *JUNK_CASES),
+    *(*LANGUAGE_CASES, *DECLARED_CASES, *NOBODY_CASES),
+    *(*ADDRESS_CASES, *REFRESH_CASES, *REQUISITE_CASES),
+    *VERDICT_CASES,
+)
+"""All cases."""
 
 
 def judged(cases: Sequence[Case], keep: Path | None = None) -> Mapping[str, Judgement]:
@@ -53,15 +61,6 @@ def rows(cases: Sequence[Case], judgements: Mapping[str, Judgement]) -> Sequence
     ]
 
 
-def chosen(kinds: Sequence[str] | None, names: Sequence[str] | None, *, aside: bool) -> Sequence[Case]:
-    """Return the cases of kinds, or of names, which need not be said to be aside."""
-    return [
-        case
-        for case in CASES
-        if (case.name in names if names else case.aside == aside) and (not kinds or case.kind in kinds)
-    ]
-
-
 def told(name: str, judgement: Judgement) -> None:
     """Print what is wrong with a case."""
     for what, wrong in (("lost", judgement.lost), ("invented", judgement.invented)):
@@ -77,11 +76,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--kind", action="append", choices=kinds, metavar="KIND", help=f"one of: {', '.join(kinds)}")
     parser.add_argument("--case", action="append", choices=[case.name for case in CASES], metavar="NAME")
-    parser.add_argument("--aside", action="store_true", help="the cases that nobody looked at, alone")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the crawls here")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows to this file as well")
     given = parser.parse_args(arguments)
-    cases = chosen(given.kind, given.case, aside=given.aside)
+    cases = [
+        case
+        for case in CASES
+        if (not given.case or case.name in given.case) and (not given.kind or case.kind in given.kind)
+    ]
     judgements = dict[str, Judgement]()
     with ThreadPoolExecutor(min(_AT_ONCE, os.cpu_count() or 1)) as pool:
         for each in pool.map(partial(judged, keep=given.keep), together(cases)):

@@ -19,15 +19,11 @@ from pathlib import Path
 from random import Random
 
 from benchmarks.recorded import PROJECT
-from benchmarks.worlds.archived_page import Answer
 from benchmarks.worlds.boards import forums
-from benchmarks.worlds.dictionary_wiki import dictionary_wiki
-from benchmarks.worlds.manual_pages import manual
-from benchmarks.worlds.packages import PackageError, debian_package
-from benchmarks.worlds.subjects import subjects
-from benchmarks.worlds.topic_lot import LotError, drawn
+from benchmarks.worlds.handbooks import PackageError, debian_package, dictionary_wiki, manual
+from benchmarks.worlds.prose import Answer, subjects
 from benchmarks.worlds.weblogs import weblogs
-from benchmarks.worlds.world_files import write_answers, write_labels, write_topics
+from benchmarks.worlds.world_files import LotError, drawn, write_answers, write_labels, write_topics
 
 _MANUALS = (
     *("cppreference-doc-en-html", "libglib2.0-doc", "libgtk-3-doc", "postgresql-doc-15", "python-django-doc"),

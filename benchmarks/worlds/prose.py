@@ -1,12 +1,145 @@
-"""Writes titles and paragraphs about subjects: true sentences from a dictionary among small talk that says nothing."""
+"""Writes titles and paragraphs about subjects: true sentences from a dictionary among small talk that says nothing.
+
+A page is archived with its labels, and lists have several pages.
+"""
 
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
+from typing import TypeAlias, TypeVar
 
-from benchmarks.worlds.subjects import Sense, Subject
+
+@dataclass(frozen=True, slots=True)
+class ArchivedPage:
+    """A page of HTML with its labels (sections, categories, tags, forums), the narrowest first."""
+
+    url: str
+    body: bytes
+    labels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Redirection:
+    """A URL at which a site answers with another one."""
+
+    url: str
+    target: str
+
+
+Answer: TypeAlias = ArchivedPage | Redirection
+
+
+Item = TypeVar("Item")
+
+
+def pages_of(items: Sequence[Item], size: int) -> Iterator[tuple[int, Sequence[Item]]]:
+    """Yield the pages of a list by their numbers from 1 on; an empty list has one page."""
+    for begin in range(0, max(1, len(items)), size):
+        yield begin // size + 1, items[begin : begin + size]
+
+
+def count_of(items: int, size: int) -> int:
+    """Return the number of pages of a list."""
+    return max(1, -(-items // size))
+
+
+def pager(number: int, count: int, address: Callable[[int], str], name: str) -> str:
+    """Return the links to the neighbours of a page, and to the first and the last one; nothing where it is alone."""
+    if count == 1:
+        return ""
+    near = sorted({1, count, *range(max(1, number - 2), min(count, number + 2) + 1)})
+    links = [f'<a href="{address(n)}">{n}</a>' if n != number else f"<strong>{n}</strong>" for n in near]
+    following = f'<a rel="next" href="{address(number + 1)}">Next</a>' if number < count else ""
+    return f'<div class="{name}">{" ".join(links)} {following}</div>'
+
+
+_BROADER, _NARROWER = ("@", "@i"), ("~", "~i")
+_SENSES = (80, 700)
+"""The fewest and the most senses of a subject."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sense:
+    """A sense of a noun: its words, its definition and its examples, and the numbers of broader and narrower ones."""
+
+    number: str
+    field: int
+    words: tuple[str, ...]
+    gloss: str
+    broader: tuple[str, ...]
+    narrower: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The first of its words."""
+        return self.words[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A branch of senses below one of them."""
+
+    name: str
+    field: int
+    senses: tuple[Sense, ...]
+
+
+def subjects(folder: Path, number: int, random: Random) -> Sequence[Subject]:
+    """Return subjects by lot, none of them within another, from the files of a WordNet database."""
+    senses = {sense.number: sense for sense in _senses(folder)}
+    inside = _branches(senses)
+    fewest, most = _SENSES
+    tops = [each for each in senses.values() if fewest <= len(inside[each.number]) <= most]
+    random.shuffle(tops)
+    found: list[Subject] = []
+    taken: set[str] = set()
+    for top in tops:
+        if len(found) < number and not taken & inside[top.number]:
+            taken |= inside[top.number]
+            found.append(Subject(top.name, top.field, tuple(senses[each] for each in sorted(inside[top.number]))))
+    return found
+
+
+def _senses(folder: Path) -> Iterator[Sense]:
+    path = next(folder.rglob("data.noun"))
+    with path.open(encoding="latin-1") as file:
+        for line in file:
+            if not line.startswith(" "):
+                yield _sense(line)
+
+
+def _sense(line: str) -> Sense:
+    """Return the sense of a line: number, field, type, count of words, words, count of pointers, pointers | gloss."""
+    data, _, gloss = line.partition(" | ")
+    fields = data.split()
+    count = int(fields[3], 16)
+    words = tuple(word.replace("_", " ") for word in fields[4 : 4 + 2 * count : 2])
+    begin = 5 + 2 * count
+    pointers = [fields[at : at + 3] for at in range(begin, begin + 4 * int(fields[begin - 1]), 4)]
+    to = {
+        kinds: tuple(n for kind, n, part in pointers if kind in kinds and part == "n")
+        for kinds in (_BROADER, _NARROWER)
+    }
+    return Sense(fields[0], int(fields[1]), words, gloss.strip(), to[_BROADER], to[_NARROWER])
+
+
+def _branches(senses: Mapping[str, Sense]) -> Mapping[str, frozenset[str]]:
+    """Return all senses at and below each sense."""
+    found: dict[str, frozenset[str]] = {}
+
+    def below(number: str, path: frozenset[str]) -> frozenset[str]:
+        if number not in found:
+            parts = (below(each, path | {number}) for each in senses[number].narrower if each not in path)
+            found[number] = frozenset({number}).union(*parts)
+        return found[number]
+
+    for number in senses:
+        below(number, frozenset())
+    return found
+
 
 _TALK = (
     "Thanks for reading, and sorry that this has become so long.",

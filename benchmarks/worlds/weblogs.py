@@ -4,10 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from benchmarks.worlds.archived_page import ArchivedPage
-from benchmarks.worlds.paging import count_of, pager, pages_of
-from benchmarks.worlds.prose import Writer, escaped, given_name, slug
-from benchmarks.worlds.subjects import Subject
+from benchmarks.worlds.prose import ArchivedPage, Subject, Writer, count_of, escaped, given_name, pager, pages_of, slug
 
 _SHOWN = 10
 """The entries of a page of a list."""

@@ -7,8 +7,8 @@ import pytest
 from aahcrawler.frontier.protocol import State
 from aahcrawler.objects.reader import page_rows
 from aahcrawler.refusals import failures
-from benchmarks import cockpit, cockpit_studio
-from benchmarks.cockpit_browsing import PAGES
+from benchmarks import cockpit
+from benchmarks.cockpit import COCKPIT_PAGES
 from benchmarks.cockpit_crawl import fill_frontier, make, running, write_crawl
 from benchmarks.cockpit_pages import Shape, invented, queued_url
 from tests.crawl.crawling import aah, summary
@@ -46,6 +46,6 @@ def test_every_view_of_a_crawl_is_measured(tmp_path: Path, monkeypatch: pytest.M
     rows = cockpit.measure(tmp_path, SHAPE, 2)
     others = {"index, a page", "cockpit: replay of a capture, marked"}
     jobs = {"studio: a draft", "studio: tried on the archive"}
-    assert {row["view"] for row in rows} == {*cockpit.VIEWS, *PAGES, *cockpit_studio.PAGES} | others | jobs
+    assert {row["view"] for row in rows} == {*cockpit.VIEWS, *COCKPIT_PAGES, *cockpit.STUDIO_PAGES} | others | jobs
     assert all(isinstance(row["p50_ms"], float) and row["p50_ms"] > 0 for row in rows)
     assert all(isinstance(row["bytes"], int) and row["bytes"] > 0 for row in rows if row["view"] not in jobs)

@@ -6,11 +6,8 @@ from pathlib import Path
 import pytest
 
 from aahcrawler.page import Page
-from benchmarks.absence import emptied
-from benchmarks.damage import damaged, drafts
-from benchmarks.recorded import RecordedSite
-from benchmarks.redesign import Change
-from benchmarks.site_pages import recorded_files
+from benchmarks.damage import Change, damaged, drafts, emptied
+from benchmarks.recorded import RecordedSite, recorded_files
 from benchmarks.truth import Truth, words
 from tests.benchmarks import tinysite
 

@@ -7,7 +7,7 @@ import pytest
 from aahcrawler.editor.drafting.level_plans import Given
 from benchmarks import drafting
 from benchmarks.drafting import given, measure
-from benchmarks.page_reading import Reading
+from benchmarks.quick import Reading
 from benchmarks.recorded import RecordedSite
 from tests.benchmarks import tinysite
 

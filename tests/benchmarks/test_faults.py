@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.fault_crawl import Machine, interposer
-from benchmarks.fault_site import FaultSite, Request
+from benchmarks.fault_crawl import FaultSite, Machine, Request, interposer
 from benchmarks.faults import SETTLING, Struck, beyond_in_flight
 
 PAGE = "http://d0.test/1.html"

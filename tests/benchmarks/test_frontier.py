@@ -3,7 +3,7 @@
 from collections import Counter
 
 from benchmarks import frontier
-from benchmarks.frontier_urls import LINKS, OWN, PER_DOMAIN, pages
+from benchmarks.frontier_peer import LINKS, OWN, PER_DOMAIN, pages
 
 
 def test_urls_are_as_the_benchmark_says() -> None:

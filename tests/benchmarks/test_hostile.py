@@ -5,11 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.hostile.fuzzing import Finding, findings, kept, kept_answer, mutant
-from benchmarks.hostile.growth import growth
+from benchmarks.hostile.fuzzing import Finding, Taken, apart, findings, kept, kept_answer, mutant, reader
 from benchmarks.hostile.mutations import MUTATIONS, Answer, mutated
-from benchmarks.hostile.reading import Taken, apart, reader
-from benchmarks.hostile.shapes import SHAPES, page_of
+from benchmarks.hostile.shapes import SHAPES, growth, page_of
 from tests.helper.saved_pages import saved_pages
 
 HTML = (("Content-Type", "text/html; charset=utf-8"),)

@@ -3,7 +3,7 @@ from pathlib import Path
 from aahcrawler.page import Page
 from benchmarks.peer_runner import objects
 from benchmarks.peers import Lesson
-from benchmarks.site_pages import site_pages
+from benchmarks.recorded import site_pages
 from knowledge_base.loader import load
 from knowledge_base.model import Extract
 from tests.benchmarks import tinysite

@@ -1,8 +1,7 @@
 from pathlib import Path
 
 from benchmarks.damage import damaged
-from benchmarks.page_reading import wanted
-from benchmarks.quick import Known, Method, Repairs, attempt, costs
+from benchmarks.quick import Known, Method, Repairs, attempt, costs, wanted
 from tests.benchmarks import tinysite
 
 

@@ -4,13 +4,10 @@ from pathlib import Path
 import pytest
 
 from aahcrawler.webobject import Person, WebObject
-from benchmarks.damage import damaged
-from benchmarks.recorded import RecordedSite
-from benchmarks.redesign import Change
+from benchmarks.damage import Change, damaged
+from benchmarks.recorded import RecordedSite, recorded_files
 from benchmarks.repeated_text import additions, repeating
-from benchmarks.site_pages import recorded_files
-from benchmarks.truth import words
-from benchmarks.wrong_values import false_changes, wrong_values
+from benchmarks.truth import false_changes, words, wrong_values
 from tests.benchmarks import tinysite
 
 

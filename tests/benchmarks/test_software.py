@@ -21,15 +21,16 @@ from benchmarks.software.content import (
     Place,
     Post,
     edited,
+    lines,
+    markdown,
     read_edits,
     read_places,
     write_edits,
     write_places,
 )
-from benchmarks.software.front import Asked, Front, asked_of
+from benchmarks.software.content import html as as_html
+from benchmarks.software.front import Asked, Front, Redesign, Template, asked_of, renamed, with_renamed_fragment
 from benchmarks.software.installation import APPLICATIONS, Application, InstallationError
-from benchmarks.software.markup import html as as_html
-from benchmarks.software.markup import lines, markdown
 from benchmarks.software.measuring import Case, Plan, planted
 from benchmarks.software.scorer import (
     ComparedChanges,
@@ -40,7 +41,6 @@ from benchmarks.software.scorer import (
     page_requests,
     verdict,
 )
-from benchmarks.software.template import Redesign, Template, renamed, with_renamed_fragment
 from benchmarks.software.writing import QUICK, Size, Writer
 from benchmarks.truth import Truth, words
 from knowledge_base.loader import load

@@ -9,11 +9,10 @@ from threading import Thread as Runner
 
 import pytest
 
-from benchmarks.software.content import Content, Place, edited, read_edits
+from benchmarks.software.content import Content, Place, edited, html, read_edits
+from benchmarks.software.front import Redesign
 from benchmarks.software.installation import Application
-from benchmarks.software.markup import html
 from benchmarks.software.measuring import Case, Plan, measure
-from benchmarks.software.template import Redesign
 from benchmarks.software.writing import Size
 
 PAGE = (

@@ -6,14 +6,12 @@ from pathlib import Path
 import pytest
 
 from benchmarks import throughput_peer
-from benchmarks.forum import Forum
-from benchmarks.forum_server import boards, serving
+from benchmarks.forum import Forum, boards, serving
 from benchmarks.page_server import Served
 from benchmarks.process_memory import Finished
 from benchmarks.recorded import RecordedSite
-from benchmarks.site_mix import KNOWN, UNKNOWN, Mix, Recording, lacking
 from benchmarks.throughput import Cost, Crawled, System, crawl, rows, sizes
-from benchmarks.throughput_load import FORUM_PAGES, Load, forum_load, mix_load
+from benchmarks.throughput_load import FORUM_PAGES, KNOWN, UNKNOWN, Load, Mix, Recording, forum_load, lacking, mix_load
 from knowledge_base.loader import load
 from tests.benchmarks.tinysite import record
 

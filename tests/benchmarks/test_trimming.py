@@ -5,10 +5,10 @@ import pytest
 from lxml import etree
 
 from aahcrawler.helper import ApplicationAwareHelper
-from benchmarks.alternatives import alternatives, pruned
-from benchmarks.page_reading import read
-from benchmarks.site_pages import site_pages
+from benchmarks.quick import read
+from benchmarks.recorded import site_pages
 from benchmarks.trimming import TrimmingError, trim
+from benchmarks.usage import alternatives, pruned
 from knowledge_base.loader import load
 from tests.benchmarks import tinysite
 

@@ -7,14 +7,12 @@ from random import Random
 import lxml.html
 import pytest
 
-from benchmarks.worlds import topic_lot
-from benchmarks.worlds.archived_page import Answer, ArchivedPage, Redirection
+from benchmarks.worlds import world_files as topic_lot
 from benchmarks.worlds.boards import forums
-from benchmarks.worlds.manual_pages import manual
-from benchmarks.worlds.subjects import Sense, Subject, subjects
-from benchmarks.worlds.topic_lot import LotError, drawn
+from benchmarks.worlds.handbooks import manual
+from benchmarks.worlds.prose import Answer, ArchivedPage, Redirection, Sense, Subject, subjects
 from benchmarks.worlds.weblogs import weblogs
-from benchmarks.worlds.world_files import write_answers, write_labels
+from benchmarks.worlds.world_files import LotError, drawn, write_answers, write_labels
 from offline.simulation import cosine_judge, label_judge
 
 NOUNS = """  a line of a licence
@@ -66,7 +64,7 @@ def test_translations_and_pages_of_other_languages_are_left_out(tmp_path: Path) 
 
 def test_subjects_are_branches_of_word_senses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "data.noun").write_text(NOUNS)
-    monkeypatch.setattr("benchmarks.worlds.subjects._SENSES", (3, 9))
+    monkeypatch.setattr("benchmarks.worlds.prose._SENSES", (3, 9))
     (found,) = subjects(tmp_path, 5, Random(1))
     assert found.name == "plant"
     assert {sense.words for sense in found.senses} == {("plant",), ("tree", "oak tree"), ("herb",)}

@@ -10,8 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from benchmarks.software.content import Content, Edit, Place, Post, Thread, hangs
-from benchmarks.software.markup import markdown
+from benchmarks.software.content import Content, Edit, Place, Post, Thread, hangs, markdown
 from benchmarks.software.sites import django_project as project
 
 PAGE_SIZE = 10

@@ -14,8 +14,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from benchmarks.software.content import Content, Edit, Place, Thread, edited
-from benchmarks.software.markup import html, markdown
+from benchmarks.software.content import Content, Edit, Place, Thread, edited, html, markdown
 
 TEMPLATES = Path(__file__).with_name("eleventy_templates")
 CONTENT = "content.json"

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from benchmarks.software.content import Content, Edit, Place, Post, Thread
-from benchmarks.software.markup import html, lines
+from benchmarks.software.content import Content, Edit, Place, Post, Thread, html, lines
 from benchmarks.software.sites import django_project as project
 
 SETTINGS = """

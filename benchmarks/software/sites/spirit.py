@@ -5,8 +5,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from benchmarks.software.content import Content, Edit, Place, Post
-from benchmarks.software.markup import markdown
+from benchmarks.software.content import Content, Edit, Place, Post, markdown
 from benchmarks.software.sites import django_project as project
 
 PAGE_SIZE = 10
