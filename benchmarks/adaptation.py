@@ -8,7 +8,7 @@
 The knowledge base is trimmed to what the pages of theme A exercise (see `benchmarks.trimming`); theme B is then read
 with the remainder, as a site never seen or, with ``--memory``, after theme A was read at the same URLs. With
 ``--damage`` the pages of B (without ``--site``, of A) are redesigned in N seeded steps (see `benchmarks.damage`), with
-``--kind`` in steps of some kinds alone; with ``--absent`` their objects are cut out, so that everything found is false.
+``--kind`` in steps of some kinds alone.
 ``--repeated`` first gives the texts of both themes quotes, signatures and boilerplate (see `benchmarks.repeated_text`).
 ``--quick`` reads recorded pages in-process instead of crawling them; the cost of a page, wrong values and false changes
 are always measured so. Several of N and S are measured one after the other.
@@ -24,7 +24,7 @@ from itertools import permutations, product
 from pathlib import Path
 
 from benchmarks import peers, quick, redesigned_crawl
-from benchmarks.damage import Change, damaged, emptied
+from benchmarks.damage import Change, damaged
 from benchmarks.peers import Peer
 from benchmarks.quick import Known, Method
 from benchmarks.recorded import RecordedSite, find_sites
@@ -59,7 +59,6 @@ class Plan:
     memory: bool = False
     damage: int | None = None
     seed: int = 0
-    absent: bool = False
     quick: bool = False
     kinds: tuple[Change, ...] = tuple(Change)
 
@@ -74,11 +73,9 @@ def rows(plan: Plan, known: Known, site: RecordedSite, methods: Sequence[Method 
         memory = plan.memory and isinstance(method, Method)
         head: dict[str, Cell] = {"known": known.site.name, "site": site.name, "memory": memory, "method": method}
         measured = _measured(plan, known, shown, method, folder / method)
-        if plan.absent:
-            measured |= {"recall": None, "precision": None}
         after = measured["ms_per_page_after"]
         ratio = round(float(after) / whole, 3) if after and whole else None
-        damage: dict[str, Cell] = {"damage": plan.damage, "seed": plan.seed, "absent": plan.absent}
+        damage: dict[str, Cell] = {"damage": plan.damage, "seed": plan.seed}
         yield {**head, **damage, **dict.fromkeys(MEASURED), **measured, "cost_ratio": ratio}
 
 
@@ -99,8 +96,8 @@ def crawled(plan: Plan, known: Known, shown: RecordedSite, method: Method, folde
 def changed(plan: Plan, site: RecordedSite, folder: Path) -> RecordedSite:
     """Return the site to serve: as it was recorded, or a damaged copy of it."""
     if plan.damage is not None:
-        site = damaged(site, folder / "damaged", plan.damage, plan.seed, plan.kinds)
-    return emptied(site, folder / "emptied") if plan.absent else site
+        return damaged(site, folder / "damaged", plan.damage, plan.seed, plan.kinds)
+    return site
 
 
 def means(measured: Sequence[Row]) -> list[Row]:
@@ -155,7 +152,6 @@ def main() -> None:
     parser.add_argument("--seed", type=int, nargs="+", default=[0], metavar="S", help="which redesign (default: 0)")
     parser.add_argument("--kind", action="append", choices=list(Change), help="do damage of these kinds alone")
     parser.add_argument("--repeated", action="store_true", help="give both themes quotes, signatures and boilerplate")
-    parser.add_argument("--absent", action="store_true", help="cut all objects out of the pages of the new theme")
     parser.add_argument("--method", action="append", choices=list(Method), help="measure these methods alone")
     parser.add_argument("--peers", action="store_true", help="measure other libraries as well (they are installed)")
     parser.add_argument("--quick", action="store_true", help="read recorded pages in-process instead of crawling")
@@ -201,7 +197,7 @@ def plans(arguments: argparse.Namespace) -> list[Plan]:
     damage = arguments.damage or [None]
     kinds = tuple(map(Change, arguments.kind or Change))
     return [
-        Plan(arguments.sites, arguments.memory, steps, seed, arguments.absent, arguments.quick, kinds)
+        Plan(arguments.sites, arguments.memory, steps, seed, arguments.quick, kinds)
         for steps, seed in product(damage, arguments.seed)
     ]
 

@@ -29,12 +29,12 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from statistics import median
 from time import monotonic
 from urllib.parse import parse_qsl, urlsplit
 
+from benchmarks.exact_server import HTML, ExactServer, Reply, Request, not_found, reply
 from benchmarks.forum import Forum
 from benchmarks.process_memory import cpu_seconds, private_mib, resident_mib, tree
 from benchmarks.recorded import PROJECT
@@ -76,47 +76,29 @@ class Site:
         self.on_first_request, self.on_second_page = on_first_request, on_second_page
         self.pages, self.has_been_asked = 0, False
 
-    def answer(self, target: str) -> bytes | None:
-        """Return the body at a path, None where there is none."""
+    def answer(self, request: Request) -> Reply:
+        """Answer a request with a page of the forum."""
         with self._lock:
             if not self.has_been_asked:
                 self.has_been_asked = True
                 self.on_first_request()
-            address = urlsplit(target)
+            address = urlsplit(request.target)
             body = self.forum.page(address.path.lstrip("/"), dict(parse_qsl(address.query)))
-            if body is not None:
-                self.pages += 1
-                if self.pages == 2:
-                    self.on_second_page()
-            return body
+            if body is None:
+                return not_found()
+            self.pages += 1
+            if self.pages == 2:
+                self.on_second_page()
+            return reply(body, HTML)
 
 
 @contextmanager
 def serving(forum: Forum) -> Iterator[tuple[str, Site]]:
     """Serve a forum on loopback; yield its URL."""
     site = Site(forum)
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_GET(self) -> None:
-            body = site.answer(self.path)
-            self.send_response(404 if body is None else 200)
-            self.send_header("Content-Type", "text/html; charset=utf-8")
-            self.send_header("Content-Length", str(len(body or b"")))
-            self.end_headers()
-            self.wfile.write(body or b"")
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}/", site
-        finally:
-            server.shutdown()
+    with ExactServer().running() as server:
+        server.answering = site.answer
+        yield f"{server.origin}/", site
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ application that cannot be installed or crawled names the failure, and the exit 
 import argparse
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from benchmarks.results import Cell, Row, report
@@ -24,23 +24,10 @@ from benchmarks.software.scripted import SCRIPTED, SCRIPTS, Scripted, measure_sc
 from benchmarks.software.writing import QUICK, Size
 
 _COLUMNS = (
-    *("app", "case", "change", "held_out", "recall", "precision", "duplicate_share", "title", "author", "date"),
+    *("app", "case", "change", "recall", "precision", "duplicate_share", "title", "author", "date"),
     *("title_wrong", "author_wrong", "date_wrong", "requests_per_needed_page", "false_objects", "cpu_ms_per_page"),
     *("cost_ratio", "false_changes", "missed_changes", "failure"),
 )
-
-
-def chosen(
-    names: Sequence[str] | None, *, held_out: bool, among: Iterable[Application | Scripted] = APPLICATIONS
-) -> Iterator[Application | Scripted]:
-    """Yield the applications of these names, or all; those held out only if asked for, and else it is said."""
-    for application in among:
-        if names is not None and application.name not in names:
-            continue
-        if names is None and application.held_out and not held_out:
-            print(f"{application.name}: held out, measured with --held-out alone", file=sys.stderr, flush=True)
-            continue
-        yield application
 
 
 def rows(applications: Iterable[Application | Scripted], plan: Plan, scripts: Path = SCRIPTS) -> Iterator[Row]:
@@ -57,7 +44,6 @@ def rows(applications: Iterable[Application | Scripted], plan: Plan, scripts: Pa
             except (InstallationError, BenchmarkError) as error:
                 head: dict[str, Cell] = {
                     "app": application.name,
-                    "held_out": application.held_out,
                     "failure": str(error),
                 }
                 yield {**dict.fromkeys(_COLUMNS), **head}
@@ -69,9 +55,6 @@ def main() -> int:
     names = [application.name for application in everything]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--app", nargs="+", choices=names, help="measure these applications alone")
-    parser.add_argument(
-        "--held-out", action="store_true", help="measure those as well that nobody looks at while tuning"
-    )
     parser.add_argument("--case", nargs="+", choices=list(Case), default=list(Case), help="measure these cases alone")
     parser.add_argument("--change", nargs="+", choices=list(Redesign), help="these changes of a template alone")
     parser.add_argument("--seed", type=int, default=1, help="what content and redesigns are drawn from (default: 1)")
@@ -88,7 +71,7 @@ def main() -> int:
         frozenset(map(Case, arguments.case)), tuple(map(Redesign, redesigns)), size, arguments.seed, arguments.keep
     )
     measured: list[Row] = []
-    applications = list(chosen(arguments.app, held_out=arguments.held_out, among=everything))
+    applications = [each for each in everything if arguments.app is None or each.name in arguments.app]
     if arguments.app is None and not arguments.scripts.is_dir():
         print(f"{arguments.scripts}: no scripts there, so what they build is not measured", file=sys.stderr, flush=True)
         applications = [application for application in applications if isinstance(application, Application)]

@@ -34,14 +34,13 @@ class Application:
 
     Each has a virtual environment of its own, with what its file in ``requirements`` pins, and pinned packages of npm
     beside that; ``programs`` are those of the system that it needs as well. A page of a thread shows ``page_size``
-    posts. One that is ``held_out`` is not looked at while the crawler is worked on.
+    posts.
     """
 
     name: str
     kind: str
     page_size: int
     node: Sequence[str] = ()
-    held_out: bool = False
     programs: Sequence[str] = ()
 
     def install(self) -> Path:
@@ -169,5 +168,4 @@ APPLICATIONS: Final = (
     Application("spirit", "forum", 10),
     Application("mezzanine", "blog with comments", 10),
     Application("eleventy", "static site with comments", 10, node=("@11ty/eleventy@3.1.8",)),
-    Application("askbot", "questions and answers", 10, held_out=True),
 )

@@ -5,13 +5,14 @@ import os
 import shutil
 import sys
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from pydantic_core import to_jsonable_python
 
@@ -72,45 +73,44 @@ class Plan:
     kept: Path | None = None
 
 
-class Crawlable(Protocol):
-    """A site that can be served and crawled, with what it shows."""
+@dataclass(frozen=True)
+class Crawlable(ABC):
+    """A site that can be served and crawled: its folder, the server that the crawl asks, the application's port."""
 
-    @property
-    def name(self) -> str:
-        """The name of its application."""
-
-    @property
-    def folder(self) -> Path:
-        """The folder of its definition and of all that is made of it."""
-
-    @property
-    def front(self) -> Front:
-        """The server that the crawl asks."""
-
-    @property
-    def seed(self) -> str:
-        """The URL that the crawl begins with."""
+    folder: Path
+    front: Front
+    backend: int
 
     @property
     def crawled(self) -> Path:
         """The folder of the crawl."""
+        return self.folder / "crawl"
 
     @property
+    @abstractmethod
+    def name(self) -> str:
+        """The name of its application."""
+
+    @property
+    @abstractmethod
+    def seed(self) -> str:
+        """The URL that the crawl begins with."""
+
+    @property
+    @abstractmethod
     def true(self) -> TrueObjects:
         """What the site shows."""
 
+    @abstractmethod
     def serving(self) -> AbstractContextManager[None]:
         """Serve the site behind its front until the block ends."""
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
-    """An application filled in ``folder``, the server before it, what it holds, and the place of each post."""
+@dataclass(frozen=True)
+class Site(Crawlable):
+    """An application that was filled, what it holds, and the place of each post."""
 
     application: Application
-    folder: Path
-    front: Front
-    backend: int
     content: Content
     places: Mapping[str, Place]
 
@@ -128,11 +128,6 @@ class Site:
     def seed(self) -> str:
         """The URL of the front page."""
         return self.front.url
-
-    @property
-    def crawled(self) -> Path:
-        """The folder of the crawl."""
-        return self.folder / "crawl"
 
     def serving(self) -> AbstractContextManager[None]:
         """Serve the site behind its front until the block ends."""
@@ -212,7 +207,7 @@ def opened(application: Application, plan: Plan, folder: Path) -> Iterator[Site]
         drawn = Writer(plan.seed).content(application.page_size, plan.size)
         content = replace(drawn, address=front.url)
         places = application.run("create", folder / "home", content.write(folder / "content.json"))
-        yield Site(application, folder, front, backend, content, places)
+        yield Site(folder, front, backend, application, content, places)
 
 
 class _Measured:
@@ -281,7 +276,6 @@ class _Measured:
             "app": self._site.application.name,
             "case": case,
             "change": redesign,
-            "held_out": self._site.application.held_out,
         }
         after: dict[str, Cell] = {
             "cost_ratio": round(float(cost) / float(self._cost), 2) if cost and self._cost else None,

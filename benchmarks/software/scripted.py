@@ -34,7 +34,7 @@ from benchmarks.software.installation import (
     run_command,
     served,
 )
-from benchmarks.software.measuring import Case, Plan, crawl, keep
+from benchmarks.software.measuring import Case, Crawlable, Plan, crawl, keep
 from benchmarks.software.scorer import Described, TrueObjects
 from knowledge_base.file_selection import SHIPPED
 
@@ -65,7 +65,6 @@ class Scripted:
     sources: str = ""
     unprivileged: str = ""
     """A folder that the server writes to, if it refuses to run as root."""
-    held_out: bool = False
 
 
 SCRIPTED: Final = (
@@ -121,13 +120,10 @@ SCRIPTED: Final = (
 
 
 @dataclass(frozen=True)
-class ScriptedSite:
-    """A built application in ``folder``, the server before it, and the port of loopback that it serves on."""
+class ScriptedSite(Crawlable):
+    """An application that scripts have built."""
 
     application: Scripted
-    folder: Path
-    front: Front
-    backend: int
 
     @property
     def name(self) -> str:
@@ -138,11 +134,6 @@ class ScriptedSite:
     def here(self) -> Path:
         """The copy of the scripts, with all that they have built."""
         return self.folder / "here"
-
-    @property
-    def crawled(self) -> Path:
-        """The folder of the crawl."""
-        return self.folder / "crawl"
 
     @property
     def seed(self) -> str:
@@ -189,7 +180,7 @@ def measure_scripted(application: Scripted, scripts: Path, plan: Plan, folder: P
         return
     backend = free_port()
     with Front(backend, folder / "requests.jsonl").running() as front:
-        site = ScriptedSite(application, folder, front, backend)
+        site = ScriptedSite(folder, front, backend, application)
         build(application, scripts, site.here)
         for case in cases:
             yield _row(site, case, plan)
@@ -204,7 +195,7 @@ def _row(site: ScriptedSite, case: Case, plan: Plan) -> Row:
     if plan.kept is not None:
         keep(site.crawled, plan.kept / f"{site.name}-{case}", known, None)
     blank = dict.fromkeys(("cost_ratio", "false_changes", "missed_changes", "failure"))
-    head: Row = {"app": site.name, "case": case, "change": None, "held_out": site.application.held_out}
+    head: Row = {"app": site.name, "case": case, "change": None}
     return {**head, **done.row(known), **blank}
 
 

@@ -57,25 +57,19 @@ def _manuals(packages: Unpacked, _: Random) -> Iterator[Answer]:
     return chain.from_iterable(manual(f"{name}.test", folder) for name, folder in packages.items())
 
 
-def _forums(packages: Unpacked, random: Random) -> Iterator[Answer]:
-    return forums(subjects(packages["wordnet-base"], _ABOUT, random), 800, random)
-
-
-def _weblogs(packages: Unpacked, random: Random) -> Iterator[Answer]:
-    return weblogs(subjects(packages["wordnet-base"], _ABOUT, random), 350, random)
-
-
-def _wiki(packages: Unpacked, random: Random) -> Iterator[Answer]:
-    return dictionary_wiki(packages["dict-foldoc"], random)
-
-
 WORLDS: Mapping[str, tuple[Sequence[str], Fill]] = {
     "manuals": (_MANUALS, _manuals),
     "handbooks": (_HANDBOOKS, _manuals),
     "guides": (_GUIDES, _manuals),
-    "forums": (("wordnet-base",), _forums),
-    "weblogs": (("wordnet-base",), _weblogs),
-    "wiki": (("dict-foldoc",), _wiki),
+    "forums": (
+        ("wordnet-base",),
+        lambda held, drawn: forums(subjects(held["wordnet-base"], _ABOUT, drawn), 800, drawn),
+    ),
+    "weblogs": (
+        ("wordnet-base",),
+        lambda held, drawn: weblogs(subjects(held["wordnet-base"], _ABOUT, drawn), 350, drawn),
+    ),
+    "wiki": (("dict-foldoc",), lambda held, drawn: dictionary_wiki(held["dict-foldoc"], drawn)),
 }
 """The packages of each world, and what makes its pages of them."""
 

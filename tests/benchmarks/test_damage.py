@@ -1,4 +1,3 @@
-import json
 from collections import Counter
 from itertools import islice
 from pathlib import Path
@@ -6,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from aahcrawler.page import Page
-from benchmarks.damage import Change, damaged, drafts, emptied
+from benchmarks.damage import Change, damaged, drafts
 from benchmarks.recorded import RecordedSite, recorded_files
-from benchmarks.truth import Truth, words
+from benchmarks.truth import words
 from tests.benchmarks import tinysite
 
 
@@ -85,20 +84,7 @@ def test_seven_steps_leave_nothing_that_the_old_expressions_find(site: RecordedS
     assert found <= 2
 
 
-def test_emptied_pages_hold_no_object(site: RecordedSite, tmp_path: Path) -> None:
-    copy = emptied(site, tmp_path)
-    told = [" ".join(text(page)) for page in pages(copy)]
-    for posts in tinysite.POSTS.values():
-        for _, author, _, body in posts:
-            assert not any(" ".join(words(body)) in page for page in told)
-            assert not any(author.casefold() in page.split() for page in told[1:])
-    assert all("runs on tinyforum" in page for page in told)
-    assert not Truth.of(copy).bodies
-    rows = [json.loads(line) for line in (copy.folder / "pages.jsonl").read_text("utf-8").splitlines()]
-    assert {(row["objects"], row["level"]) for row in rows} == {(0, "intermediate"), (0, "other")}
-
-
 def test_the_site_itself_is_left_alone(site: RecordedSite, tmp_path: Path) -> None:
     before = {path: path.read_bytes() for path in site.folder.rglob("*") if path.is_file()}
-    emptied(damaged(site, tmp_path / "damaged", 5, 1), tmp_path / "emptied")
+    damaged(site, tmp_path / "damaged", 5, 1)
     assert {path: path.read_bytes() for path in site.folder.rglob("*") if path.is_file()} == before

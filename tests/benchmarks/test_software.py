@@ -375,17 +375,6 @@ def test_an_application_that_cannot_be_installed_has_a_row_that_says_so(monkeypa
     assert set(rows[0]) >= {"recall", "title_wrong", "false_changes", "missed_changes"}
 
 
-def test_applications_held_out_are_measured_if_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
-    names = [application.name for application in APPLICATIONS]
-    held_out = [application.name for application in APPLICATIONS if application.held_out]
-
-    assert held_out
-    assert [each.name for each in command.chosen(None, held_out=False)] == [n for n in names if n not in held_out]
-    assert all(name in capsys.readouterr().err for name in held_out)
-    assert [each.name for each in command.chosen(None, held_out=True)] == names
-    assert [each.name for each in command.chosen(held_out, held_out=False)] == held_out
-
-
 def test_every_application_pins_what_it_needs() -> None:
     folder = Path(command.__file__).parent
     for application in APPLICATIONS:
