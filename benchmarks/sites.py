@@ -8,7 +8,7 @@ from its front page with the shipped defaults, except that the delay between req
 scorer compares the objects with the content put into the site when it was recorded.
 
 With ``--unknown`` the crawl gets a copy of the knowledge base without the application that recognises the site's front
-page, and stops after 1,500 pages: it measures a site of unknown software.
+page, and stops after 3,000 pages: it measures a site of unknown software.
 """
 
 import argparse
