@@ -30,7 +30,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -79,7 +79,6 @@ class Meter:
     operations: int = 0
     wall: float = 0.0
     cpu: float = 0.0
-    _started: tuple[float, float] = field(default=(0.0, 0.0))
 
     @contextmanager
     def running(self, operations: int) -> Iterator[None]:

@@ -15,7 +15,7 @@ from lxml.html import HtmlElement, fromstring
 
 from benchmarks.damage import copied, written
 from benchmarks.recorded import RecordedSite, recorded_files
-from benchmarks.truth import Layout, Truth, folded, words
+from benchmarks.truth import Layout, Truth, words
 
 QUOTED = 2
 """One of so many answers quotes the one before it."""
@@ -79,7 +79,7 @@ def additions(rows: Sequence[Mapping[str, Any]], seed: int) -> Mapping[int, Addi
         draw = _drawn(seed, str(row["id"]))
         quote = ""
         if before is not None and row.get("parent") and draw % QUOTED == 0 and before["url"] == row["url"]:
-            quote = f"{before['author']} wrote: {' '.join(folded(before['body']).split()[:SENTENCES])}"
+            quote = f"{before['author']} wrote: {' '.join(before['body'].split()[:SENTENCES])}"
         writer = _drawn(seed, str(row["author"]))
         lines = [f"-- {row['author']}: {_MOTTOES[writer % len(_MOTTOES)]}"]
         if writer % 3 == 0:

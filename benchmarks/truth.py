@@ -39,20 +39,12 @@ def words(text: str) -> Words:
     return tuple(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
 
 
-def folded(text: str) -> str:
-    """Return a text with single blanks for all white space."""
-    return " ".join(text.split())
-
-
 class Truth:
-    """The bodies of the objects of a site with their titles, which are empty where there is none."""
+    """The bodies of the objects of a site."""
 
-    def __init__(self, texts: Iterable[tuple[str, str]]) -> None:
-        """Take pairs of body and title; objects without a body are left out."""
-        found = [(words(body), words(title), folded(body)) for body, title in texts]
-        self.bodies = tuple(body for body, _, _ in found if body)
-        self.titles = tuple(title for body, title, _ in found if body)
-        self.written = tuple(written for body, _, written in found if body)
+    def __init__(self, texts: Iterable[str]) -> None:
+        """Take texts; those without a word are left out."""
+        self.bodies = tuple(body for body in map(words, texts) if body)
         self._windows: defaultdict[Words, set[int]] = defaultdict(set)
         for number, body in enumerate(self.bodies):
             for window in _windows(body, min(WINDOW, len(body))):
@@ -63,7 +55,7 @@ class Truth:
     def of(cls, site: RecordedSite) -> "Truth":
         """Read the bodies of a recorded site."""
         with (site.folder / "truth.jsonl").open(encoding="utf-8") as lines:
-            return cls((row["body"] or "", row["title"] or "") for row in map(json.loads, lines))
+            return cls(row["body"] or "" for row in map(json.loads, lines))
 
     def marked(self, found: Sequence[str]) -> list[set[int]]:
         """Return for each word of a text the numbers of the bodies that it may belong to."""
@@ -83,9 +75,8 @@ def _windows(found: Sequence[str], size: int) -> Iterable[Words]:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The words of a page in their order, the bodies that each belongs to, and the span of each element."""
+    """The bodies that each word of a page belongs to, in order, and the span of each element."""
 
-    words: Sequence[str]
     marks: Sequence[set[int]]
     spans: Mapping[HtmlElement, tuple[int, int]]
 
@@ -103,7 +94,7 @@ class Layout:
             else:
                 spans[element] = (starts[element], len(found))
                 found += words(element.tail or "")
-        return cls(found, truth.marked(found), spans)
+        return cls(truth.marked(found), spans)
 
     def bodies(self, element: HtmlElement) -> set[int]:
         """Return the numbers of the bodies of which an element may hold a part."""
@@ -114,11 +105,6 @@ class Layout:
         """Return the number of words of an element that may belong to a body."""
         start, end = self.spans.get(element, (0, 0))
         return sum(body in marks for marks in self.marks[start:end])
-
-    def text(self, element: HtmlElement) -> Sequence[str]:
-        """Return the words of an element."""
-        start, end = self.spans.get(element, (0, 0))
-        return self.words[start:end]
 
     def size(self, element: HtmlElement) -> int:
         """Return the number of words in an element."""

@@ -242,7 +242,7 @@ class _Measured:
 
     @contextmanager
     def _redesigned(self, redesign: Redesign) -> Iterator[None]:
-        texts = ((post.plain, thread.title) for thread, post in self._site.content.posts())
+        texts = (post.plain for _, post in self._site.content.posts())
         self._site.front.template = Template(redesign, Truth(texts), self._plan.seed)
         try:
             yield

@@ -229,7 +229,7 @@ def test_style_sheets_and_robots_txt_are_no_pages() -> None:
 
 
 def template(redesign: Redesign, seed: int = 1) -> Template:
-    return Template(redesign, Truth([("The lamp in the hall went out.", "")]), seed)
+    return Template(redesign, Truth(["The lamp in the hall went out."]), seed)
 
 
 def shown(redesign: Redesign, seed: int = 1) -> html.HtmlElement:
@@ -287,7 +287,7 @@ def test_no_redesign_puts_content_into_an_aside_or_makes_an_id_twice() -> None:
     posts = "".join(f'<div class="post" id="p{number}"><p>{LONG}</p></div>' for number in range(3))
     page = f'<html><body><div class="all">{posts}</div><aside class="menu">{OTHER}</aside></body></html>'
     for seed in range(12):
-        changed = Template(Redesign.TOTAL, Truth([(LONG, ""), (OTHER, "")]), seed)
+        changed = Template(Redesign.TOTAL, Truth([LONG, OTHER]), seed)
         tree = html.document_fromstring(changed.page("http://127.0.0.1:80/", "text/html", page.encode()))
         ids = tree.xpath("//@id")
 
