@@ -13,7 +13,7 @@ from zipfile import BadZipFile
 from aahcrawler.archive.index import index_file
 from aahcrawler.imports.foreign_records import ForeignRecord, ForeignRecords, Loss
 from aahcrawler.imports.import_ledger import ImportLedger
-from aahcrawler.imports.import_notes import ImportCounts, ImportNotes, imported_files
+from aahcrawler.imports.import_notes import ImportCounts, ImportedFile, ImportNotes, Note, entries, note_all
 from aahcrawler.imports.import_writer import ImportWriter, SourceFile
 from aahcrawler.imports.kept_records import KeptRecord, UnusableError, kept_record
 from aahcrawler.imports.source_text import FilePlace
@@ -79,7 +79,7 @@ class ArchiveImport:
         archive = self.root / ARCHIVE
         archive.mkdir(parents=True, exist_ok=True)
         recover(archive, WARC)
-        self._noted = set(imported_files(self.root))
+        self._noted = {each.sha256 for each, _ in entries(self.root) if isinstance(each, ImportedFile)}
         with (
             ImportLedger(self.root / INDEXES / IMPORTED, archive, self.root) as ledger,
             ImportWriter(self.root, self.name) as writer,
@@ -89,8 +89,13 @@ class ArchiveImport:
                 with path.open("rb") as file:
                     self._import(path, file, importing)
             self._index_referred()
-            for label, place, url in ledger.missing_originals():
-                self.told(Told(label, place, f"revisit {url}", _ORIGINAL_AWAY, is_kept=True))
+            missing = ledger.missing_originals()
+            note_all(
+                self.root, (Note(each.sha256, each.place, f"revisit {each.url}", _ORIGINAL_AWAY) for each in missing)
+            )
+            ledger.forget_revisits()
+            for each in missing:
+                self.told(Told(each.file, each.place, f"revisit {each.url}", _ORIGINAL_AWAY, is_kept=True))
         return self.counts
 
     def said(self) -> Iterator[str]:
@@ -251,7 +256,7 @@ class _Copying:
         span = self.importing.writer.write(kept.naming(lambda name: self._renamed.get(name, name)), found)
         self.importing.ledger.add(kept, span.file, span.offset + span.size)
         if found.header.get("WARC-Type").lower() == "revisit":
-            self.importing.ledger.await_original(kept, self.source.label, found.place)
+            self.importing.ledger.await_original(kept, self.source, found.place)
         self.counts.kept += 1
         notes = (*found.notes, *kept.notes)
         self.counts.noted += bool(notes)

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from aahcrawler.archive.checking import Tally, check
 from aahcrawler.captures import ArchivedCaptures
+from aahcrawler.imports.import_notes import Note, entries
 from aahcrawler.layout import ARCHIVE, IMPORTS, INDEX, INDEXES
 from aahcrawler.replay.recorded_answers import RecordedAnswers
 from aahcrawler.takedown.removal import Wanted, lift, remove
@@ -223,6 +224,8 @@ def test_a_revisit_whose_original_is_nowhere_is_told_until_it_comes(tmp_path: Pa
     _, (told,) = imported(root, written(tmp_path, "b.warc", again.text))
     assert "http://dikes.test/1" in told.what
     assert told.is_kept
+    (noted,) = (each for each, _ in entries(root) if isinstance(each, Note))
+    assert (noted.why, noted.place, noted.kept) == (told.why, told.place, True)
     _, none = imported(root, written(tmp_path, "a.warc", original.text), written(tmp_path, "c.warc", other.text))
     assert none == []
     with ArchivedCaptures(root) as source:
