@@ -112,8 +112,8 @@ class RecordedAnswers:
     def payload(self, answer: RecordedAnswer) -> Generator[bytes, None, bool]:
         """Yield the payload, its transfer coding undone and its content codings as they came.
 
-        Return whether it is whole: it ends early where the record is damaged, or the body not in the chunks that its head names.
-        Raise ``OSError``.
+        Return whether it is whole: it ends early where the record is damaged, or the body not in the chunks that its
+        head names. Raise ``OSError``.
         """
         if answer.pieces:
             yield from in_order([(piece, self._payload_of(piece.holder)) for piece in answer.pieces])
