@@ -12,6 +12,8 @@ from aahcrawler.layout import FORMER, SUMMARY
 
 MOST_NAMES: Final = 50
 """Sites, applications and media types that are named, the most frequent first; the others are one number."""
+KINDS: Final = ("new", "changed", "unchanged", "gone")
+"""What a page may be, beside the crawl before."""
 _TABLES: Final = (
     "CREATE TABLE tally (topic TEXT, name TEXT, n INTEGER, PRIMARY KEY (topic, name)) WITHOUT ROWID",
     "CREATE TABLE site (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, pages INTEGER NOT NULL)",
@@ -82,6 +84,10 @@ class CrawlChange(BaseModel):
     changed: int = 0
     new: int = 0
     gone: int = 0
+
+    def changes(self) -> tuple[int, ...]:
+        """Return how many pages are of each of the ``KINDS``."""
+        return self.new, self.changed, self.unchanged, self.gone
 
 
 @dataclass(frozen=True, slots=True)

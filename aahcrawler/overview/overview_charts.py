@@ -18,7 +18,7 @@ _HEIGHT: Final = 240
 _LEFT, _TOP, _BOTTOM = 64, 20, 206
 _LABELS: Final = 8
 _ROW: Final = 30
-_NAMES: Final = 250
+_NAMES: Final = 220
 _LONGEST: Final = 30
 _CELL: Final = 22
 _MATRIX_LEFT: Final = 200
@@ -34,8 +34,8 @@ def columns(title: str, counts: Mapping[str, int], lead: Lead, what: str) -> str
     for place, (name, n) in enumerate(counts.items()):
         x, height = _LEFT + place * width, (_BOTTOM - _TOP) * n / top
         told = f"{worded(name)}: {n:,} {what}"
-        mark = f'<rect class="mark" x="{x + width * 0.1:.1f}" y="{_BOTTOM - height:.1f}" width="{width * 0.8:.1f}" '
-        whole = f'<rect class="all" x="{x:.1f}" y="{_TOP}" width="{width:.1f}" height="{_BOTTOM - _TOP}"/>'
+        mark = f'<rect class="held" x="{x + width * 0.1:.1f}" y="{_BOTTOM - height:.1f}" width="{width * 0.8:.1f}" '
+        whole = f'<rect class="room" x="{x:.1f}" y="{_TOP}" width="{width:.1f}" height="{_BOTTOM - _TOP}"/>'
         drawn.append(_part(f'{whole}{mark}height="{height:.1f}"/>', told, lead(name) if n else ""))
         if place % step == 0:
             x_label = f'<text class="mid" x="{x + width / 2:.1f}" y="{_BOTTOM + 18}">{escape(worded(name))}</text>'
@@ -57,9 +57,9 @@ def bars(title: str, counts: Mapping[str, int], names: Mapping[str, str], lead: 
         shown, y = names.get(name, name), place * _ROW
         width = max(2.0, (WIDTH - _NAMES - 80) * n / largest)
         inner = (
-            f'<rect class="all" x="0" y="{y}" width="{WIDTH}" height="{_ROW}"/>'
+            f'<rect class="room" x="0" y="{y}" width="{WIDTH}" height="{_ROW}"/>'
             f'<text x="0" y="{y + 20}">{escape(_short(shown))}</text>'
-            f'<rect class="mark" x="{_NAMES}" y="{y + 6}" width="{width:.1f}" height="{_ROW - 12}"/>'
+            f'<rect class="held" x="{_NAMES}" y="{y + 6}" width="{width:.1f}" height="{_ROW - 12}"/>'
             f'<text x="{_NAMES + width + 6:.1f}" y="{y + 20}">{n:,}</text>'
         )
         drawn.append(_part(inner, f"{shown}: {n:,} {what}", lead(name)))
@@ -69,7 +69,7 @@ def bars(title: str, counts: Mapping[str, int], names: Mapping[str, str], lead: 
 def matrix(title: str, graph: StrongestSites, lead: Lead) -> str:
     """Return a figure of the links between the strongest sites: from those in rows to those in columns."""
     places = {name: place for place, name in enumerate(graph.names)}
-    most = math.log1p(max((edge.captures for edge in graph.links), default=1))
+    most = max((edge.captures for edge in graph.links), default=1)
     size = len(places)
     right, bottom = _MATRIX_LEFT + size * _CELL, _MATRIX_TOP + size * _CELL
     drawn = []
@@ -81,25 +81,22 @@ def matrix(title: str, graph: StrongestSites, lead: Lead) -> str:
         drawn.append(_part(inner, name, lead(name)))
         drawn.append(f'<text class="mid" x="{column}" y="{_MATRIX_TOP - 10}">{place + 1}</text>')
     for edge in graph.links:
-        radius = 3 + (_CELL / 2 - 4) * math.log1p(edge.captures) / most
+        radius = max(1.5, (_CELL / 2 - 1) * math.sqrt(edge.captures / most))
         x, y = (start + places[name] * _CELL + _CELL / 2 for start, name in _ends(edge.source, edge.target))
-        inner = f'<circle class="mark" cx="{x}" cy="{y}" r="{radius:.1f}"/>'
+        inner = f'<circle class="held" cx="{x}" cy="{y}" r="{radius:.1f}"/>'
         captures = f"{edge.captures:,} capture{'' if edge.captures == 1 else 's'}"
         drawn.append(_part(inner, f"{edge.source} to {edge.target}: {captures}, {edge.first} to {edge.last}", ""))
     told = f"{len(graph.links):,} links between the {size:,} strongest sites"
-    return _figure(title, "".join(drawn), bottom + 8, told)
+    return _figure(title, "".join(drawn), bottom + 8, told, "matrix")
 
 
 def _ends(source: str, target: str) -> Sequence[tuple[int, str]]:
     return (_MATRIX_LEFT, target), (_MATRIX_TOP, source)
 
 
-def _figure(title: str, drawn: str, height: float, told: str) -> str:
+def _figure(title: str, drawn: str, height: float, told: str, kind: str = "counts") -> str:
     labelled = f'role="group" aria-label="{escape(f"{title}: {told}")}"'
-    return (
-        f'<figure class="plot counts"><figcaption>{escape(title)}</figcaption>'
-        f'<svg viewBox="0 0 {WIDTH} {height:.0f}" {labelled}>{drawn}</svg></figure>'
-    )
+    return f'<figure class="plot counts"><svg viewBox="0 0 {WIDTH} {height:.0f}" {labelled}>{drawn}</svg></figure>'
 
 
 def _part(inner: str, told: str, address: str) -> str:

@@ -10,7 +10,7 @@ from typing import Final
 from aahcrawler.crawls import is_import
 from aahcrawler.derived_index import coverage
 from aahcrawler.layout import DEFINITION, DELETED
-from aahcrawler.overview.archive_overview import CrawlChange, GatheredArchives, Holdings, changes, holdings
+from aahcrawler.overview.archive_overview import KINDS, CrawlChange, GatheredArchives, Holdings, changes, holdings
 from aahcrawler.overview.link_graph import strongest, write_graph
 from aahcrawler.overview.overview_sections import STRONGEST, sections, table
 from aahcrawler.overview.site_links import SiteLinks
@@ -70,7 +70,7 @@ def report_archives(
         shown = sections(held, changed, drawn)
     others = () if len(folders) == 1 else tuple(_changes_of(folders))
     title = folders[0].name if len(folders) == 1 else "Archives"
-    body = "".join(f"<h2>{escape(each.title)}</h2>{each.html}" for each in shown)
+    body = "".join(f'<section id="{each.name}"><h2>{escape(each.title)}</h2>{each.html}</section>' for each in shown)
     path = target or places[0] / ARCHIVE_REPORT
     with open(path, "w", encoding="utf-8", opener=no_link) as file:
         file.write(_page(title, held, _archives(rows) + body + _changed(others)))
@@ -110,12 +110,8 @@ def _changes_of(folders: Sequence[Path]) -> Iterator[tuple[str, CrawlChange]]:
 def _changed(found: Sequence[tuple[str, CrawlChange]]) -> str:
     if not found:
         return ""
-    heads = ("Crawl", "pages", "new", "changed", "unchanged", "gone")
-    rows = (
-        (f"{name}, crawl {each.crawl}", "", (each.pages, each.new, each.changed, each.unchanged, each.gone))
-        for name, each in found
-    )
-    return f"<h2>What changed between crawls</h2>{table(heads, rows)}"
+    rows = ((f"{name}, crawl {each.crawl}", "", (each.pages, *each.changes())) for name, each in found)
+    return f"<h2>What changed between crawls</h2>{table(('Crawl', 'pages', *KINDS), rows)}"
 
 
 def _page(title: str, held: Holdings, body: str) -> str:

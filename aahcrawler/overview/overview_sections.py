@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Final
 
-from aahcrawler.overview.archive_overview import CrawlChange, Holdings, Ranked
+from aahcrawler.overview.archive_overview import KINDS, CrawlChange, Holdings, Ranked
 from aahcrawler.overview.link_graph import StrongestSites
 from aahcrawler.overview.overview_charts import Lead, bars, columns, matrix
 from aahcrawler.overview.periods import periods, worded
@@ -92,23 +92,15 @@ def _by_name(name: str, title: str, ranked: Ranked, words: Mapping[str, str], le
 
 
 def _changed(changes: Sequence[CrawlChange], lead: Callable[[int], str]) -> Section:
-    kinds = ("new", "changed", "unchanged", "gone")
     last = changes[-1]
-    counts = {kind: getattr(last, kind) for kind in kinds}
-    picture = (
-        bars(f"Pages of crawl {last.crawl}, beside crawl {last.crawl - 1}", counts, {}, _nowhere, "pages")
-        if any(counts.values())
-        else ""
-    )
+    counts = dict(zip(KINDS, last.changes(), strict=True))
+    title = f"Pages of crawl {last.crawl}, beside crawl {last.crawl - 1}"
+    picture = f"<p>{title}:</p>{bars(title, counts, {}, _nowhere, 'pages')}" if any(counts.values()) else ""
     rows = [
-        (
-            f"crawl {each.crawl}, {each.begun_at[:10]}",
-            lead(each.crawl),
-            (each.pages, *(getattr(each, kind) for kind in kinds)),
-        )
+        (f"crawl {each.crawl}, {each.begun_at[:10]}", lead(each.crawl), (each.pages, *each.changes()))
         for each in changes
     ]
-    return Section("changes", "What changed between crawls", picture + table(("Crawl", "pages", *kinds), rows))
+    return Section("changes", "What changed between crawls", picture + table(("Crawl", "pages", *KINDS), rows))
 
 
 def _linked(graph: StrongestSites, lead: Lead) -> Section:

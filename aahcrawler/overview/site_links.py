@@ -64,7 +64,7 @@ class SiteLinks(DerivedIndex[Answer]):
 
     schema: ClassVar = _TABLES
     version: ClassVar = 1
-    at_once: ClassVar = 100
+    at_once: ClassVar = 25
     counted_under: ClassVar = f"{ARCHIVE}/"
 
     def __init__(self, crawl: Path) -> None:
