@@ -153,12 +153,12 @@ def _entry(line: bytes) -> ImportedFile | Note | None:
         said = json.loads(line)
         if said["entry"] == "file":
             counts = ImportCounts(**{each.name: int(said.get(each.name, 0)) for each in fields(ImportCounts)})
-            texts = (str(said.get(name, "")) for name in ("name", "sha256", "at", "how"))
-            return ImportedFile(*texts, int(said.get("bytes", 0)), counts)
+            name, sha256, at, how = (str(said.get(key, "")) for key in ("name", "sha256", "at", "how"))
+            return ImportedFile(name, sha256, at, how, int(said.get("bytes", 0)), counts)
         if said["entry"] == "told":
             place = FilePlace(int(said.get("offset", 0)), int(said.get("within", 0)))
-            texts = (str(said.get(name, "")) for name in ("what", "why"))
-            return Note(str(said.get("sha256", "")), place, *texts, said.get("kept") is True)
+            sha256, what, why = (str(said.get(key, "")) for key in ("sha256", "what", "why"))
+            return Note(sha256, place, what, why, said.get("kept") is True)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
     return None

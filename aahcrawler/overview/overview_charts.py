@@ -96,7 +96,7 @@ def _ends(source: str, target: str) -> Sequence[tuple[int, str]]:
 
 def _figure(title: str, drawn: str, height: float, told: str, kind: str = "counts") -> str:
     labelled = f'role="group" aria-label="{escape(f"{title}: {told}")}"'
-    return f'<figure class="plot counts"><svg viewBox="0 0 {WIDTH} {height:.0f}" {labelled}>{drawn}</svg></figure>'
+    return f'<figure class="plot {kind}"><svg viewBox="0 0 {WIDTH} {height:.0f}" {labelled}>{drawn}</svg></figure>'
 
 
 def _part(inner: str, told: str, address: str) -> str:
@@ -114,5 +114,5 @@ def _round(most: int) -> int:
     """Return the next number of one digit and noughts that is even, 1 for 1."""
     if most <= 1:
         return 1
-    power = 10 ** (len(str(most)) - 1)
+    power = int(10 ** (len(str(most)) - 1))
     return next(n for n in (power, 2 * power, 4 * power, 6 * power, 8 * power, 10 * power) if n >= most)

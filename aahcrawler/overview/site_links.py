@@ -161,10 +161,10 @@ def _said(answer: Answer, said: Metadata) -> Read:
 
 def _on_page(page: Page) -> Read:
     """Return what a page leads to, and the language of its text, or else the one that it declares."""
-    targets = page.attempt("links", lambda: frozenset(queue_of(link.url) for link in links(page)), frozenset)
+    targets = page.attempt("links", lambda: {queue_of(link.url) for link in links(page)}, set[str])
     declared = (page.language or "")[:2]
     told = page.attempt("language", lambda: language(main_content(page), declared), lambda: None)
-    return Read(is_page=True, targets=targets, language=told or (declared if declared.isalpha() else ""))
+    return Read(is_page=True, targets=frozenset(targets), language=told or (declared if declared.isalpha() else ""))
 
 
 def day(at: int) -> str:

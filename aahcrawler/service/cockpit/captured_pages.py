@@ -82,7 +82,7 @@ def routes(site: Site) -> APIRouter:
             crawl=number or None,
         )
         asked = {"text": text, "application": application, "role": role, "status": status, "relevant": relevant}
-        asked |= {"site": of_site, "trap": trap, "media": media, "captured": captured, "number": number or ""}
+        asked |= {"site": of_site, "trap": trap, "media": media, "captured": captured, "number": str(number or "")}
         with indexes.asked(found) as index:
             listed, counts = page_list(index, wanted, after, ROWS), page_counts(index)
         applications = list(dict.fromkeys(each.application for each in counts.levels if each.application))
