@@ -33,11 +33,8 @@ def routes(site: Site) -> APIRouter:
 
     @router.get("/archive")
     def show_all(session: Reading) -> Response:
-        crawls = _here(reach.crawls())
-        held = counted.of(crawls)
-        crawl = crawls[0] if len(crawls) == 1 else None
-        leads = _leads(partial(address, "archive", "part")) if crawl is None else _of_crawl(crawl.id)
-        return site.page(session, "archives.html", held=held, sections=_shown(held, leads))
+        held = counted.of(_here(reach.crawls()))
+        return site.page(session, "archives.html", held=held, sections=_shown(held, _OF_ALL))
 
     @router.get("/archive/part")
     def show_part(
@@ -105,15 +102,20 @@ def _of_crawl(crawl: str) -> Leads:
     )
 
 
-def _leads(part: "partial[str]") -> Leads:
-    return Leads(
-        captured=lambda period: part(by="captured", period=period),
-        published=lambda period: part(by="published", period=period),
-        site=lambda name: part(by="site", of=name) if name else "",
-        application=lambda name: part(by="application", of=name or _NONE),
-        media=lambda name: part(by="media", of=name or _NONE),
-        crawl=lambda _: "",
+def _part(by: By, of: str) -> str:
+    return address(
+        "archive", "part", by=by, **({"period": of} if by in ("captured", "published") else {"of": of or _NONE})
     )
+
+
+_OF_ALL: Final = Leads(
+    captured=partial(_part, "captured"),
+    published=partial(_part, "published"),
+    site=lambda name: _part("site", name) if name else "",
+    application=partial(_part, "application"),
+    media=partial(_part, "media"),
+    crawl=lambda _: "",
+)
 
 
 def _list_of(crawl: str, by: By, of: str) -> str:
