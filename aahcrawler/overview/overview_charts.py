@@ -60,9 +60,9 @@ def bars(title: str, counts: Mapping[str, int], names: Mapping[str, str], lead: 
             f'<rect class="room" x="0" y="{y}" width="{WIDTH}" height="{_ROW}"/>'
             f'<text x="0" y="{y + 20}">{escape(_short(shown))}</text>'
             f'<rect class="held" x="{_NAMES}" y="{y + 6}" width="{width:.1f}" height="{_ROW - 12}"/>'
-            f'<text x="{_NAMES + width + 6:.1f}" y="{y + 20}">{n:,}</text>'
         )
         drawn.append(_part(inner, f"{shown}: {n:,} {what}", lead(name)))
+        drawn.append(f'<text x="{_NAMES + width + 6:.1f}" y="{y + 20}">{n:,}</text>')
     return _figure(title, "".join(drawn), _ROW * len(counts), f"{sum(counts.values()):,} {what} shown")
 
 
@@ -77,8 +77,9 @@ def matrix(title: str, graph: StrongestSites, lead: Lead) -> str:
         middle = place * _CELL + _CELL / 2
         row, column = _MATRIX_TOP + middle, _MATRIX_LEFT + middle
         drawn.append(f'<path class="rule" d="M{_MATRIX_LEFT} {row}H{right}M{column} {_MATRIX_TOP}V{bottom}"/>')
-        inner = f'<text class="end" x="{_MATRIX_LEFT - 8}" y="{row + 5}">{escape(_short(name, 20))} {place + 1}</text>'
+        inner = f'<text class="end" x="{_MATRIX_LEFT - 34}" y="{row + 5}">{escape(_short(name, 18))}</text>'
         drawn.append(_part(inner, name, lead(name)))
+        drawn.append(f'<text class="end" x="{_MATRIX_LEFT - 8}" y="{row + 5}">{place + 1}</text>')
         drawn.append(f'<text class="mid" x="{column}" y="{_MATRIX_TOP - 10}">{place + 1}</text>')
     for edge in graph.links:
         radius = max(1.5, (_CELL / 2 - 1) * math.sqrt(edge.captures / most))

@@ -121,17 +121,18 @@ def _linked(graph: StrongestSites, lead: Lead) -> Section:
 
 def table(heads: Sequence[str], rows: Iterable[tuple[str, str, Sequence[int | str]]]) -> str:
     """Return a folded table: each row has words, the address that they lead to, and its values."""
-    head = "".join(
-        f"<th{' class=n' if place else ''}>{escape(each.capitalize())}</th>" for place, each in enumerate(heads)
-    )
+    first, *others = (escape(each.capitalize()) for each in heads)
+    head = f"<th>{first}</th>" + "".join(f'<th class="n">{each}</th>' for each in others)
     body = "".join(
-        f'<tr><th scope="row">{_led(words, address)}</th>'
-        + "".join(f'<td class="n">{value if isinstance(value, str) else f"{value:,}"}</td>' for value in values)
-        + "</tr>"
+        f'<tr><th scope="row">{_led(words, address)}</th>{"".join(map(_cell, others, values))}</tr>'
         for words, address, values in rows
     )
-    shown = f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-    return f"<details><summary>As numbers</summary>{shown}</details>"
+    shown = f'<table class="stack"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+    return f'<details><summary>As numbers</summary><div class="scroll">{shown}</div></details>'
+
+
+def _cell(head: str, value: int | str) -> str:
+    return f'<td class="n" data-label="{head}">{value if isinstance(value, str) else f"{value:,}"}</td>'
 
 
 def _led(words: str, address: str) -> str:

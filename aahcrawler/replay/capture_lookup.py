@@ -120,7 +120,9 @@ class CaptureLookup:
         raise NoIndexError(f"{self._folder}: the index changes all the time; try again")
 
     def _names(self) -> list[str]:
-        return sorted(os.listdir(self._folder)) if self._folder.is_dir() else []
+        with suppress(FileNotFoundError), os.scandir(self._folder) as entries:
+            return sorted(entry.name for entry in entries)
+        return []
 
     def _sources(self) -> list[Lines]:
         with self._lock:
