@@ -61,7 +61,7 @@ def bars(title: str, counts: Mapping[str, int], names: Mapping[str, str], lead: 
             f'<text x="0" y="{y + 20}">{escape(_short(shown))}</text>'
             f'<rect class="held" x="{_NAMES}" y="{y + 6}" width="{width:.1f}" height="{_ROW - 12}"/>'
         )
-        drawn.append(_part(inner, f"{shown}: {n:,} {what}", lead(name)))
+        drawn.append(_part(inner, f"{shown}: {n:,} {what}", lead(name), _short(shown)))
         drawn.append(f'<text x="{_NAMES + width + 6:.1f}" y="{y + 20}">{n:,}</text>')
     return _figure(title, "".join(drawn), _ROW * len(counts), f"{sum(counts.values()):,} {what} shown")
 
@@ -78,7 +78,7 @@ def matrix(title: str, graph: StrongestSites, lead: Lead) -> str:
         row, column = _MATRIX_TOP + middle, _MATRIX_LEFT + middle
         drawn.append(f'<path class="rule" d="M{_MATRIX_LEFT} {row}H{right}M{column} {_MATRIX_TOP}V{bottom}"/>')
         inner = f'<text class="end" x="{_MATRIX_LEFT - 34}" y="{row + 5}">{escape(_short(name, 18))}</text>'
-        drawn.append(_part(inner, name, lead(name)))
+        drawn.append(_part(inner, name, lead(name), _short(name, 18)))
         drawn.append(f'<text class="end" x="{_MATRIX_LEFT - 8}" y="{row + 5}">{place + 1}</text>')
         drawn.append(f'<text class="mid" x="{column}" y="{_MATRIX_TOP - 10}">{place + 1}</text>')
     for edge in graph.links:
@@ -100,10 +100,12 @@ def _figure(title: str, drawn: str, height: float, told: str, kind: str = "count
     return f'<figure class="plot {kind}"><svg viewBox="0 0 {WIDTH} {height:.0f}" {labelled}>{drawn}</svg></figure>'
 
 
-def _part(inner: str, told: str, address: str) -> str:
+def _part(inner: str, told: str, address: str, seen: str = "") -> str:
+    """Return a part that tells something; a link is named by that, behind the text ``seen`` where that is cut short."""
     content = f"<title>{escape(told)}</title>{inner}"
     if address:
-        return f'<a class="part" href="{escape(address)}" aria-label="{escape(told)}">{content}</a>'
+        label = f"{seen} {told}" if seen.endswith("…") else told
+        return f'<a class="part" href="{escape(address)}" aria-label="{escape(label)}">{content}</a>'
     return f'<g class="part">{content}</g>'
 
 
