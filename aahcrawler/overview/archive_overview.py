@@ -1,7 +1,7 @@
 """What the folders of crawls and imports hold together: every count from the index of pages and objects of each."""
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Self
@@ -16,7 +16,7 @@ KINDS: Final = ("new", "changed", "unchanged", "gone")
 """What a page may be, beside the crawl before."""
 _TABLES: Final = (
     "CREATE TABLE tally (topic TEXT, name TEXT, n INTEGER, PRIMARY KEY (topic, name)) WITHOUT ROWID",
-    "CREATE TABLE site (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, pages INTEGER NOT NULL)",
+    "CREATE TABLE site (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, pages INTEGER, weight INTEGER)",
     """CREATE TABLE edge (source INTEGER, target INTEGER, n INTEGER, first INTEGER, last INTEGER,
   PRIMARY KEY (source, target)) WITHOUT ROWID""",
 )
@@ -26,9 +26,10 @@ WHERE topic IN ('captures', 'pages', 'month', 'site', 'application', 'media', 't
 """
 _ADD: Final = "INSERT INTO tally VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n"
 _ADD_SITE: Final = """
-INSERT INTO site (name, pages) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET pages = pages + excluded.pages
+INSERT INTO site (name, pages, weight) VALUES (?, ?, ?)
+ON CONFLICT (name) DO UPDATE SET pages = pages + excluded.pages, weight = weight + excluded.weight
 """
-_SITES: Final = "SELECT name, pages FROM site"
+_SITES: Final = "SELECT name, pages, weight FROM site"
 _ADD_EDGE: Final = """
 INSERT INTO edge VALUES ((SELECT id FROM site WHERE name = ?), (SELECT id FROM site WHERE name = ?), ?, ?, ?)
 ON CONFLICT DO UPDATE SET n = n + excluded.n, first = min(first, excluded.first), last = max(last, excluded.last)
@@ -63,13 +64,18 @@ class GatheredArchives:
         """Add the counts of an index of pages and objects. Raises ``sqlite3.Error``."""
         self.base.executemany(_ADD, map(tuple, index.execute(_TALLIES)))
 
-    def add_links(self, index: sqlite3.Connection) -> None:
-        """Add the links and languages of an index of links between sites. Raises ``sqlite3.Error``."""
+    def add_sites(self, index: sqlite3.Connection) -> None:
+        """Add the sites and languages of an index of links between sites. Raises ``sqlite3.Error``."""
         self.is_read = True
         languages = index.execute("SELECT topic, name, n FROM tally WHERE topic = 'language'")
         self.base.executemany(_ADD, map(tuple, languages))
         self.base.executemany(_ADD_SITE, map(tuple, index.execute(_SITES)))
-        self.base.executemany(_ADD_EDGE, map(tuple, index.execute(_EDGES)))
+
+    def add_links(self, index: sqlite3.Connection, between: Sequence[str] = ()) -> None:
+        """Add the links of such an index, all of them or those between some sites, which must have been added."""
+        marks = ", ".join("?" * len(between))
+        condition = f" WHERE source.name IN ({marks}) AND target.name IN ({marks})" if between else ""
+        self.base.executemany(_ADD_EDGE, map(tuple, index.execute(_EDGES + condition, (*between, *between))))
 
 
 class CrawlChange(BaseModel):

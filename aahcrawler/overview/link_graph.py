@@ -21,10 +21,7 @@ SELECT source.name, target.name, n, first, last FROM edge
 JOIN site AS source ON source.id = edge.source JOIN site AS target ON target.id = edge.target
 ORDER BY source.name, target.name
 """
-_STRONGEST: Final = """
-SELECT name FROM (SELECT source AS id, n FROM edge UNION ALL SELECT target, n FROM edge)
-JOIN site USING (id) GROUP BY name ORDER BY sum(n) DESC, name LIMIT ?
-"""
+_STRONGEST: Final = "SELECT name FROM site WHERE weight > 0 ORDER BY weight DESC, name LIMIT ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,25 +39,29 @@ class Edge:
 class StrongestSites:
     """The sites with the most links from and to others, the strongest first, and the links between them.
 
-    ``sites`` and ``edges`` count all of the graph.
+    ``sites`` counts all that have any.
     """
 
     names: tuple[str, ...] = ()
     links: tuple[Edge, ...] = ()
     sites: int = 0
-    edges: int = 0
+
+
+def strongest_names(base: sqlite3.Connection, most: int) -> tuple[str, ...]:
+    """Return the names of the strongest sites of a graph."""
+    return tuple(str(name) for (name,) in map(tuple, base.execute(_STRONGEST, (most,))))
 
 
 def strongest(base: sqlite3.Connection, most: int) -> StrongestSites:
     """Return the strongest sites of a graph, with the links between them."""
-    names = tuple(str(name) for (name,) in map(tuple, base.execute(_STRONGEST, (most,))))
+    names = strongest_names(base, most)
     places = {name: place for place, name in enumerate(names)}
     marks = ", ".join("?" * len(names))
     between = _EDGES.replace("ORDER", f"WHERE source.name IN ({marks}) AND target.name IN ({marks}) ORDER")
     edges = [_edge(row) for row in map(tuple, base.execute(between, (*names, *names)))]
-    counts = [base.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in ("site", "edge")]  # noqa: S608
     edges.sort(key=lambda edge: (places[edge.source], places[edge.target]))
-    return StrongestSites(names, tuple(edges), *counts)
+    sites = base.execute("SELECT count(*) FROM site WHERE weight > 0").fetchone()[0]
+    return StrongestSites(names, tuple(edges), sites)
 
 
 def _edge(row: tuple[str, str, int, int, int]) -> Edge:

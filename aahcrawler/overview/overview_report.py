@@ -91,6 +91,7 @@ def _gathered(folder: Path, gathered: GatheredArchives, seen: Callable[[int], ob
         captures = captures_in(base)
     with SiteLinks(folder) as links, caught_up(links).asked() as base:
         faults += [f"{folder}: {each}" for each in coverage(base).damaged]
+        gathered.add_sites(base)
         gathered.add_links(base)
     return captures
 

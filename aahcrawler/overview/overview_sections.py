@@ -112,8 +112,8 @@ def _linked(graph: StrongestSites, lead: Lead) -> Section:
         for each in sorted(graph.links, key=lambda each: (-each.captures, each.source, each.target))[:_LINKS]
     ]
     note = (
-        f"<p>From sites in rows to those in columns: the {len(graph.names):,} of {graph.sites:,} sites with the most. "
-        f"There are {graph.edges:,} links between sites in all.</p>"
+        "<p>From sites in rows to those in columns: "
+        f"the {len(graph.names):,} with the most of {graph.sites:,} sites that links lead from or to.</p>"
     )
     heads = ("From and to", "captures", "first", "last")
     return Section("links", title, matrix(title, graph, lead) + note + table(heads, rows))

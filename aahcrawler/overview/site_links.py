@@ -27,7 +27,9 @@ from aahcrawler.urls import canonicalize, queue_of
 from aahcrawler.wire.replay import PAGE_BYTES, replayed
 
 _TABLES: Final = (
-    "CREATE TABLE site (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, pages INTEGER NOT NULL)",
+    """CREATE TABLE site (
+  id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, pages INTEGER NOT NULL, weight INTEGER NOT NULL
+)""",
     """CREATE TABLE edge (
   source INTEGER NOT NULL, target INTEGER NOT NULL, n INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
   PRIMARY KEY (source, target)
@@ -58,8 +60,9 @@ class SiteLinks(DerivedIndex[Answer]):
     """The index of links between the sites of a crawl's folder: of captures of one that lead to another, and when.
 
     ``edge`` counts captures: one that leads to a site by ten links counts once. Repetitions that the archive keeps as
-    revisits have no links of their own, and do not count. ``site`` counts the pages of each that were read, and
-    ``tally`` the same for all (``captures``), and by ``language``. What was taken down counts nowhere.
+    revisits have no links of their own, and do not count. ``site`` counts the pages of each that were read, and has as
+    its ``weight`` the captures that lead from or to it; ``tally`` counts the pages of all (``captures``), and by
+    ``language``. What was taken down counts nowhere.
     """
 
     schema: ClassVar = _TABLES
@@ -114,9 +117,12 @@ class SiteLinks(DerivedIndex[Answer]):
     def settle(self) -> None:
         """Keep what was counted."""
         self.base.executemany(_EDGE, [(*key, *edge) for key, edge in self._edges.items()])
-        self.base.executemany(
-            "UPDATE site SET pages = pages + ? WHERE id = ?", [(n, i) for i, n in self._pages.items()]
-        )
+        weights: Counter[int] = Counter()
+        for (source, target), (n, _, _) in self._edges.items():
+            weights[source] += n
+            weights[target] += n
+        sites = [(self._pages[number], weights[number], number) for number in self._pages.keys() | weights.keys()]
+        self.base.executemany("UPDATE site SET pages = pages + ?, weight = weight + ? WHERE id = ?", sites)
         rows = [("captures", "", self._pages.total()), *(("language", name, n) for name, n in self._languages.items())]
         self.base.executemany(
             "INSERT INTO tally VALUES (1, ?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n", rows
@@ -147,7 +153,7 @@ class SiteLinks(DerivedIndex[Answer]):
         if known is None:
             if len(self._ids) >= _MOST_SITES:
                 self._ids.clear()
-            self.base.execute("INSERT OR IGNORE INTO site (name, pages) VALUES (?, 0)", (name,))
+            self.base.execute("INSERT OR IGNORE INTO site (name, pages, weight) VALUES (?, 0, 0)", (name,))
             row = self.base.execute("SELECT id FROM site WHERE name = ?", (name,)).fetchone()
             known = self._ids[name] = int(row[0])
         return known

@@ -1,11 +1,12 @@
 """Shows what crawls and imports hold, one of them or several together."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
 from aahcrawler.overview.archive_overview import CrawlChange, GatheredArchives, Holdings, changes, holdings
-from aahcrawler.overview.link_graph import StrongestSites, strongest
+from aahcrawler.overview.link_graph import StrongestSites, strongest, strongest_names
 from aahcrawler.overview.overview_sections import STRONGEST
 from aahcrawler.overview.site_links import SiteLinks
 from aahcrawler.service.catalog.crawl_catalog import Crawl
@@ -41,6 +42,7 @@ def held_archives(indexes: PageIndexes, crawls: Sequence[Crawl]) -> HeldArchives
     """Return what crawls and imports hold together. Those that cannot be asked now are named in the notes."""
     notes: list[str] = []
     archives: list[PartHeld] = []
+    read: list[Crawl] = []
     with GatheredArchives() as gathered:
         for crawl in crawls:
             try:
@@ -53,12 +55,18 @@ def held_archives(indexes: PageIndexes, crawls: Sequence[Crawl]) -> HeldArchives
                 continue
             try:
                 with indexes.asked(crawl, SiteLinks) as index:
-                    gathered.add_links(index.base)
+                    gathered.add_sites(index.base)
+                    read.append(crawl)
                     notes += _note(crawl, index.progress.note, "links and languages: ")
             except ProblemError as problem:
                 notes += _note(crawl, problem.detail, "links and languages: ")
+        names = strongest_names(gathered.base, STRONGEST)
+        for crawl in read if names else ():
+            # One whose index has been removed meanwhile is named the next time.
+            with suppress(ProblemError), indexes.asked(crawl, SiteLinks) as index:
+                gathered.add_links(index.base, names)
         held = holdings(gathered)
-        graph = strongest(gathered.base, STRONGEST) if gathered.is_read else None
+        graph = strongest(gathered.base, STRONGEST) if read else None
     only = crawls[0] if len(crawls) == 1 else None
     changed = () if only is None or only.folder is None or only.is_import else changes(only.folder)
     return HeldArchives(held, changed, graph, tuple(archives), tuple(notes))
