@@ -116,7 +116,7 @@ def of_programs(place: Path) -> Iterator[Row]:
 
 
 class _Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:  # type: ignore[override]
+    def log_message(self, *_: object) -> None:
         """Say nothing."""
 
 
