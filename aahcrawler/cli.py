@@ -203,18 +203,43 @@ def repair_archive(path: Folder) -> None:
 
 @app.command()
 def report(
-    crawl: CrawlFolder,
+    crawls: Annotated[
+        list[Path], typer.Argument(metavar="CRAWL_FOLDER...", help="The folder of a crawl; of several with --archive.")
+    ],
     seeds: Annotated[
         bool, typer.Option("--seeds", help="Print what became of each seed, with tabs between columns, instead.")
     ] = False,
     failed: Annotated[
         bool, typer.Option("--failed", help="Print each URL that failed and why, with tabs between columns, instead.")
     ] = False,
+    archive: Annotated[
+        bool,
+        typer.Option("--archive", help="Write archive.html instead: what crawls and imports hold, over time, by site."),
+    ] = False,
+    graph: Annotated[
+        Path | None,
+        typer.Option("--graph", metavar="FILE", help="With that, write links between sites as .graphml or .gexf."),
+    ] = None,
+    to: Annotated[Path | None, typer.Option("--to", metavar="FILE", help="Write archive.html to this file.")] = None,
 ) -> None:
-    """Write report.html anew from what a crawl has kept."""
+    """Write report.html anew from what a crawl has kept; or, of any number of archives, what they hold together."""
+    import sqlite3
+
+    from aahcrawler.overview.overview_report import OverviewError, report_archives
     from aahcrawler.report import ReportError, failed_lines, read_failed, read_seeds, seed_lines, write_report
 
-    with told(ReportError):
+    with told(ReportError, OverviewError, OSError, sqlite3.Error):
+        if archive or graph is not None or to is not None:
+            done = report_archives(crawls, to, graph)
+            for fault in done.faults:
+                typer.echo(fault, err=True)
+            if done.graph is not None:
+                typer.echo(f"{graph}: {done.graph[0]:,} sites, {done.graph[1]:,} links between them")
+            typer.echo(done.page)
+            return
+        if len(crawls) > 1:
+            raise ReportError(f"{crawls[1]}: a report is of one crawl; --archive tells what several hold together")
+        crawl = crawls[0]
         if failed:
             typer.echo("\n".join(failed_lines(read_failed(crawl))))
         elif seeds:

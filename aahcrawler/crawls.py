@@ -5,7 +5,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from aahcrawler.frontier.protocol import FrontierSettings, Update
-from aahcrawler.layout import FORMER, STARTED, SUMMARY
+from aahcrawler.layout import FORMER, IMPORTS, STARTED, SUMMARY
 from online_analysis.icd import Icd
 
 
@@ -37,6 +37,11 @@ def started(root: Path) -> Started | None:
         return Started.model_validate_json((root / STARTED).read_bytes())
     except (OSError, ValidationError):
         return None
+
+
+def is_import(root: Path) -> bool:
+    """Return whether a folder holds imported archives: no crawl runs in it."""
+    return (root / IMPORTS).is_file()
 
 
 def number(root: Path) -> int:

@@ -144,6 +144,7 @@ SUBSYSTEMS: Final[Mapping[str, str]] = {
     "aahcrawler.editor": OUTSIDE,
     "aahcrawler.imports": OUTSIDE,
     "aahcrawler.operating": OUTSIDE,
+    "aahcrawler.overview": OUTSIDE,
     "aahcrawler.lending": START,
     "aahcrawler.listening": OUTSIDE,
     "aahcrawler.replay": OUTSIDE,

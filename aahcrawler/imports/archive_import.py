@@ -13,9 +13,10 @@ from zipfile import BadZipFile
 from aahcrawler.archive.index import index_file
 from aahcrawler.imports.foreign_records import ForeignRecord, ForeignRecords, Loss
 from aahcrawler.imports.import_ledger import ImportLedger
-from aahcrawler.imports.import_notes import ImportCounts, ImportNotes, imported_files
+from aahcrawler.imports.import_notes import ImportCounts, ImportedFile, ImportNotes, Note, entries, note_all
 from aahcrawler.imports.import_writer import ImportWriter, SourceFile
 from aahcrawler.imports.kept_records import KeptRecord, UnusableError, kept_record
+from aahcrawler.imports.read_ahead import Prepared, prepared, read_ahead
 from aahcrawler.imports.source_text import FilePlace
 from aahcrawler.imports.wacz_package import ZIP, WaczPackage
 from aahcrawler.jobs.worker_processes import own_processes
@@ -26,6 +27,8 @@ from aahcrawler.urls import canonicalize
 
 _PIECE: Final = 1 << 20
 _MOST_DROPPED: Final = 100_000
+_WORTH_A_PROCESS: Final = 1 << 20
+"""Bytes of a file from which on a process of its own reads it: to start one takes as long as some hundred records."""
 _ORIGINAL_AWAY: Final = "what it shows again is in no file that was imported so far"
 
 
@@ -56,9 +59,10 @@ class ArchiveImport:
     """An import into the folder ``root``, whose crawl is called ``name``; nobody else may be working there.
 
     ``told`` is called with whatever is wrong, ``seen`` with the number of records that have been looked at since. With
-    ``by_reference`` files that can be read as they are stay where they are, and links lead to them; ``processes`` make
-    their index. After a kill the next import of the same files goes on where this one stopped: what was written is
-    found there.
+    ``by_reference`` files that can be read as they are stay where they are, and links lead to them. With several
+    ``processes`` one reads ahead of the one that writes, and all of them make the index of files that are referred to;
+    the outcome is the same. After a kill the next import of the same files goes on where this one stopped: what was
+    written is found there.
     """
 
     root: Path
@@ -79,7 +83,7 @@ class ArchiveImport:
         archive = self.root / ARCHIVE
         archive.mkdir(parents=True, exist_ok=True)
         recover(archive, WARC)
-        self._noted = set(imported_files(self.root))
+        self._noted = {each.sha256 for each, _ in entries(self.root) if isinstance(each, ImportedFile)}
         with (
             ImportLedger(self.root / INDEXES / IMPORTED, archive, self.root) as ledger,
             ImportWriter(self.root, self.name) as writer,
@@ -89,8 +93,13 @@ class ArchiveImport:
                 with path.open("rb") as file:
                     self._import(path, file, importing)
             self._index_referred()
-            for label, place, url in ledger.missing_originals():
-                self.told(Told(label, place, f"revisit {url}", _ORIGINAL_AWAY, is_kept=True))
+            missing = ledger.missing_originals()
+            note_all(
+                self.root, (Note(each.sha256, each.place, f"revisit {each.url}", _ORIGINAL_AWAY) for each in missing)
+            )
+            ledger.forget_revisits()
+            for each in missing:
+                self.told(Told(each.file, each.place, f"revisit {each.url}", _ORIGINAL_AWAY, is_kept=True))
         return self.counts
 
     def said(self) -> Iterator[str]:
@@ -119,7 +128,8 @@ class ArchiveImport:
             self._tell(path.name, "the package cannot be opened, as if it were cut off: its records are looked for")
         source = SourceFile(path.name, path.stat().st_size, digest_of(file))
         if not (self.by_reference and self._refer(path, source, file, importing)):
-            self._copy(source, file, importing, array("Q"))
+            is_shared = self.processes > 1 and source.size >= _WORTH_A_PROCESS
+            self._copy(source, file, importing, array("Q"), path if is_shared else None)
 
     def _refer(self, path: Path, source: SourceFile, file: BinaryIO, importing: "_Importing") -> bool:
         """Refer to a file by a link, and return whether it can be read as it is, with nothing in it known already."""
@@ -179,15 +189,23 @@ class ArchiveImport:
     def _tell(self, file: str, why: str) -> None:
         self.told(Told(file, FilePlace(0), "", why, is_kept=False))
 
-    def _copy(self, source: SourceFile, file: BinaryIO, importing: "_Importing", offsets: "array[int]") -> None:
-        """Copy the records of a file, and note where they begin in ``offsets``."""
+    def _copy(
+        self,
+        source: SourceFile,
+        file: BinaryIO,
+        importing: "_Importing",
+        offsets: "array[int]",
+        path: Path | None = None,
+    ) -> None:
+        """Copy the records of a file, and note where they begin in ``offsets``; another process may read ``path``."""
         importing.writer.begin(source)
         with closing(ImportNotes(source)) as notes:
             copying = _Copying(source, importing, notes, self.told)
-            for found in ForeignRecords(file, source.size, self.root):
-                if not found.place.within:
-                    offsets.append(found.place.offset)
-                copying.take(found)
+            read = prepared(file, source.size, self.root) if path is None else read_ahead(path, source.size, self.root)
+            for each in read:
+                if not each.found.place.within:
+                    offsets.append(each.found.place.offset)
+                copying.take(each)
                 self.seen(1)
             if not source.size:
                 copying.tell(FilePlace(0), "", "the file is empty", is_kept=False)
@@ -231,15 +249,14 @@ class _Copying:
     _renamed: dict[str, str] = field(default_factory=dict)
     _dropped: set[str] = field(default_factory=set)
 
-    def take(self, found: ForeignRecord | Loss) -> None:
+    def take(self, each: Prepared) -> None:
+        found, kept = each.found, each.kept
         if isinstance(found, Loss):
             self._lose(found)
             return
-        try:
-            kept = kept_record(found)
-        except UnusableError as error:
+        if not isinstance(kept, KeptRecord):
             self.counts.lost += 1
-            self.tell(found.place, _named(found), str(error), is_kept=False)
+            self.tell(found.place, _named(found), str(kept), is_kept=False)
             return
         if self._is_taken_down(kept):
             self.counts.removed += 1
@@ -248,10 +265,14 @@ class _Copying:
         if is_known:
             self.counts.already += 1
             return
-        span = self.importing.writer.write(kept.naming(lambda name: self._renamed.get(name, name)), found)
+        written = kept.naming(lambda name: self._renamed.get(name, name))
+        if written is each.kept:
+            span = self.importing.writer.write(written, found, each.member)
+        else:
+            span = self.importing.writer.write(written, each.unpacked())
         self.importing.ledger.add(kept, span.file, span.offset + span.size)
         if found.header.get("WARC-Type").lower() == "revisit":
-            self.importing.ledger.await_original(kept, self.source.label, found.place)
+            self.importing.ledger.await_original(kept, self.source, found.place)
         self.counts.kept += 1
         notes = (*found.notes, *kept.notes)
         self.counts.noted += bool(notes)

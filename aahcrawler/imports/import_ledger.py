@@ -6,27 +6,39 @@ since is read.
 
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
 from aahcrawler.imports.foreign_records import ForeignRecord, ForeignRecords
+from aahcrawler.imports.import_writer import SourceFile
 from aahcrawler.imports.kept_records import KeptRecord, UnusableError, kept_record
 from aahcrawler.imports.source_text import FilePlace
 from aahcrawler.layout import WARC
 from aahcrawler.segments import segments
 
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 _SCHEMA: Final = f"""
 CREATE TABLE IF NOT EXISTS record (id TEXT PRIMARY KEY, identity BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS payload (digest TEXT PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS revisit (id TEXT PRIMARY KEY, url TEXT, refers TEXT, digest TEXT, source TEXT, at INTEGER,
-    within INTEGER) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS revisit (id TEXT PRIMARY KEY, url TEXT, refers TEXT, digest TEXT, source TEXT, sha256 TEXT,
+    at INTEGER, within INTEGER) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS file (name TEXT PRIMARY KEY, end INTEGER NOT NULL) WITHOUT ROWID;
 PRAGMA user_version = {_FORMAT};
 """
 _AT_ONCE: Final = 2_000
 _HOLDING: Final = frozenset({"response", "resource"})
+
+
+@dataclass(frozen=True, slots=True)
+class MissingOriginal:
+    """A revisit that shows what no record holds: the file it came from, its place there, and its URL."""
+
+    file: str
+    sha256: str
+    place: FilePlace
+    url: str
 
 
 class ImportLedger:
@@ -64,23 +76,28 @@ class ImportLedger:
         if self._waiting >= _AT_ONCE:
             self.commit()
 
-    def await_original(self, revisit: KeptRecord, source: str, place: FilePlace) -> None:
+    def await_original(self, revisit: KeptRecord, source: SourceFile, place: FilePlace) -> None:
         """Note that a revisit, from a place of a file, needs the record whose payload it has again."""
         header = revisit.header
         refers, digest = header.get("WARC-Refers-To").strip("<>"), header.get("WARC-Payload-Digest")
         url = header.get("WARC-Target-URI").strip("<>")
-        row = (revisit.record_id, url, refers, digest, source, place.offset, place.within)
-        self._base.execute("INSERT OR REPLACE INTO revisit VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        row = (revisit.record_id, url, refers, digest, source.label, source.sha256, place.offset, place.within)
+        self._base.execute("INSERT OR REPLACE INTO revisit VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
 
-    def missing_originals(self) -> list[tuple[str, FilePlace, str]]:
-        """Return the revisits of this import that show what no record holds: file, place and URL of each."""
+    def missing_originals(self) -> list[MissingOriginal]:
+        """Return the revisits that show what no record holds, until they are forgotten."""
         self._base.execute(
             "DELETE FROM revisit WHERE refers IN (SELECT id FROM record) OR digest IN (SELECT digest FROM payload)"
         )
-        rows = self._base.execute("SELECT source, at, within, url FROM revisit ORDER BY source, at, within").fetchall()
+        rows = self._base.execute(
+            "SELECT source, sha256, at, within, url FROM revisit ORDER BY source, sha256, at, within"
+        )
+        return [MissingOriginal(source, sha256, FilePlace(at, within), url) for source, sha256, at, within, url in rows]
+
+    def forget_revisits(self) -> None:
+        """Forget the revisits: they have been told."""
         self._base.execute("DELETE FROM revisit")
         self.commit()
-        return [(source, FilePlace(at, within), url) for source, at, within, url in rows]
 
     def commit(self) -> None:
         """Keep what was noted."""

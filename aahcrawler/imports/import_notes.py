@@ -1,9 +1,10 @@
 """``imports.jsonl``: which files were imported into a crawl's folder, and what of them was told, a line for each."""
 
 import json
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import IO, Final, cast
@@ -15,6 +16,7 @@ from aahcrawler.segments import append_line
 
 _IN_MEMORY: Final = 1 << 20
 _AT_ONCE: Final = 1 << 20
+_LINES_AT_ONCE: Final = 1_000
 
 
 @dataclass(slots=True)
@@ -48,6 +50,45 @@ class ImportCounts:
             setattr(self, name, getattr(self, name) + value)
 
 
+@dataclass(frozen=True, slots=True)
+class ImportedFile:
+    """A file that was imported: what it is called, its SHA-256, when it was done (ISO 8601), and what became of it.
+
+    ``how`` is ``copy`` or ``reference``, or ``package`` for a WACZ file, whose archive files have entries of their own.
+    """
+
+    name: str
+    sha256: str
+    at: str
+    how: str
+    size: int
+    counts: ImportCounts
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What is told of a place in the file with a digest: of a record, or of bytes that are none."""
+
+    sha256: str
+    place: FilePlace
+    what: str
+    why: str
+    kept: bool = True
+
+    def line(self) -> str:
+        """Return it as a line of ``imports.jsonl``, without its end."""
+        told = {
+            "entry": "told",
+            "sha256": self.sha256,
+            "offset": self.place.offset,
+            "within": self.place.within,
+            "kept": self.kept,
+            "what": self.what,
+            "why": self.why,
+        }
+        return json.dumps(told, ensure_ascii=False)
+
+
 @dataclass(slots=True)
 class ImportNotes:
     """What is told of one file: kept on disk until it is written, all at once, when the file is done."""
@@ -59,16 +100,7 @@ class ImportNotes:
 
     def tell(self, place: FilePlace, what: str, why: str, *, kept: bool) -> None:
         """Take a note on a record, or on bytes that are none."""
-        told = {
-            "entry": "told",
-            "sha256": self.source.sha256,
-            "offset": place.offset,
-            "within": place.within,
-            "kept": kept,
-            "what": what,
-            "why": why,
-        }
-        self._spool.write(json.dumps(told, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+        self._spool.write(Note(self.source.sha256, place, what, why, kept).line().encode("utf-8", "replace") + b"\n")
 
     def write(self, root: Path, counts: ImportCounts, how: str) -> None:
         """Append what was told of the file, and what became of it. Raises ``OSError``."""
@@ -93,16 +125,40 @@ class ImportNotes:
         self._spool.close()
 
 
-def imported_files(root: Path) -> Iterator[str]:
-    """Yield the SHA-256 of each file that was imported into a folder; lines that cannot be read say nothing."""
+def note_all(root: Path, notes: Iterable[Note]) -> None:
+    """Append notes on files whose entries are written already. Raises ``OSError``."""
+    lines = (note.line().encode("utf-8", "replace").decode() for note in notes)
+    while some := tuple(islice(lines, _LINES_AT_ONCE)):
+        append_line(root / IMPORTS, "\n".join(some))
+
+
+def entries(root: Path, begin: int = 0) -> Iterator[tuple[ImportedFile | Note | None, int]]:
+    """Yield what stands in ``imports.jsonl`` from the beginning of a line on, each with the byte behind it.
+
+    None stands for lines that say nothing of a file, or cannot be read. There are none without the file.
+    """
     path = root / IMPORTS
     if not path.exists():
         return
     with path.open("rb") as lines:
+        lines.seek(begin)
+        end = begin
         for line in lines:
-            try:
-                said = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(said, dict) and said.get("entry") == "file":
-                yield str(said.get("sha256", ""))
+            end += len(line)
+            yield _entry(line), end
+
+
+def _entry(line: bytes) -> ImportedFile | Note | None:
+    try:
+        said = json.loads(line)
+        if said["entry"] == "file":
+            counts = ImportCounts(**{each.name: int(said.get(each.name, 0)) for each in fields(ImportCounts)})
+            name, sha256, at, how = (str(said.get(key, "")) for key in ("name", "sha256", "at", "how"))
+            return ImportedFile(name, sha256, at, how, int(said.get("bytes", 0)), counts)
+        if said["entry"] == "told":
+            place = FilePlace(int(said.get("offset", 0)), int(said.get("within", 0)))
+            sha256, what, why = (str(said.get(key, "")) for key in ("sha256", "what", "why"))
+            return Note(sha256, place, what, why, said.get("kept") is True)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+    return None

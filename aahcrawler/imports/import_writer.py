@@ -16,11 +16,11 @@ from aahcrawler.archive.records import header, warc_date
 from aahcrawler.archive.scanning import Scanned
 from aahcrawler.imports.foreign_records import ForeignRecord
 from aahcrawler.imports.kept_records import KeptRecord
+from aahcrawler.imports.read_ahead import RECORD_END
 from aahcrawler.layout import ARCHIVE, INDEXES, WARC
 from aahcrawler.segments import SegmentWriter, Series, Span
 
 _PIECE: Final = 1 << 18
-_END: Final = b"\r\n\r\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +70,17 @@ class ImportWriter:
         """Go on with another source."""
         self._source, self._is_told = source, False
 
-    def write(self, kept: KeptRecord, record: ForeignRecord) -> Span:
-        """Append a record; its block is read from its beginning."""
+    def write(self, kept: KeptRecord, record: ForeignRecord, member: bytes = b"") -> Span:
+        """Append a record: its block is read from its beginning, unless it is given as a gzip ``member``."""
         file = self._segments.ready()
         if not self._is_told:
             self._segments.append(self._told(file))
             self._is_told = True
-        record.block.seek(0)
-        span = self._segments.append(_pieces(kept.head(), record.block))
+        if member:
+            span = self._segments.append_packed(member)
+        else:
+            record.block.seek(0)
+            span = self._segments.append(_pieces(kept.head(), record.block))
         self._tell_index(kept, record, span)
         return span
 
@@ -115,11 +118,11 @@ class ImportWriter:
             ("WARC-Filename", file),
             ("Content-Type", "application/warc-fields"),
         )
-        yield header(fields, hashlib.sha1(block, usedforsecurity=False).digest(), len(block)) + block + _END
+        yield header(fields, hashlib.sha1(block, usedforsecurity=False).digest(), len(block)) + block + RECORD_END
 
 
 def _pieces(head: bytes, block: IO[bytes]) -> Iterator[bytes]:
     yield head
     while piece := block.read(_PIECE):
         yield piece
-    yield _END
+    yield RECORD_END

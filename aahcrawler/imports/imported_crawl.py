@@ -13,9 +13,10 @@ from pydantic import ValidationError
 from aahcrawler import __version__
 from aahcrawler.archive.folders import ArchiveFolder
 from aahcrawler.archive.index import index_lines
+from aahcrawler.crawls import is_import
 from aahcrawler.definitions import DefinitionError, read_definition
 from aahcrawler.imports.archive_import import ImportRefusedError
-from aahcrawler.layout import ARCHIVE, DEFINITION, FRONTIER, IMPORTS, INDEX, INDEXES, OBJECTS, SUMMARY, WARC
+from aahcrawler.layout import ARCHIVE, CREATED, DEFINITION, FRONTIER, IMPORTS, INDEX, INDEXES, OBJECTS, SUMMARY, WARC
 from aahcrawler.objects.counts import object_counts
 from aahcrawler.objects.reader import page_rows
 from aahcrawler.segments import append_line, private, segments
@@ -37,9 +38,14 @@ def imported_folder(root: Path, icd: Icd | None) -> Iterator[Icd]:
     That is ``icd``, or what the folder was imported with before, or one that asks for nothing. Raises
     ``ImportRefusedError``, ``ArchiveError`` while somebody works there, and ``OSError``.
     """
-    is_known = (root / IMPORTS).is_file()
+    is_known = is_import(root)
     if root.is_file():
         raise ImportRefusedError(f"{root}: is a file; behind the files, name the folder that they are imported into")
+    if not is_known and any((root / name).exists() for name in (DEFINITION, CREATED, SUMMARY)):
+        raise ImportRefusedError(
+            f"{root}: is the folder of a crawl, and archives are imported into folders of their own; name one that is "
+            "not there yet, beside the crawl: cockpit and archive report show both together"
+        )
     if not is_known and root.exists() and any(root.iterdir()):
         raise ImportRefusedError(
             f"{root}: is no folder of imported archives, and not empty; name one that is not there yet"
@@ -79,6 +85,11 @@ def _asking_for_nothing(root: Path) -> Icd:
         return Icd(id=root.resolve().name, contact=NOBODY, seeds=(NOBODY,))
     except ValidationError:
         return Icd(id=suggested_id(root.resolve().name, ()), title=root.resolve().name, contact=NOBODY, seeds=(NOBODY,))
+
+
+def asks_for_nothing(icd: Icd) -> bool:
+    """Return whether a definition is that of an import without one: what it names as contact and seed is nobody."""
+    return icd.seeds == (NOBODY,)
 
 
 def write_summary(root: Path, icd: Icd) -> None:

@@ -12,7 +12,7 @@ TABLES: Final = (
   folded TEXT
 )""",
     """CREATE INDEX capture_at ON capture (
-  at, id, url, status, application, level, role, relevant, site, trap, crawl, is_requisite, folded
+  at, id, url, status, application, level, role, relevant, site, trap, crawl, is_requisite, folded, media_type
 )""",
     "CREATE INDEX capture_url ON capture (url, at)",
     "CREATE INDEX capture_unchanged ON capture (unchanged) WHERE unchanged IS NOT NULL",
@@ -25,6 +25,7 @@ TABLES: Final = (
   date TEXT, excerpt TEXT, part_of TEXT, inferred TEXT, capture INTEGER NOT NULL, at INTEGER NOT NULL, deleted TEXT
 )""",
     "CREATE INDEX object_type ON object (type, id)",
+    "CREATE INDEX object_published ON object (date)",
     "CREATE INDEX object_author ON object (type, id) WHERE author IS NULL",
     "CREATE INDEX object_date ON object (type, id) WHERE date IS NULL",
     "CREATE INDEX object_title ON object (type, id) WHERE title IS NULL",

@@ -1,5 +1,6 @@
 """Keeps the objects of the index: each as its newest capture has it, and all captures that state it."""
 
+import re
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
@@ -11,6 +12,7 @@ EXCERPT: Final = 400
 """Characters of a body that are kept and can be looked for."""
 LONGEST: Final = 1_000
 """Characters of a title, a name or a date that are kept."""
+_PUBLISHED: Final = re.compile(r"[0-9]{4}(?:-(?:0[1-9]|1[0-2])|$)")
 _FIELDS: Final = ("title", "author", "date")
 _INSERT: Final = """
 INSERT OR IGNORE INTO object (iri, type, url, title, author, date, excerpt, part_of, inferred, capture, at)
@@ -157,6 +159,8 @@ class ObjectLedger:
 
     def _tally_fields(self, kind: str, values: tuple[str | None, ...], sign: int) -> None:
         self._tally.add_object("type", kind, sign)
+        if (published := _PUBLISHED.match(values[2] or "")) is not None:
+            self._tally.add_object("published", published[0], sign)
         for name, value in zip(_FIELDS, values, strict=True):
             if value is not None:
                 self._tally.add_object(name, kind, sign)

@@ -33,7 +33,8 @@ class PageIndex(DerivedIndex[bytes]):
     """The index of the captures, objects and entries of the score log in a crawl's folder."""
 
     schema: ClassVar = TABLES
-    version: ClassVar = 4
+    version: ClassVar = 5
+    counted_under: ClassVar = _OBJECTS
 
     def __init__(self, crawl: Path) -> None:
         super().__init__(crawl / INDEXES / PAGES)
@@ -124,6 +125,8 @@ class PageIndex(DerivedIndex[bytes]):
         add(row.crawl, "status", str(row.status), sign)
         add(row.crawl, "site", queue_of(row.url), sign)
         add(row.crawl, "application", row.application or "", sign)
+        add(row.crawl, "media", row.media_type or "", sign)
+        add(row.crawl, "month", (_EPOCH + at * _MICROSECOND).strftime("%Y-%m"), sign)
         if row.trap:
             add(row.crawl, "trap", row.trap, sign)
         if row.is_page:

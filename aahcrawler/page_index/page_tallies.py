@@ -15,10 +15,12 @@ _FOLDER: Final = 0
 class Tally:
     """Counts by crawl, topic and name; they are added to the index with ``store``.
 
-    Topics of a crawl: ``captures``, ``pages`` and ``relevant`` have the empty name, ``status``, ``trap``, ``site`` and
-    ``application`` count captures, ``level`` counts pages by application, level and role, with tabs between them,
-    ``level relevant`` and ``level objects`` likewise. Topics of the folder: ``type`` counts objects, ``title``,
-    ``author`` and ``date`` those that have one, by type; ``deleted`` those that are gone.
+    Topics of a crawl: ``captures``, ``pages`` and ``relevant`` have the empty name, ``status``, ``trap``, ``site``,
+    ``application``, ``media`` (the media type) and ``month`` (``2012-03``, in UTC) count captures, ``level`` counts
+    pages by application, level and role, with tabs between them, ``level relevant`` and ``level objects`` likewise.
+    Topics of the folder: ``type`` counts objects, ``title``, ``author`` and ``date`` those that have one, by type;
+    ``deleted`` those that are gone; ``published`` those whose date can be read, by its month, or its year where it says
+    no more.
     """
 
     def __init__(self) -> None:

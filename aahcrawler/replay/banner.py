@@ -121,7 +121,10 @@ def _notes(asked: Address, answer: RecordedAnswer, told: Told) -> list[str]:
         )
     if told.cut:
         shown = "a part of it" if answer.status == HTTPStatus.PARTIAL_CONTENT else "its beginning"
-        notes.append(f"Only {shown} is shown: the archive holds no more of it, or it is too large.")
+        notes.append(
+            f"Only {shown} is shown: the archive holds no more of it, its body is not in the chunks that its head "
+            "names, or it is too large."
+        )
     if told.objects is not None:
         found, number = told.objects
         noun = "web object" if number == 1 else "web objects"

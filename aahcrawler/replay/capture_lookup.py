@@ -1,6 +1,7 @@
 """Finds captures in the index of a crawl by URL and moment, those of a running crawl too."""
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -118,14 +119,20 @@ class CaptureLookup:
                 return read(self._sources())
         raise NoIndexError(f"{self._folder}: the index changes all the time; try again")
 
+    def _names(self) -> list[str]:
+        with suppress(FileNotFoundError), os.scandir(self._folder) as entries:
+            return sorted(entry.name for entry in entries)
+        return []
+
     def _sources(self) -> list[Lines]:
         with self._lock:
-            paths = sorted(self._folder.glob(f"*.{WARC}{LINES}"))
+            paths = [self._folder / name for name in self._names() if name.endswith(f".{WARC}{LINES}")]
             self._growing = {path: self._growing.get(path) or GrowingLines(path) for path in paths}
             growing = tuple(self._growing.values())
         for lines in growing:
             lines.refresh()
-        settled = [path for path in (self._folder / INDEX, *self._folder.glob(f"*.{WARC}{SORTED}")) if path.exists()]
+        # Looked for after the lines: these become sorted files, and never the other way round.
+        settled = [self._folder / name for name in self._names() if name == INDEX or name.endswith(f".{WARC}{SORTED}")]
         if not settled and not growing and segments(self._archive, WARC):
             raise NoIndexError(f"{self._folder}: there is no index of the archive; make it with aah archive index")
         return [*map(SortedLines, settled), *growing]

@@ -109,27 +109,30 @@ class RecordedAnswers:
             part = part or replace(answer, whole=False)
         return None if part is None else _between(part, captures)
 
-    def payload(self, answer: RecordedAnswer) -> Generator[bytes, None, None]:
+    def payload(self, answer: RecordedAnswer) -> Generator[bytes, None, bool]:
         """Yield the payload, its transfer coding undone and its content codings as they came.
 
-        It ends early where the record is damaged. Raise ``OSError``.
+        Return whether it is whole: it ends early where the record is damaged, or the body not in the chunks that its
+        head names. Raise ``OSError``.
         """
         if answer.pieces:
             yield from in_order([(piece, self._payload_of(piece.holder)) for piece in answer.pieces])
-        else:
-            yield from self._payload_of(answer.holder)
+            return True
+        return (yield from self._payload_of(answer.holder))
 
-    def _payload_of(self, holder: Indexed) -> Generator[bytes, None, None]:
+    def _payload_of(self, holder: Indexed) -> Generator[bytes, None, bool]:
         place = holder.place
         file = open_place(self.archive, place.file)
         if file is None:
-            return
+            return False
         with file, suppress(RecordError):
             record = Record(Member(file, place.offset))
             http = HttpPayload() if is_http(record.header.get("Content-Type")) else None
             for piece in record.block():
                 if found := piece if http is None else http.feed(piece):
                     yield found
+            return http is None or http.is_whole
+        return False
 
     def size(self, answer: RecordedAnswer, *, counting: bool) -> int | None:
         """Return how many bytes ``payload`` yields; None where only ``counting`` tells, and for a damaged record.
@@ -153,11 +156,14 @@ class RecordedAnswers:
         coded = bytearray()
         whole = answer.whole
         with closing(self.payload(answer)) as pieces:
-            for piece in pieces:
-                coded += piece
-                if len(coded) > most:
-                    whole = False
+            while len(coded) <= most:
+                try:
+                    coded += next(pieces)
+                except StopIteration as end:
+                    whole = whole and end.value
                     break
+            else:
+                whole = False
         decoded = decode_content(bytes(coded[:most]), ", ".join(answer.headers.all("Content-Encoding")), most)
         return decoded.body, whole and decoded.complete
 

@@ -10,6 +10,9 @@ from typing import BinaryIO, Protocol
 LONGEST_LINE = 1 << 22
 """Bytes of a line beyond which it is read as several."""
 _BLOCK = 1 << 16
+_FEW = 1 << 13
+"""Bytes of a sorted file in which lines are read one after another."""
+_SAMPLE = 1 << 10
 _MOST_READ = 1 << 28
 """Bytes of new lines that one look takes in; what is beyond is taken in by the next."""
 
@@ -27,22 +30,32 @@ class Lines(Protocol):
 
 
 class SortedLines:
-    """The lines of a file that is sorted and does not change; another one may take its place."""
+    """The lines of a file that is sorted and does not change; another one may take its place.
+
+    Where the lines of a key begin is remembered for the next look: lookups go up and down from one place.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._last: tuple[bytes, int, int] | None = None
 
     def ascending(self, key: bytes) -> Iterator[bytes]:
         """Yield the lines from the first that is not less than ``key`` on."""
         with self._path.open("rb") as file:
-            file.seek(_beginning(file, key))
+            file.seek(self._beginning(file, key))
             while (line := file.readline(LONGEST_LINE)).endswith(b"\n"):
                 yield line
 
     def descending(self, key: bytes) -> Iterator[bytes]:
         """Yield the lines that are less than ``key``, the greatest first."""
         with self._path.open("rb") as file:
-            yield from _backwards(file, _beginning(file, key))
+            yield from _backwards(file, self._beginning(file, key))
+
+    def _beginning(self, file: BinaryIO, key: bytes) -> int:
+        inode = os.fstat(file.fileno()).st_ino
+        if self._last is None or self._last[:2] != (key, inode):
+            self._last = key, inode, _beginning(file, key)
+        return self._last[2]
 
 
 class GrowingLines:
@@ -97,27 +110,50 @@ def _line_at(file: BinaryIO, kept: bytes) -> bytes:
 
 
 def _beginning(file: BinaryIO, key: bytes) -> int:
-    """Return where the first line that is not less than ``key`` begins in a sorted file, its size where none is."""
-    low, high = 0, file.seek(0, os.SEEK_END)
-    while low < high:
+    """Return where the first line that is not less than ``key`` begins in a sorted file, its size where none is.
+
+    It is bisected down to some lines, which are then read one after another: to read a few bytes at a place costs a
+    fraction of a buffered line there.
+    """
+    handle, low = file.fileno(), 0
+    high = os.fstat(handle).st_size
+    while high - low > _FEW:
         middle = (low + high) // 2
-        file.seek(max(middle - 1, 0))
-        if middle:
-            file.readline(LONGEST_LINE)
-        begin = file.tell()
-        line = file.readline(LONGEST_LINE) if begin < high else b""
-        if not line or line >= key:
-            high = middle
+        begin, line = _line_behind(handle, middle, len(key))
+        if begin < high and line < key:
+            low = begin
         else:
-            low = begin + len(line)
+            high = middle
+    file.seek(low)
+    while line := file.readline(LONGEST_LINE):
+        if line >= key:
+            break
+        low += len(line)
     return low
+
+
+def _line_behind(handle: int, place: int, most: int) -> tuple[int, bytes]:
+    """Return where the first line behind a place begins, and its first bytes, at most so many."""
+    piece = os.pread(handle, _SAMPLE, place)
+    while (end := piece.find(b"\n")) < 0 and len(piece) < LONGEST_LINE:
+        more = os.pread(handle, len(piece), place + len(piece))
+        if not more:
+            break
+        piece += more
+    end = len(piece) if end < 0 else end + 1
+    line = piece[end : end + most]
+    if len(line) < most:
+        line = os.pread(handle, most, place + end)
+    following = line.find(b"\n")
+    return place + end, line if following < 0 else line[: following + 1]
 
 
 def _backwards(file: BinaryIO, end: int) -> Iterator[bytes]:
     """Yield the lines that end at or before ``end``, where one begins or the file ends, the last one first."""
-    kept = b""
+    kept, block = b"", _SAMPLE
     while end > 0:
-        begin = max(0, end - _BLOCK)
+        begin = max(0, end - block)
+        block = min(2 * block, _BLOCK)
         file.seek(begin)
         first, *lines = (file.read(end - begin) + kept).split(b"\n")[:-1]
         yield from (line + b"\n" for line in reversed(lines))

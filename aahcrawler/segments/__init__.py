@@ -16,7 +16,7 @@ from aahcrawler.segments.reader import extent, is_open, lines, open_segment, seg
 from aahcrawler.segments.recovery import Recovered, recover
 from aahcrawler.segments.series import OPEN, DamageError, DiskFullError, SegmentError, Series, no_link, private
 from aahcrawler.segments.whole_lines import append_line
-from aahcrawler.segments.writer import Clock, SegmentWriter, Span
+from aahcrawler.segments.writer import Clock, SegmentWriter, Span, packed_member
 
 __all__ = [
     "OPEN",
@@ -37,6 +37,7 @@ __all__ = [
     "lines",
     "no_link",
     "open_segment",
+    "packed_member",
     "private",
     "recover",
     "segments",

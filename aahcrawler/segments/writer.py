@@ -69,7 +69,13 @@ class SegmentWriter:
         Raises ``DiskFullError`` or ``SegmentError``; the file is then as it was before, and the writer is usable.
         """
         segment = self._current()
-        offset, ends = segment.append(members)
+        offset, ends = segment.append(map(_packed, members))
+        return Span(segment.path.name, offset, segment.size - offset, ends)
+
+    def append_packed(self, member: bytes) -> Span:
+        """Append a gzip member that ``packed_member`` made. Raises as ``append`` does."""
+        segment = self._current()
+        offset, ends = segment.append(((member,),))
         return Span(segment.path.name, offset, segment.size - offset, ends)
 
     def sync(self) -> None:
@@ -139,7 +145,7 @@ class _Segment:
         return self.size > self._prefaced and self.size >= self._series.limit
 
     def preface(self, pieces: Iterable[bytes]) -> None:
-        self.append([pieces])
+        self.append([_packed(pieces)])
         self._prefaced = self.size
 
     def append(self, members: Iterable[Iterable[bytes]]) -> tuple[int, tuple[int, ...]]:
@@ -159,12 +165,15 @@ class _Segment:
         return begin, ends
 
     def _written(self, members: Iterable[Iterable[bytes]]) -> tuple[int, ...]:
-        """Write members and return where they end; those of an append go to the operating system together."""
+        """Write packed members, each given in pieces, and return where they end.
+
+        Those of an append go to the operating system together.
+        """
         ends, end = [], self.size
         waiting: list[bytes] = []
         held = 0
         for pieces in members:
-            for packed in _packed(pieces):
+            for packed in pieces:
                 waiting.append(packed)
                 held, end = held + len(packed), end + len(packed)
                 if held >= _TOGETHER:
@@ -207,6 +216,11 @@ class _Segment:
         mark = beside(self._open_path, MARK)
         with suppress(OSError), open(mark, "w", encoding="ascii", opener=no_link) as file:
             file.write(f"{self.size}\n")
+
+
+def packed_member(pieces: Iterable[bytes]) -> bytes:
+    """Return a gzip member of what is in pieces, as writers append it."""
+    return b"".join(_packed(pieces))
 
 
 def _packed(pieces: Iterable[bytes]) -> Iterator[bytes]:

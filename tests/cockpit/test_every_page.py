@@ -2,12 +2,16 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from starlette.routing import Match, Route
+from typer.testing import CliRunner
 
+from aahcrawler.cli import app
+from aahcrawler.exits import NOT_WHOLE
 from aahcrawler.service.cockpit.site import address
 from tests.cockpit.cockpit_browser import (
     SCREEN,
@@ -15,6 +19,7 @@ from tests.cockpit.cockpit_browser import (
     Visit,
     dumped,
     length_of,
+    serving,
     shoot,
     spilt,
     told,
@@ -23,6 +28,7 @@ from tests.cockpit.cockpit_browser import (
     watching,
 )
 from tests.cockpit.shown_crawl import CRAWL, HOSTILE, THREAD
+from tests.imports.archives import members, pages, record
 
 pytestmark = pytest.mark.slow
 
@@ -54,7 +60,8 @@ IN_STUDIO = "/crawls/{crawl}/studio/"
 WIDE, MIDDLE, NARROW = 1280, 800, 390
 _MOST = 2
 """Pages of one route that are looked at."""
-_LINKS = """() => [...document.querySelectorAll("a[href]")].map(each => each.href)"""
+_LINKS = """() => [...document.querySelectorAll("a[href]")].map(each => each.href.baseVal
+  ? new URL(each.href.baseVal, document.baseURI).href : each.href)"""
 _FORMS = """() => [...document.forms].filter(each => each.method === "get" && each.checkValidity()).map(each =>
   `${each.action.split("?")[0]}?${new URLSearchParams(new FormData(each))}`)"""
 
@@ -158,6 +165,23 @@ def test_pages_that_links_and_searches_lead_to(chromium: Browser, shown: Cockpit
         assert not visit.strange()
         every = {route.path for route in got(shown) if not route.path.startswith(IN_STUDIO)}
         assert every - walk.looked_at - PARTS == {"/sign-in"}
+
+
+def test_pages_of_an_import(chromium: Browser, tmp_path: Path) -> None:
+    place, path = tmp_path / "archives", tmp_path / "dikes.warc.gz"
+    path.write_bytes(members([*pages(3), record(40, b"HTTP/1.1 404 Gone\r\n\r\n", url="http://dikes.test/g")])[:-30])
+    assert CliRunner().invoke(app, ["import", str(path), str(place / "dikes")]).exit_code == NOT_WHOLE
+    with serving(place) as cockpit, visiting(chromium, cockpit) as visit:
+        walk = Walk(visit)
+        walk.look(visit.goto("/"), "crawls with an import")
+        for part in ("", "?told=all", "/archive", "/pages", "/pages?captured=2011&media=text/html", "/manage"):
+            walk.look(visit.goto(f"/crawls/dikes{part}"), f"import {part}")
+        walk.look(visit.goto("/crawls/dikes/definition"), "import definition")
+        assert not walk.wrong, dumped(walk.wrong)
+        visit.goto("/crawls/dikes/archive")
+        expect(visit.page.get_by_role("link", name="2011-02: 3 captures")).to_be_visible()
+        visit.page.get_by_role("link", name="2011-02: 3 captures").click()
+        expect(visit.page.get_by_text("3 captures, made in 2011-02")).to_be_visible()
 
 
 def test_on_a_narrow_screen_the_tab_that_is_open_is_in_sight(chromium: Browser, shown: Cockpit) -> None:

@@ -17,6 +17,10 @@ from hypothesis import strategies as st
 
 from aahcrawler.archive.checking import Tally, check
 from aahcrawler.captures import ArchivedCaptures
+from aahcrawler.imports import archive_import
+from aahcrawler.imports.archive_import import ArchiveImport, Told
+from aahcrawler.imports.import_notes import Note, entries
+from aahcrawler.imports.read_ahead import read_ahead
 from aahcrawler.layout import ARCHIVE, IMPORTS, INDEX, INDEXES
 from aahcrawler.replay.recorded_answers import RecordedAnswers
 from aahcrawler.takedown.removal import Wanted, lift, remove
@@ -223,6 +227,8 @@ def test_a_revisit_whose_original_is_nowhere_is_told_until_it_comes(tmp_path: Pa
     _, (told,) = imported(root, written(tmp_path, "b.warc", again.text))
     assert "http://dikes.test/1" in told.what
     assert told.is_kept
+    (noted,) = (each for each, _ in entries(root) if isinstance(each, Note))
+    assert (noted.why, noted.place, noted.kept) == (told.why, told.place, True)
     _, none = imported(root, written(tmp_path, "a.warc", original.text), written(tmp_path, "c.warc", other.text))
     assert none == []
     with ArchivedCaptures(root) as source:
@@ -262,3 +268,33 @@ def test_archives_are_only_read(tmp_path: Path) -> None:
     imported(tmp_path / "crawl", path)
     assert (path.read_bytes(), path.stat().st_mtime_ns) == before
     assert not list((tmp_path / "crawl" / ARCHIVE).glob("*.open*"))
+
+
+@pytest.mark.starts
+def test_the_outcome_of_two_processes_is_that_of_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive_import, "_WORTH_A_PROCESS", 1)
+    large = record(90, PAGE % (b"large", bytes(range(256)) * 12_000))
+    same_id = record(1, PAGE % (b"other", b"other"))
+    request = record(91, b"GET / HTTP/1.0\r\n\r\n", "request", WARC_Concurrent_To=f"<{same_id.record_id}>")
+    undated = record(92, PAGE % (b"x", b"x"), WARC_Date="")
+    records = [*pages(5), same_id, request, large, undated, revisit(93, record(94, PAGE % (b"away", b"away")))]
+    text = members(records)
+    path = written(tmp_path, "a.warc.gz", text + b"no record" + members(pages(1, 99))[:-20])
+    found = []
+    for processes in (1, 2):
+        root, told = tmp_path / f"crawl{processes}", list[Told]()
+        root.mkdir()
+        counts = ArchiveImport(root, "dikes", told.append, processes=processes).run((path,))
+        rows = [(kind, header, block) for kind, header, block in kept(root) if b"imported-from" not in block]
+        lines = [line.partition(b'"filename"')[0] for line in (root / INDEXES / INDEX).read_bytes().splitlines()]
+        notes = [json.loads(line) for line in (root / IMPORTS).read_text("utf-8").splitlines()]
+        found.append((counts, told, rows, len(lines), [note for note in notes if note["entry"] == "told"]))
+    assert found[0] == found[1]
+    assert found[0][0].lost == 2
+    assert found[0][0].kept == len(records) - 1
+
+
+@pytest.mark.starts
+def test_what_stops_the_process_that_reads_is_told(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="No such file"):
+        list(read_ahead(tmp_path / "gone.warc.gz", 10, tmp_path))

@@ -7,11 +7,13 @@ import pytest
 from typer.testing import CliRunner
 
 from aahcrawler.cli import app
+from aahcrawler.crawl.directory.folder import CrawlFolder, CrawlRefusedError
 from aahcrawler.exits import MISTAKE, NOT_WHOLE
 from aahcrawler.layout import DEFINITION, SUMMARY
 from aahcrawler.replay.recorded_answers import RecordedAnswers
 from aahcrawler.service.cockpit.site import COOKIE
-from tests.cockpit.cockpit_browser import READER, serving
+from online_analysis.icd import Icd
+from tests.cockpit.cockpit_browser import OPERATOR, READER, serving
 from tests.crawl.crawling import until
 from tests.imports.archives import PAGE, members, pages, record
 
@@ -149,3 +151,44 @@ def test_the_folder_opens_in_the_cockpit_though_no_crawl_ever_ran_in_it(archive:
             shown(path)
         capture = record(3, b"").record_id.removeprefix("urn:uuid:")
         assert b"The dike at 3" in shown(f"/captures/{capture}")
+
+
+def test_an_import_is_shown_as_one_and_no_crawl_begins_there(archive: Path, tmp_path: Path) -> None:
+    place = tmp_path / "crawls"
+    archive.write_bytes(archive.read_bytes()[:-30])
+    run("import", archive, place / "dikes")
+    with serving(place) as cockpit:
+        cookie = f"{COOKIE}={cockpit.entered(OPERATOR)}"
+
+        def shown(path: str) -> str:
+            return cockpit.ask("GET", path, Cookie=cookie).body.decode().replace("<wbr>", "")
+
+        first, listed = shown("/crawls/dikes"), shown("/")
+        assert "What was imported" in first
+        assert "dikes.warc.gz" in first
+        assert "its compressed data are damaged" in first or "the file ends" in first
+        assert ">5<" in first.partition("Records kept")[2][:40]
+        for page in (first, listed, shown("/crawls/dikes/manage")):
+            assert "Crawl again" not in page
+            assert "acts/start" not in page
+        for path in ("/crawls/dikes", "/", "/crawls/dikes/manage", "/crawls/dikes/definition", "/new"):
+            assert "nobody.invalid" not in shown(path), path
+        assert "a second" not in first
+        session = cookie.removeprefix(f"{COOKIE}=")
+        fields = {"secret": cockpit.form_secret(session)}
+        answer = cockpit.post("/crawls/dikes/acts/start", fields, session)
+        assert answer.status == 409
+        assert b"no crawl runs there" in answer.body
+
+
+def test_a_crawl_and_an_import_do_not_share_a_folder(archive: Path, tmp_path: Path) -> None:
+    icd = tmp_path / "floods.yaml"
+    icd.write_text(f"{TOPIC}output: {tmp_path / 'dikes'}\n", "utf-8")
+    run("import", archive, tmp_path / "dikes")
+    with pytest.raises(CrawlRefusedError, match="holds imported archives"):
+        CrawlFolder.open(Icd.load(icd), accept_changes=True)
+    (tmp_path / "floods").mkdir()
+    (tmp_path / "floods" / DEFINITION).write_text("{}", "utf-8")
+    code, output = run("import", archive, tmp_path / "floods")
+    assert (code, "is the folder of a crawl" in output) == (MISTAKE, True)
+    assert [path.name for path in (tmp_path / "floods").iterdir()] == [DEFINITION]

@@ -47,6 +47,18 @@ def test_a_bomb_is_cut_which_the_banner_says(tmp_path: Path) -> None:
         assert len(body) < MOST_SHOWN + 100_000
 
 
+def test_the_banner_says_where_a_body_is_not_in_the_chunks_that_its_head_names(tmp_path: Path) -> None:
+    crawl, sound = Archived(tmp_path), chunked(b"<p>The dike holds.")
+    headers = {**HTML, "Transfer-Encoding": "chunked"}
+    crawl.add(sound, headers=headers)
+    crawl.add(sound.removesuffix(b"0\r\n\r\n") + b"no chunk\r\n<p>Behind the fault", url=f"{URL}2", headers=headers)
+    captures = crawl.close()
+    for url, is_told in ((URL, False), (f"{URL}2", True)):
+        body = body_of(shown(captures, url))
+        assert b"The dike holds." in body
+        assert (b"not in the chunks" in body) is is_told
+
+
 def test_a_revisit_is_shown_with_the_payload_it_refers_to(tmp_path: Path) -> None:
     crawl = Archived(tmp_path)
     first = crawl.add("<p>The same", url="http://other.test/first", moment=now())

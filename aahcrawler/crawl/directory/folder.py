@@ -18,7 +18,7 @@ from aahcrawler.crawl.directory import crawl_runs
 from aahcrawler.crawl.directory.crawl_runs import FIRST_RUN, CrawlRun
 from aahcrawler.crawl.directory.files import write_whole
 from aahcrawler.crawl.directory.folder_lock import FolderLock
-from aahcrawler.crawls import Started
+from aahcrawler.crawls import Started, is_import
 from aahcrawler.frontier.server.server_process import lender_of
 from aahcrawler.layout import (
     ARCHIVE,
@@ -99,6 +99,11 @@ class CrawlFolder:
     @classmethod
     def _entered(cls, icd: Icd, *names: str) -> "CrawlFolder":
         root = icd.output
+        if is_import(root):
+            raise CrawlRefusedError(
+                f"{root}: holds imported archives, and no crawl runs in it; write another output in the ICD, "
+                "or add archives with aah import"
+            )
         lock = FolderLock(root)
         try:
             root.parent.mkdir(parents=True, exist_ok=True)

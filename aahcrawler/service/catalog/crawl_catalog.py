@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from aahcrawler.crawls import frontier_name, number, started
+from aahcrawler.crawls import frontier_name, is_import, number, started
 from aahcrawler.definitions import DefinitionError, read_definition
 from aahcrawler.frontier.server.server_process import served_at
 from aahcrawler.layout import CREATED, DEFINITION, DELETED, FRONTIER, SERVICE_LOG, SUMMARY, TOMBSTONES
@@ -44,6 +44,11 @@ class Crawl:
     def frontier_name(self) -> str:
         """The name under which a frontier's server keeps it."""
         return frontier_name(self.icd.id, self.number)
+
+    @property
+    def is_import(self) -> bool:
+        """Whether its folder holds imported archives, so that no crawl runs there."""
+        return self.folder is not None and is_import(self.folder)
 
     @property
     def has_begun(self) -> bool:

@@ -13,6 +13,7 @@ from starlette.types import ASGIApp
 
 from aahcrawler.service.cockpit import (
     act_routes,
+    archive_pages,
     captured_pages,
     crawl_list_page,
     definition_pages,
@@ -45,6 +46,7 @@ TOPICS: Final = (
     url_page,
     captured_pages,
     object_pages,
+    archive_pages,
     finding_pages,
     exclusion_page,
     log_page,

@@ -8,6 +8,7 @@ from typing import Annotated, Final, Literal
 from fastapi import APIRouter, Path, Query, Response
 
 from aahcrawler.browser.process.browser_unavailable import BrowserUnavailableError
+from aahcrawler.overview.periods import PERIOD
 from aahcrawler.replay.addresses import Address, Modifier
 from aahcrawler.replay.capture_lookup import moment_of
 from aahcrawler.service.catalog.crawl_catalog import Crawl
@@ -29,6 +30,7 @@ from aahcrawler.service.web.problems import Kind, ProblemError
 
 Text = Annotated[str, Query(max_length=2_000)]
 Word = Annotated[str, Query(max_length=200)]
+Period = Annotated[str, Query(pattern=f"^(?:{PERIOD})?$")]
 ROWS: Final = 25
 """Pages that the list shows at once: more would be longer than three screens."""
 _LINKS = 200
@@ -61,6 +63,9 @@ def routes(site: Site) -> APIRouter:
         relevant: Annotated[str, Query(pattern="^(yes|no)?$")] = "",
         of_site: Annotated[str, Query(max_length=255, alias="site")] = "",
         trap: Word = "",
+        media: Word = "",
+        captured: Period = "",
+        number: Annotated[int, Query(ge=0)] = 0,
         after: Word = "",
     ) -> Response:
         found = site.crawl(crawl)
@@ -72,9 +77,12 @@ def routes(site: Site) -> APIRouter:
             relevant=None if not relevant else relevant == "yes",
             site=of_site,
             trap=trap,
+            media=media,
+            captured=captured,
+            crawl=number or None,
         )
         asked = {"text": text, "application": application, "role": role, "status": status, "relevant": relevant}
-        asked |= {"site": of_site, "trap": trap}
+        asked |= {"site": of_site, "trap": trap, "media": media, "captured": captured, "number": str(number or "")}
         with indexes.asked(found) as index:
             listed, counts = page_list(index, wanted, after, ROWS), page_counts(index)
         applications = list(dict.fromkeys(each.application for each in counts.levels if each.application))

@@ -6,6 +6,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Path, Response
 from starlette.responses import JSONResponse
 
+from aahcrawler.imports.imported_crawl import asks_for_nothing
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.definition_drafts import Draft
 from aahcrawler.service.cockpit.sign_in import Said, Session
@@ -18,6 +19,7 @@ from aahcrawler.service.web.problems import BAD_DEFINITION, ProblemError
 from aahcrawler.service.web.roles import Role, checked
 from online_analysis.icd.seed_list import SeedList
 
+_IMPORTED: Final = "it is what archives were imported by, and no crawl goes by it."
 CHECKS: Final = frozenset({"/draft/check"})
 """Where drafts are checked while they are written, which changes nothing."""
 
@@ -76,10 +78,10 @@ class DefinitionDesk:
         try:
             held = self._helm.definitions.read(crawl)
         except ProblemError as problem:
-            known = crawl.icd.model_dump_json(indent=1, exclude_defaults=True)
-            return self._site.crawl_page(
-                session, crawl, "definition", "definition_unknown.html", why=problem.detail, known=known
-            )
+            nobody = {"contact", "seeds"} if asks_for_nothing(crawl.icd) else None
+            known = crawl.icd.model_dump_json(indent=1, exclude_defaults=True, exclude=nobody)
+            why = _IMPORTED if crawl.is_import else problem.detail
+            return self._site.crawl_page(session, crawl, "definition", "definition_unknown.html", why=why, known=known)
         return self._shown(session, Draft(held.text, held.text), crawl, digest=held.digest)
 
     def draft(self, session: Session, form: Form, crawl: Crawl | None) -> Response:

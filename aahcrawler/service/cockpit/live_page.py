@@ -6,15 +6,16 @@ import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from threading import Lock
-from typing import Final
+from typing import Annotated, Final
 
 from anyio import to_thread
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from markupsafe import Markup
 from starlette.responses import StreamingResponse
 
 from aahcrawler.report.chart import Axis, Line, Measure, line_chart
 from aahcrawler.service.catalog.crawl_catalog import Crawl
+from aahcrawler.service.cockpit.import_page import import_page
 from aahcrawler.service.cockpit.site import Reading, Site
 from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.steering.describing import Description, terms
@@ -49,8 +50,16 @@ def routes(site: Site) -> APIRouter:
     streams = 0
 
     @router.get("")
-    def show(session: Reading, crawl: str) -> Response:
+    def show(
+        session: Reading,
+        crawl: str,
+        after: Annotated[int, Query(ge=0)] = 0,
+        begin: Annotated[int, Query(ge=0)] = 0,
+        told: Annotated[str, Query(pattern="^(all)?$")] = "",
+    ) -> Response:
         found = site.crawl(crawl)
+        if found.is_import:
+            return import_page(site, session, found, after, begin, told)
         shown = {name: Markup(parts.part(found, name)) for name in PARTS}  # noqa: S704 (rendered by templates)
         status = site.instruments.states.status(found)
         values = {"shown": shown, "status": status, "described": Description.of(found.icd), "terms": terms()}

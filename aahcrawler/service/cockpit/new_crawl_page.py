@@ -108,7 +108,7 @@ class _Desk:
         """Return the definition of the crawl that was begun last, for who may see it."""
         if Role.READ not in session.caller.roles:
             return None
-        crawls = [crawl for crawl in self._helm.reach.crawls() if crawl.folder is not None]
+        crawls = [crawl for crawl in self._helm.reach.crawls() if crawl.folder is not None and not crawl.is_import]
         return max(crawls, key=_begun_at).icd if crawls else None
 
     def _shown(

@@ -4,6 +4,7 @@ from typing import Annotated, Final
 
 from fastapi import APIRouter, Query, Response
 
+from aahcrawler.overview.periods import PERIOD
 from aahcrawler.service.cockpit.site import Reading, Site, address
 from aahcrawler.service.views.object_history import object_history
 from aahcrawler.service.views.object_list import Lacking, ObjectFilter, object_counts, object_list
@@ -26,14 +27,15 @@ def routes(site: Site) -> APIRouter:
         object_type: Annotated[str, Query(max_length=100, alias="type")] = "",
         lacking: Annotated[str, Query(pattern="^(title|author|date)?$")] = "",
         gone: bool = False,
+        published: Annotated[str, Query(pattern=f"^(?:{PERIOD})?$")] = "",
         after: Word = "",
     ) -> Response:
         found = site.crawl(crawl)
         missing: Lacking | None = None
         for field in ("title", "author", "date"):
             missing = field if lacking == field else missing
-        wanted = ObjectFilter(type=object_type, words=words, lacking=missing, deleted=True if gone else None)
-        asked = {"words": words, "type": object_type, "lacking": lacking, "gone": gone}
+        wanted = ObjectFilter(object_type, words, missing, True if gone else None, published)
+        asked = {"words": words, "type": object_type, "lacking": lacking, "gone": gone, "published": published}
         with indexes.asked(found) as index:
             listed, counts = object_list(index, wanted, after, ROWS), object_counts(index)
         more = address("crawls", crawl, "objects", **asked, after=listed.next) if listed.next else ""

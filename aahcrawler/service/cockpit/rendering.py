@@ -10,6 +10,7 @@ from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse
 
 from aahcrawler import __version__
+from aahcrawler.overview.periods import worded as worded_period
 from aahcrawler.report.reason_words import ROLES
 from aahcrawler.service.views.worded_reasons import worded
 
@@ -165,6 +166,7 @@ class Pages:
             moment=moment,
             number=number,
             percent=percent,
+            period=worded_period,
             plural=plural,
             reason=reason,
             score=score,

@@ -11,6 +11,7 @@ from markupsafe import Markup
 from starlette.datastructures import UploadFile
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from aahcrawler.imports.imported_crawl import asks_for_nothing
 from aahcrawler.replay.numbered_pages import MarkedPages
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.origins import LARGEST_BODY, Names
@@ -35,6 +36,7 @@ TABS: Final = (
     ("sites", "Sites"),
     ("pages", "Pages"),
     ("objects", "Web objects"),
+    ("archive", "Archive"),
     ("seeds", "Seeds"),
     ("failures", "Not fetched"),
     ("exclusions", "Exclusions"),
@@ -44,6 +46,9 @@ TABS: Final = (
     ("log", "Log"),
 )
 """The pages of a crawl: the last part of their addresses, and their names."""
+
+
+_OF_IMPORTS: Final = frozenset({"pages", "objects", "archive", "studio", "definition", "manage"})
 
 
 class NotSignedInError(Exception):
@@ -121,11 +126,18 @@ class Site:
 
     def crawl_page(self, session: Session, crawl: Crawl, tab: str, template: str, **values: object) -> HTMLResponse:
         """Return a page of a crawl; ``tab`` is the last part of the address of the tab that it is on."""
-        return self.page(session, template, crawl=crawl, tab=tab, tabs=TABS, **values)
+        tabs = _tabs_of_import(crawl) if crawl.is_import else TABS
+        return self.page(session, template, crawl=crawl, tab=tab, tabs=tabs, **values)
 
     def part(self, session: Session, template: str, **values: object) -> HTMLResponse:
         """Return a part of a page, which a script puts into its place."""
         return self.pages.answer(template, {"session": session, **values})
+
+
+def _tabs_of_import(crawl: Crawl) -> tuple[tuple[str, str], ...]:
+    """Return the pages of imported archives, which have neither queue nor log; the first of them is another one."""
+    shown = _OF_IMPORTS - ({"definition"} if asks_for_nothing(crawl.icd) else frozenset())
+    return (("", "Import"), *(tab for tab in TABS if tab[0] in shown))
 
 
 def visitor(request: Request) -> Session:

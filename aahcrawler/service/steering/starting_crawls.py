@@ -109,6 +109,10 @@ def start(
     ``workers`` is the number of processes, None that of the last time. Raise ``ProblemError`` where it runs, where its
     definition has mistakes or is not known here, and in the words of ``aah crawl`` where that began nothing.
     """
+    if crawl.is_import:
+        raise ProblemError(
+            CONFLICT, f"{crawl.id} holds imported archives, and no crawl runs there; aah import adds archives to it"
+        )
     with processes.starting(crawl.id):
         if (crawl.registered is not None and crawl.folder is None) or _is_submitted(crawl):
             begun = _submit_again(reach, crawl)

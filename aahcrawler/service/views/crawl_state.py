@@ -88,7 +88,7 @@ class CrawlStatus(_Shown):
     moment; else they are those that the crawl said last. ``objects`` is None where web objects are not yet counted,
     as they are at the end; until then ``objects_on_pages`` counts each for all pages that show it. ``harvest_ratio``
     is the share of relevant pages, None without pages, and where the crawl has no subject. Rates are empty where it
-    does not run, or was not looked at before.
+    does not run, or was not looked at before. ``is_import`` says that no crawl runs there: it holds imported archives.
     """
 
     id: str
@@ -117,6 +117,7 @@ class CrawlStatus(_Shown):
     limits: tuple[LimitShown, ...] = ()
     workers: tuple[WorkerShown, ...] = ()
     disk: DiskShown | None = None
+    is_import: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +204,7 @@ class CrawlStates:
             limits=tuple(limits_of(crawl, tallies)),
             workers=tuple(workers),
             disk=_disk(crawl.folder),
+            is_import=crawl.is_import,
         )
         return status, tallies
 

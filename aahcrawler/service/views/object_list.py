@@ -8,6 +8,7 @@ from typing import Final, Literal
 from pydantic import BaseModel, ConfigDict
 
 from aahcrawler.event_index import EventSearchError, match_expression
+from aahcrawler.overview.periods import published_in
 from aahcrawler.service.views.page_indexes import Asked, Progress
 from aahcrawler.service.views.page_list import COUNTED, Condition, place_of
 from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
@@ -78,13 +79,15 @@ class ObjectCounts(BaseModel):
 class ObjectFilter:
     """Which objects are wanted; what is None or empty is no condition. ``words`` are as for ``aah events``.
 
-    ``lacking`` names a field that they do not have.
+    ``lacking`` names a field that they do not have, ``published`` is how their dates begin, which can be read:
+    ``201``, ``2012``, ``2012-03``.
     """
 
     type: str = ""
     words: str = ""
     lacking: Lacking | None = None
     deleted: bool | None = None
+    published: str = ""
 
     def conditions(self) -> Iterator[Condition]:
         """Yield conditions in SQL, each with its values. Raise ``ProblemError`` where nothing can be looked for."""
@@ -94,6 +97,8 @@ class ObjectFilter:
             yield "object.type = ?", (self.type,)
         if self.lacking is not None:
             yield f"object.{self.lacking} IS NULL", ()
+        if self.published:
+            yield published_in(self.published)
         if self.deleted is not None:
             yield f"object.deleted IS {'NOT ' * self.deleted}NULL", ()
 
@@ -103,7 +108,7 @@ def object_list(asked: Asked, wanted: ObjectFilter, after: str = "", limit: int 
     conditions = list(wanted.conditions())
     number = "words.rowid" if wanted.words else "object.id"
     behind: list[Condition] = [(f"{number} < ?", place_of(after)[1:])] if after else []
-    if not wanted.words and wanted.lacking is None and wanted.deleted is None:
+    if not (wanted.words or wanted.published) and wanted.lacking is None and wanted.deleted is None:
         total, more = _all(asked.base, wanted.type), False
         shown = _numbers(asked.base, wanted, [*conditions, *behind], limit + 1)
     else:
@@ -157,7 +162,7 @@ def _numbers(base: sqlite3.Connection, wanted: ObjectFilter, conditions: Sequenc
     where = f" WHERE {' AND '.join(condition for condition, _ in conditions)}" if conditions else ""
     source, number = "object", "object.id"
     if wanted.words:
-        is_text_alone = not wanted.type and wanted.lacking is None and wanted.deleted is None
+        is_text_alone = not (wanted.type or wanted.published) and wanted.lacking is None and wanted.deleted is None
         source = "words" if is_text_alone else "words CROSS JOIN object ON object.id = words.rowid"
         number = "words.rowid"
     found = base.execute(

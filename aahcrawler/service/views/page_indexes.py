@@ -14,7 +14,7 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict
 
 from aahcrawler.derived_index import Standing, coverage, remove_base
-from aahcrawler.layout import OBJECTS
+from aahcrawler.overview.site_links import SiteLinks
 from aahcrawler.page_index import PageIndex, captures_in
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.web.problems import Kind, ProblemError
@@ -58,19 +58,25 @@ class Asked:
     progress: Progress
 
 
+IndexKind = type[PageIndex] | type[SiteLinks]
+"""What is indexed of a crawl."""
+
+
 class PageIndexes:
-    """The indexes of a service's crawls. Each is built by a thread of its own, which ends when it has caught up.
+    """The indexes of a service's crawls: of pages and objects, and of links between sites.
+
+    Each is built by a thread of its own, which ends when it has caught up.
 
     May be used by several threads at once.
     """
 
     def __init__(self) -> None:
-        self._keepers: dict[Path, _Keeper] = {}
+        self._keepers: dict[tuple[Path, IndexKind], _Keeper] = {}
         self._lock = threading.Lock()
 
     @contextmanager
-    def asked(self, crawl: Crawl, *, hurried: bool = True) -> Iterator[Asked]:
-        """Lend the index of a crawl; it catches up meanwhile. Raise ``ProblemError`` where it cannot be asked.
+    def asked(self, crawl: Crawl, kind: IndexKind = PageIndex, *, hurried: bool = True) -> Iterator[Asked]:
+        """Lend an index of a crawl; it catches up meanwhile. Raise ``ProblemError`` where it cannot be asked.
 
         It catches up as fast as it can. Where nobody is ``hurried``, as those who only watch a crawl that runs, it
         takes half a hundredth of the time at most, and so may fall behind a fast crawl until somebody is.
@@ -79,7 +85,7 @@ class PageIndexes:
             raise ProblemError(
                 NO_FOLDER, "this machine has none of the crawl's folder; ask the service of one that has"
             )
-        keeper = self._keeper(crawl.folder)
+        keeper = self._keeper(crawl.folder, kind)
         keeper.refresh(hurried=hurried)
         try:
             with keeper.index.asked() as base:
@@ -88,10 +94,10 @@ class PageIndexes:
             raise keeper.trouble(error) from error
 
     def forget(self, folder: Path) -> None:
-        """Let go of the index of a folder that is about to be deleted."""
+        """Let go of the indexes of a folder that is about to be deleted."""
         with self._lock:
-            keeper = self._keepers.pop(folder, None)
-        if keeper is not None:
+            keepers = [self._keepers.pop(key) for key in tuple(self._keepers) if key[0] == folder]
+        for keeper in keepers:
             keeper.close()
 
     def close(self) -> None:
@@ -101,19 +107,19 @@ class PageIndexes:
         for keeper in keepers:
             keeper.close()
 
-    def _keeper(self, folder: Path) -> "_Keeper":
+    def _keeper(self, folder: Path, kind: IndexKind) -> "_Keeper":
         with self._lock:
-            keeper = self._keepers.get(folder)
+            keeper = self._keepers.get((folder, kind))
             if keeper is None:
-                keeper = self._keepers[folder] = _Keeper(folder)
+                keeper = self._keepers[folder, kind] = _Keeper(kind(folder))
             return keeper
 
 
 class _Keeper:
-    """Keeps the index of one folder."""
+    """Keeps one index of a folder."""
 
-    def __init__(self, folder: Path) -> None:
-        self.index = PageIndex(folder)
+    def __init__(self, index: PageIndex | SiteLinks) -> None:
+        self.index = index
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
         self._closing = threading.Event()
@@ -146,7 +152,7 @@ class _Keeper:
     def progress(self, base: sqlite3.Connection) -> Progress:
         """Return how far the index reaches."""
         is_building = self._is_building  # Asked first: what it takes in meanwhile is not in the base.
-        found, captures = coverage(base, f"{OBJECTS}/"), captures_in(base)
+        found, captures = coverage(base, self.index.counted_under), captures_in(base)
         about = round(captures * found.size / found.covered) if found.covered else None
         is_complete = found.is_complete and not is_building and not self._fault
         notes = []

@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from aahcrawler.overview.periods import span_of
 from aahcrawler.service.views.page_indexes import Asked, Progress
 from aahcrawler.service.web.problems import Kind, ProblemError
 
@@ -72,7 +73,9 @@ class PageFilter:
     """Which pages are wanted; what is None or empty is no condition.
 
     ``text`` is a part of the URL or of the title, whatever its case. ``application`` is empty for pages of none.
-    ``status`` is the first digit of the status. ``trap`` is a kind of trap, or ``any``.
+    ``status`` is the first digit of the status. ``trap`` is a kind of trap, or ``any``. ``media`` is a media type,
+    ``-`` for those of none; ``captured`` is how the day begins on which it was captured, in UTC: ``201``, ``2012``,
+    ``2012-03``.
     """
 
     text: str = ""
@@ -84,6 +87,8 @@ class PageFilter:
     site: str = ""
     trap: str = ""
     crawl: int | None = None
+    media: str = ""
+    captured: str = ""
 
     def conditions(self) -> Iterator[Condition]:
         """Yield conditions in SQL, each with its values."""
@@ -96,6 +101,10 @@ class PageFilter:
             yield "status >= ? AND status < ?", (100 * self.status, 100 * self.status + 100)
         if self.trap:
             yield ("trap IS NOT NULL", ()) if self.trap == "any" else ("trap = ?", (self.trap,))
+        if self.media:
+            yield ("media_type IS NULL", ()) if self.media == "-" else ("media_type = ?", (self.media,))
+        if self.captured:
+            yield "at >= ? AND at < ?", span_of(self.captured)
         if self.relevant is not None:
             yield "relevant = ?", (int(self.relevant),)
         for name, value in (("level", self.level), ("role", self.role), ("site", self.site), ("crawl", self.crawl)):

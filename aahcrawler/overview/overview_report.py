@@ -1,0 +1,128 @@
+"""``archive.html``: what folders of crawls and imports hold together, as one self-contained page."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from importlib import resources
+from pathlib import Path
+from typing import Final
+
+from aahcrawler.crawls import is_import
+from aahcrawler.derived_index import coverage
+from aahcrawler.layout import DEFINITION, DELETED
+from aahcrawler.overview.archive_overview import KINDS, CrawlChange, GatheredArchives, Holdings, changes, holdings
+from aahcrawler.overview.link_graph import strongest, write_graph
+from aahcrawler.overview.overview_sections import STRONGEST, sections, table
+from aahcrawler.overview.site_links import SiteLinks
+from aahcrawler.page_index import PageIndex, captures_in
+from aahcrawler.segments import no_link
+
+ARCHIVE_REPORT: Final = "archive.html"
+_KEPT: Final = "Captures are those of pages, redirects and errors, as the cockpit lists them."
+
+
+class OverviewError(Exception):
+    """Raised where nothing can be reported; the message tells cause and remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """What was written: the page, and how many sites and links the graph has, None where none was asked for."""
+
+    page: Path
+    graph: tuple[int, int] | None
+    faults: tuple[str, ...]
+
+
+def archive_folders(places: Sequence[Path]) -> tuple[Path, ...]:
+    """Return the folders of crawls and imports among places, and those that lie in them. Raises ``OverviewError``."""
+    found: list[Path] = []
+    for place in places:
+        if (place / DEFINITION).is_file():
+            found.append(place)
+            continue
+        inner = sorted(place.iterdir()) if place.is_dir() else []
+        held = [each for each in inner if (each / DEFINITION).is_file() and not each.name.startswith(DELETED)]
+        if not held:
+            raise OverviewError(f"{place}: is no folder of a crawl or of imported archives, and holds none")
+        found += held
+    return tuple(dict.fromkeys(found))
+
+
+def report_archives(
+    places: Sequence[Path], target: Path | None, graph: Path | None, seen: Callable[[int], object] = abs
+) -> Reported:
+    """Write what folders hold together to a page, and their links to a file where one is named.
+
+    Without a target, that is ``archive.html`` in the first place. Indexes catch up first, in which ``seen`` is told of
+    each step. Raises ``OverviewError``, ``OSError`` and ``sqlite3.Error``.
+    """
+    folders = archive_folders(places)
+    faults: list[str] = []
+    with GatheredArchives() as gathered:
+        rows = [(each, _gathered(each, gathered, seen, faults)) for each in folders]
+        held, drawn = holdings(gathered), strongest(gathered.base, STRONGEST)
+        try:
+            counts = None if graph is None else write_graph(gathered.base, graph)
+        except ValueError as error:
+            raise OverviewError(str(error)) from error
+        changed = tuple(changes(folders[0])) if len(folders) == 1 and not is_import(folders[0]) else ()
+        shown = sections(held, changed, drawn)
+    others = () if len(folders) == 1 else tuple(_changes_of(folders))
+    title = folders[0].name if len(folders) == 1 else "Archives"
+    body = "".join(f'<section id="{each.name}"><h2>{escape(each.title)}</h2>{each.html}</section>' for each in shown)
+    path = target or places[0] / ARCHIVE_REPORT
+    with open(path, "w", encoding="utf-8", opener=no_link) as file:
+        file.write(_page(title, held, _archives(rows) + body + _changed(others)))
+    return Reported(path, counts, tuple(faults))
+
+
+def _gathered(folder: Path, gathered: GatheredArchives, seen: Callable[[int], object], faults: list[str]) -> int:
+    """Add what a folder holds; return how many captures that are."""
+
+    def caught_up(index: PageIndex | SiteLinks) -> PageIndex | SiteLinks:
+        while index.step():
+            seen(index.at_once)
+        return index
+
+    with PageIndex(folder) as pages, caught_up(pages).asked() as base:
+        faults += [f"{folder}: {each}" for each in coverage(base).damaged]
+        gathered.add_pages(base)
+        captures = captures_in(base)
+    with SiteLinks(folder) as links, caught_up(links).asked() as base:
+        faults += [f"{folder}: {each}" for each in coverage(base).damaged]
+        gathered.add_sites(base)
+        gathered.add_links(base)
+    return captures
+
+
+def _archives(rows: Sequence[tuple[Path, int]]) -> str:
+    if len(rows) == 1:
+        return ""
+    told = ((f"{path.name}{' (import)' if is_import(path) else ''}", "", (captures,)) for path, captures in rows)
+    return f"<h2>Archives</h2>{table(('Folder', 'captures'), told)}"
+
+
+def _changes_of(folders: Sequence[Path]) -> Iterator[tuple[str, CrawlChange]]:
+    for folder in folders:
+        yield from ((folder.name, each) for each in (() if is_import(folder) else changes(folder)))
+
+
+def _changed(found: Sequence[tuple[str, CrawlChange]]) -> str:
+    if not found:
+        return ""
+    rows = ((f"{name}, crawl {each.crawl}", "", (each.pages, *each.changes())) for name, each in found)
+    return f"<h2>What changed between crawls</h2>{table(('Crawl', 'pages', *KINDS), rows)}"
+
+
+def _page(title: str, held: Holdings, body: str) -> str:
+    css = resources.files("aahcrawler.report").joinpath("report.css").read_text("utf-8")
+    counts = {"captures": held.captures, "pages": held.pages, "web objects": held.objects, "sites": held.sites.names}
+    figures = "".join(f"<div><dt>{name}</dt><dd>{n:,}</dd></div>" for name, n in counts.items())
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}: what is archived</title>'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        f"<style>{css}</style></head><body><h1>{escape(title)}</h1>"
+        f'<p class="sub">What is archived. {_KEPT}</p><dl>{figures}</dl>{body}</body></html>\n'
+    )

@@ -1,0 +1,125 @@
+"""What is archived: by one crawl or import, by all of them together, and which of them hold a part."""
+
+import time
+from collections.abc import Sequence
+from functools import partial
+from threading import Lock
+from typing import Annotated, Final, Literal
+
+from fastapi import APIRouter, Query, Response
+from markupsafe import Markup
+
+from aahcrawler.overview.overview_sections import Leads, Section, sections
+from aahcrawler.overview.periods import PERIOD, worded
+from aahcrawler.service.catalog.crawl_catalog import Crawl
+from aahcrawler.service.cockpit.rendering import visible
+from aahcrawler.service.cockpit.site import Reading, Site, address
+from aahcrawler.service.views.held_archives import HeldArchives, held_archives, parts_held
+
+_Period = Annotated[str, Query(pattern=f"^(?:{PERIOD})?$")]
+By = Literal["captured", "published", "site", "application", "media"]
+_KEPT: Final = 5.0
+"""Seconds that what was counted is shown again."""
+_MOST_KEPT: Final = 20
+_NONE: Final = "-"
+"""How the addresses of lists say that captures have no application, or no media type."""
+
+
+def routes(site: Site) -> APIRouter:
+    """Return the routes of what is archived."""
+    router = APIRouter()
+    counted = _Counted(site)
+    reach, indexes = site.instruments.reach, site.instruments.indexes
+
+    @router.get("/archive")
+    def show_all(session: Reading) -> Response:
+        held = counted.of(_here(reach.crawls()))
+        return site.page(session, "archives.html", held=held, sections=_shown(held, _OF_ALL))
+
+    @router.get("/archive/part")
+    def show_part(
+        session: Reading, by: By, of: Annotated[str, Query(max_length=300)] = "", period: _Period = ""
+    ) -> Response:
+        wanted = period if by in ("captured", "published") else "" if of == _NONE else of
+        parts = [
+            (each, _list_of(each.crawl.id, by, wanted))
+            for each in parts_held(indexes, _here(reach.crawls()), by, wanted)
+        ]
+        words = worded(wanted) if by in ("captured", "published") else wanted or "unknown"
+        return site.page(session, "archive_part.html", by=by, words=words, parts=parts)
+
+    @router.get("/crawls/{crawl}/archive")
+    def show(session: Reading, crawl: str) -> Response:
+        found = site.crawl(crawl)
+        held = counted.of((found,))
+        return site.crawl_page(
+            session, found, "archive", "archive.html", held=held, sections=_shown(held, _of_crawl(crawl))
+        )
+
+    return router
+
+
+class _Counted:
+    """What was counted some seconds ago at most: pages are loaded again more often than that changes."""
+
+    def __init__(self, site: Site) -> None:
+        self._indexes = site.instruments.indexes
+        self._lock = Lock()
+        self._made: dict[tuple[str, ...], tuple[float, HeldArchives]] = {}
+
+    def of(self, crawls: Sequence[Crawl]) -> HeldArchives:
+        """Return what crawls and imports hold together."""
+        key = tuple(crawl.id for crawl in crawls)
+        with self._lock:
+            made = self._made.get(key)
+        if made is not None and time.monotonic() - made[0] < _KEPT:
+            return made[1]
+        held = held_archives(self._indexes, crawls)
+        with self._lock:
+            if len(self._made) >= _MOST_KEPT:
+                self._made.clear()
+            self._made[key] = time.monotonic(), held
+        return held
+
+
+def _here(crawls: Sequence[Crawl]) -> tuple[Crawl, ...]:
+    return tuple(crawl for crawl in crawls if crawl.folder is not None)
+
+
+def _shown(held: HeldArchives, leads: Leads) -> list[tuple[Section, Markup]]:
+    found = sections(held.held, held.changes, held.graph, leads)
+    return [(each, Markup(visible(each.html))) for each in found]  # noqa: S704 (it is escaped there)
+
+
+def _of_crawl(crawl: str) -> Leads:
+    return Leads(
+        captured=lambda period: _list_of(crawl, "captured", period),
+        published=lambda period: _list_of(crawl, "published", period),
+        site=lambda name: _list_of(crawl, "site", name) if name else "",
+        application=lambda name: _list_of(crawl, "application", name),
+        media=lambda name: _list_of(crawl, "media", name),
+        crawl=lambda number: address("crawls", crawl, "pages", number=number),
+    )
+
+
+def _part(by: By, of: str) -> str:
+    return address(
+        "archive", "part", by=by, **({"period": of} if by in ("captured", "published") else {"of": of or _NONE})
+    )
+
+
+_OF_ALL: Final = Leads(
+    captured=partial(_part, "captured"),
+    published=partial(_part, "published"),
+    site=lambda name: _part("site", name) if name else "",
+    application=partial(_part, "application"),
+    media=partial(_part, "media"),
+    crawl=lambda _: "",
+)
+
+
+def _list_of(crawl: str, by: By, of: str) -> str:
+    """Return the address of the list of what a crawl holds of a part."""
+    if by == "published":
+        return address("crawls", crawl, "objects", published=of)
+    return address("crawls", crawl, "pages", **{by: of or _NONE})
