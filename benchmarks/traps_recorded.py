@@ -10,7 +10,7 @@ from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.page import Page
 from aahcrawler.pipeline.trap_evidence import seen
 from aahcrawler.scope.canonical import Spelling
-from aahcrawler.traps import Traps, Verdict
+from aahcrawler.traps.traps import Traps, Verdict
 from benchmarks.recorded import RecordedSite
 from benchmarks.results import Row
 from benchmarks.site_pages import recorded_files

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from aahcrawler.archive import WarcWriter
 from aahcrawler.archive.checking import Finding, Tally, check
 from aahcrawler.archive.commands import archive_app
 from aahcrawler.archive.folders import ArchiveError
@@ -21,6 +20,7 @@ from aahcrawler.archive.index import IndexWriter
 from aahcrawler.archive.payload import HttpPayload
 from aahcrawler.archive.records import labelled_digest
 from aahcrawler.archive.scanning import Problem
+from aahcrawler.archive.writer import WarcWriter
 from aahcrawler.exchange import Truncation
 from tests.archive.exchanges import INFO, chunked, exchange_of, page_exchange
 from tests.archive.test_segments import ROOT

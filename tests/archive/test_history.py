@@ -18,10 +18,10 @@ from pathlib import Path
 import pytest
 
 from aahcrawler import metadata
-from aahcrawler.archive import Identity, WarcWriter, WrittenCapture
 from aahcrawler.archive.history import Former, History, HistoryRecord
 from aahcrawler.archive.ledger import Ledger
 from aahcrawler.archive.records import Original
+from aahcrawler.archive.writer import Identity, WarcWriter, WrittenCapture
 from aahcrawler.exchange import Exchange, Truncation
 from aahcrawler.layout import HISTORY, WARC
 from aahcrawler.metadata import Metadata

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.archive import WarcWriter
 from aahcrawler.archive.index import IndexWriter, index_lines
+from aahcrawler.archive.writer import WarcWriter
 from benchmarks.pywb_index import Line, compared, void_places
 from tests.archive.exchanges import INFO, exchange_of, page_exchange
 
