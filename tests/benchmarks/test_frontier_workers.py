@@ -11,7 +11,7 @@ pytestmark = pytest.mark.starts
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("partitions", [1, 4])
+@pytest.mark.parametrize("partitions", [1, pytest.param(4, marks=pytest.mark.soak)])
 def test_a_row_says_what_a_page_costs(partitions: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, os.environ.get(VARIABLE, "1"))
     row = measure(Load(workers=2, page=0.002, seconds=1.0), partitions)

@@ -27,7 +27,7 @@ def test_a_site_is_read_through_a_proxy_that_others_made(case: str) -> None:
     assert (row["reached"], row["verdict"], row["leaks"], row["exit_code"]) == (5, "fetched", "", 0)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.starts
 def test_a_leak_is_a_row_that_is_not_right(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("benchmarks.liveweb.SESSION", "The harbour of north")

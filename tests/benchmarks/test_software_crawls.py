@@ -160,7 +160,7 @@ def test_every_case_has_a_row_and_mistakes_are_kept(tmp_path: Path, capsys: pyte
     assert all((kept / "mistakes.jsonl").is_file() for kept in (tmp_path / "kept").iterdir())
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.starts
 def test_members_read_all_and_lose_nothing_where_their_session_ends(tmp_path: Path) -> None:
     plan = Plan(frozenset({Case.LOGIN, Case.LOGIN_LOST}), (), Size(single=1, few=6, overhanging=1, long=1), 1)

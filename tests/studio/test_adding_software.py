@@ -67,6 +67,7 @@ def test_a_forum_is_added_by_pointing_at_its_pages(chromium: Browser, cockpit: C
         assert after.is_whole, after.mistakes()
 
 
+@pytest.mark.soak
 def test_a_gallery_is_added_by_pointing_at_what_is_read_wrongly(chromium: Browser, cockpit: Cockpit) -> None:
     gallery = Lumen()
     with published(gallery) as site, visiting(chromium, cockpit, EDITOR) as visit:
