@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from functools import cache
 from html import escape
 
-from wordfreq import top_n_list
-
 SEED = 20140630
 POSTS = 10
 LISTED = 25
@@ -78,6 +76,8 @@ user{user}</a> &raquo; <time datetime="2023-03-01T08:15:00+00:00">Wed Mar 01, 20
 
 @cache
 def _paragraphs() -> list[str]:
+    from wordfreq import top_n_list  # noqa: PLC0415 - what it imports takes long
+
     chance, words = random.Random(SEED), top_n_list("en", 3000)
     return [" ".join(chance.choices(words, k=chance.randint(30, 60))).capitalize() + "." for _ in range(3000)]
 

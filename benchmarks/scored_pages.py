@@ -6,8 +6,6 @@ from datetime import UTC, datetime
 from itertools import accumulate, count
 from pathlib import Path
 
-from wordfreq import get_frequency_list
-
 from aahcrawler.captures import ArchivedCaptures, shown_pages
 from aahcrawler.page import Headers, Page
 
@@ -73,6 +71,8 @@ class _Press:
 
     def __init__(self, chance: random.Random) -> None:
         self._chance = chance
+        from wordfreq import get_frequency_list  # noqa: PLC0415 - what it imports takes long
+
         grouped = list(enumerate(get_frequency_list("en", "large")))
         ranked = [(word, 10 ** (-power / 100)) for power, words in grouped for word in words][:_WORDS]
         self._words = [word for word, _ in ranked]

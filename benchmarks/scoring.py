@@ -21,8 +21,6 @@ from typing import Protocol
 import numpy as np
 import Stemmer
 from lxml import html
-from scipy.sparse import csr_matrix
-from sklearn.feature_extraction.text import HashingVectorizer
 
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Page
@@ -76,6 +74,8 @@ class Hashing:
     """``HashingVectorizer`` over all units at once; the document is the sum of title and parts."""
 
     def __init__(self, keywords: Sequence[str], texts: Sequence[str]) -> None:
+        from sklearn.feature_extraction.text import HashingVectorizer  # noqa: PLC0415 - it takes seconds
+
         self._vectorizer = HashingVectorizer(stop_words="english", alternate_sign=False, norm=None)
         topic = np.asarray(self._vectorizer.transform([*keywords, *texts]).sum(axis=0)).ravel()
         self._topic = topic / np.linalg.norm(topic)
@@ -87,6 +87,8 @@ class Hashing:
         vectors = self._vectorizer.transform([*whole, *around, *clicked])
         lengths = np.sqrt(np.asarray(vectors.power(2).sum(axis=1)).ravel())
         cosines = (vectors @ self._topic) / np.maximum(lengths, 1.0)
+        from scipy.sparse import csr_matrix  # noqa: PLC0415
+
         total = csr_matrix(np.ones((1, len(whole)))) @ vectors[: len(whole)]
         page = float((total @ self._topic).item() / max(np.linalg.norm(total.data), 1.0))
         places = {text: len(whole) + place for place, text in enumerate((*around, *clicked))}

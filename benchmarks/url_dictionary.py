@@ -14,7 +14,6 @@ import sys
 from pathlib import Path
 
 import zstandard
-from wordfreq import top_n_list
 
 from aahcrawler.frontier.redis.url_record_bodies import Body, written
 
@@ -81,6 +80,8 @@ class Inventor:
 
     def __init__(self, language: str, chance: random.Random) -> None:
         self._chance = chance
+        from wordfreq import top_n_list  # noqa: PLC0415 - what it imports takes long
+
         self._words = [word for word in top_n_list(language, 20_000) if word.isascii() and word.isalpha()]
 
     def body(self) -> bytes:
