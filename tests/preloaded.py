@@ -1,22 +1,27 @@
 """What each process of ``aah`` that tests fork finds imported, and read of the files that come with the program.
 
 A page is understood here, so that what is computed once a process is there: models of languages, classes of characters.
-The knowledge base that ships is loaded here, and not again by any of them: none changes its files.
+The knowledge base that ships is loaded here, and not again by any of them: none changes its files. What finds the signs
+of its applications is made of it here, too, and the commands of the command line.
 """
 
 import gc
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
 
+from typer.main import get_command
+
+from aahcrawler import cli
+from aahcrawler.adaptation.detection.application_similarity import Similarity
 from aahcrawler.crawl.reload.self_repair import SelfRepair
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Headers, Page
 from aahcrawler.traps.sketch import sketch
-from knowledge_base import loader
+from knowledge_base import loader, matching
 from knowledge_base.file_selection import SHIPPED, chosen_files
-from knowledge_base.model import KnowledgeBase
+from knowledge_base.model import Application, KnowledgeBase
 from online_analysis.terms import listed_idf
 
 WORDS = "The harbour was full of ships, and everybody who had a house at the quay looked at what came ashore there."
@@ -37,7 +42,6 @@ def _loaded(
 loader.load_files = _loaded
 for module in (
     "aahcrawler.archive.checking",
-    "aahcrawler.cli",
     "aahcrawler.crawl.cluster.supervisor",
     "aahcrawler.crawl.cluster.worker",
     "aahcrawler.crawl.scrapy.robots_middleware",
@@ -50,6 +54,21 @@ for module in (
     "offline.tables",
 ):
     import_module(module)
+_make_candidates, _similar_to = matching.Candidates, Similarity._detector.func
+_CANDIDATES, _SIMILAR = _make_candidates(_LOADED.applications), _similar_to(Similarity(_LOADED))
+
+
+def _candidates(applications: Iterable[Application]) -> matching.Candidates:
+    return _CANDIDATES if applications is _LOADED.applications else _make_candidates(applications)
+
+
+def _similar(similarity: Similarity) -> matching.Detector:
+    return _SIMILAR if similarity.knowledge_base is _LOADED else _similar_to(similarity)
+
+
+matching.Candidates = _candidates  # type: ignore[assignment,misc]
+Similarity._detector = property(_similar)  # type: ignore[assignment]
+cli.app = get_command(cli.app)  # type: ignore[assignment]
 for language in ("en", None):
     listed_idf(language)
 headers = Headers((("Content-Type", "text/html; charset=utf-8"),))
