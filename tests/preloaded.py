@@ -1,15 +1,14 @@
 """What each process of ``aah`` that tests fork finds imported, and read of the files that come with the program.
 
 A page is understood here, so that what is computed once a process is there: models of languages, classes of characters.
-The knowledge base that ships is loaded here, and not again by any of them: none changes its files. What finds the signs
+The knowledge base that ships is loaded here, and not again by any of them (``tests.shipped``). What finds the signs
 of its applications is made of it here, too, and the commands of the command line.
 """
 
 import gc
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from importlib import import_module
-from pathlib import Path
 
 from typer.main import get_command
 
@@ -19,27 +18,15 @@ from aahcrawler.crawl.reload.self_repair import SelfRepair
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Headers, Page
 from aahcrawler.traps.sketch import sketch
-from knowledge_base import loader, matching
-from knowledge_base.file_selection import SHIPPED, chosen_files
-from knowledge_base.model import Application, KnowledgeBase
+from knowledge_base import matching
+from knowledge_base.model import Application
 from online_analysis.terms import listed_idf
+from tests.shipped import load_once, shipped
 
 WORDS = "The harbour was full of ships, and everybody who had a house at the quay looked at what came ashore there."
 PAGE = f"<html><head><title>The harbour</title></head><body><h1>The harbour</h1><p>{WORDS}</p></body></html>"
-_LOADED = loader.load()
-_FILES = chosen_files((SHIPPED,))
-_load_files = loader.load_files
-
-
-def _loaded(
-    kind_files: Sequence[Path], application_files: Sequence[Path], unknown_pages: Path = _FILES.unknown_pages
-) -> KnowledgeBase:
-    if (kind_files, application_files, unknown_pages) == (_FILES.kinds, _FILES.applications, _FILES.unknown_pages):
-        return _LOADED
-    return _load_files(kind_files, application_files, unknown_pages)
-
-
-loader.load_files = _loaded
+load_once()
+_LOADED = shipped()
 for module in (
     "aahcrawler.archive.checking",
     "aahcrawler.crawl.cluster.supervisor",
