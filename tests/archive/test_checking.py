@@ -96,6 +96,7 @@ def test_every_cut_is_found(tmp_path: Path) -> None:
     assert len(ends) in {3, 4}
 
 
+@pytest.mark.slow
 def test_every_flipped_bit_of_data_is_found(tmp_path: Path) -> None:
     path = only_file(crawl_of(tmp_path))
     content = path.read_bytes()

@@ -279,6 +279,7 @@ def imagined(number: int, file: str = "c-20260102030405-00000.warc.gz") -> Histo
     )
 
 
+@pytest.mark.slow
 def test_a_row_is_small_and_memory_is_bounded(crawled: Crawled) -> None:
     crawled.history.add(imagined(0))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
