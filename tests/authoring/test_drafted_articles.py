@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from aahcrawler.editor.drafting.begin import Begun, Wish, begin
 from aahcrawler.editor.drafting.level_plans import Given
 from aahcrawler.editor.drafting.template_parts import TemplateParts
