@@ -6,7 +6,7 @@ of its applications is made of it here, too, and the commands of the command lin
 """
 
 import gc
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from importlib import import_module
 
@@ -20,6 +20,7 @@ from aahcrawler.page import Headers, Page
 from aahcrawler.traps.sketch import sketch
 from knowledge_base import matching
 from knowledge_base.model import Application
+from knowledge_base.pattern_filter import Candidates
 from online_analysis.terms import listed_idf
 from tests.shipped import load_once, shipped
 
@@ -41,19 +42,19 @@ for module in (
     "offline.tables",
 ):
     import_module(module)
-_make_candidates, _similar_to = matching.Candidates, Similarity._detector.func
-_CANDIDATES, _SIMILAR = _make_candidates(_LOADED.applications), _similar_to(Similarity(_LOADED))
+_similar_to: Callable[[Similarity], matching.Detector] = vars(Similarity)["_detector"].func
+_CANDIDATES, _SIMILAR = Candidates(_LOADED.applications), _similar_to(Similarity(_LOADED))
 
 
-def _candidates(applications: Iterable[Application]) -> matching.Candidates:
-    return _CANDIDATES if applications is _LOADED.applications else _make_candidates(applications)
+def _candidates(applications: Iterable[Application]) -> Candidates:
+    return _CANDIDATES if applications is _LOADED.applications else Candidates(applications)
 
 
 def _similar(similarity: Similarity) -> matching.Detector:
     return _SIMILAR if similarity.knowledge_base is _LOADED else _similar_to(similarity)
 
 
-matching.Candidates = _candidates  # type: ignore[assignment,misc]
+vars(matching)["Candidates"] = _candidates
 Similarity._detector = property(_similar)  # type: ignore[assignment]
 cli.app = get_command(cli.app)  # type: ignore[assignment]
 for language in ("en", None):

@@ -365,7 +365,7 @@ def test_any_order_of_operations(
     run_state_machine_as_test(
         machine,
         settings=settings(
-            max_examples=settings.default.max_examples // 2,
+            max_examples=settings().max_examples // 2,
             stateful_step_count=40,
             suppress_health_check=list(HealthCheck),
         ),

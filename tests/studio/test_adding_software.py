@@ -118,6 +118,7 @@ def is_read(shown: str, value: str) -> bool:
     )
 
 
+@pytest.mark.soak
 def test_a_blog_is_added_by_the_keys_alone(chromium: Browser, cockpit: Cockpit) -> None:
     blog = Inkwell()
     with published(blog) as site, visiting(chromium, cockpit, EDITOR) as visit:
