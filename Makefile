@@ -16,7 +16,7 @@ check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n 2 --dist worksteal -m 'not soak'
+	$(BIN)/pytest -n 4 --dist worksteal -m 'not soak'
 
 # The browser that tests drive: Debian's. As somebody else than root, with sudo.
 chromium:

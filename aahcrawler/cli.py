@@ -272,8 +272,11 @@ def cockpit(
     ] = None,
 ) -> None:
     """Watch, steer and look at crawls in a browser, until Ctrl-C. The terminal shows a code to sign in with."""
-    from aahcrawler.service.cockpit_server import Published, serve_cockpit
-    from aahcrawler.service.server import Listening, RefusedToServeError
+    from aahcrawler.crawl.health.garbage_collection import uncollected
+
+    with uncollected():
+        from aahcrawler.service.cockpit_server import Published, serve_cockpit
+        from aahcrawler.service.server import Listening, RefusedToServeError
 
     with told(RefusedToServeError):
         serve_cockpit(
@@ -305,8 +308,11 @@ def serve(
     ] = None,
 ) -> None:
     """Serve the JSON web service that takes scored URLs for crawls, until Ctrl-C."""
-    from aahcrawler.service.server import Listening, RefusedToServeError
-    from aahcrawler.service.server import serve as run
+    from aahcrawler.crawl.health.garbage_collection import uncollected
+
+    with uncollected():
+        from aahcrawler.service.server import Listening, RefusedToServeError
+        from aahcrawler.service.server import serve as run
 
     with told(RefusedToServeError):
         run(crawls or [], Listening(host, port, token_file, rate, log))

@@ -16,8 +16,6 @@ from html import escape
 from urllib.parse import parse_qsl, urlsplit
 from zlib import crc32
 
-from wordfreq import top_n_list
-
 from benchmarks.page_server import Pages, Served, message, serve, started
 
 SEED = 20140630
@@ -90,6 +88,8 @@ user{user}</a> &raquo; <time datetime="2023-03-01T08:15:00+00:00">Wed Mar 01, 20
 
 @cache
 def _paragraphs() -> list[str]:
+    from wordfreq import top_n_list  # noqa: PLC0415 - what it imports takes long
+
     chance, words = random.Random(SEED), top_n_list("en", 3000)
     return [" ".join(chance.choices(words, k=chance.randint(30, 60))).capitalize() + "." for _ in range(3000)]
 

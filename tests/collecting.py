@@ -9,6 +9,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+from _pytest.doctest import DoctestModule
 
 _PROMPT = b">>> "
 
@@ -21,7 +22,7 @@ def pytest_collect_file(
     collectors = yield
     if file_path.suffix != ".py" or _PROMPT in file_path.read_bytes():
         return collectors
-    return [found for found in collectors if isinstance(found, pytest.Module)]
+    return [found for found in collectors if not isinstance(found, DoctestModule)]  # That is a Module, too.
 
 
 @pytest.hookimpl(wrapper=True)

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 
 from aahcrawler.frontier.protocol import FrontierUnavailableError
 from aahcrawler.frontier.server.binary import server_program
-from tests import browsing, collecting, starting
+from tests import browsing, collecting, shipped, starting
 
 settings.register_profile(
     "steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], max_examples=25
@@ -23,6 +23,7 @@ settings.register_profile(
 settings.register_profile("quick", settings.get_profile("steady"), max_examples=10, stateful_step_count=20)
 settings.register_profile("soak", settings.get_profile("steady"), derandomize=False, max_examples=500)
 settings.load_profile("steady")
+shipped.load_once()
 
 # Where the environment forbids bytecode, each process that a test starts would compile the whole project anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

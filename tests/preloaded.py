@@ -1,43 +1,35 @@
 """What each process of ``aah`` that tests fork finds imported, and read of the files that come with the program.
 
 A page is understood here, so that what is computed once a process is there: models of languages, classes of characters.
-The knowledge base that ships is loaded here, and not again by any of them: none changes its files.
+The knowledge base that ships is loaded here, and not again by any of them (``tests.shipped``). What finds the signs
+of its applications is made of it here, too, and the commands of the command line.
 """
 
 import gc
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from importlib import import_module
-from pathlib import Path
 
+from typer.main import get_command
+
+from aahcrawler import cli
+from aahcrawler.adaptation.detection.application_similarity import Similarity
 from aahcrawler.crawl.reload.self_repair import SelfRepair
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Headers, Page
 from aahcrawler.traps.sketch import sketch
-from knowledge_base import loader
-from knowledge_base.file_selection import SHIPPED, chosen_files
-from knowledge_base.model import KnowledgeBase
+from knowledge_base import matching
+from knowledge_base.model import Application
+from knowledge_base.pattern_filter import Candidates
 from online_analysis.terms import listed_idf
+from tests.shipped import load_once, shipped
 
 WORDS = "The harbour was full of ships, and everybody who had a house at the quay looked at what came ashore there."
 PAGE = f"<html><head><title>The harbour</title></head><body><h1>The harbour</h1><p>{WORDS}</p></body></html>"
-_LOADED = loader.load()
-_FILES = chosen_files((SHIPPED,))
-_load_files = loader.load_files
-
-
-def _loaded(
-    kind_files: Sequence[Path], application_files: Sequence[Path], unknown_pages: Path = _FILES.unknown_pages
-) -> KnowledgeBase:
-    if (kind_files, application_files, unknown_pages) == (_FILES.kinds, _FILES.applications, _FILES.unknown_pages):
-        return _LOADED
-    return _load_files(kind_files, application_files, unknown_pages)
-
-
-loader.load_files = _loaded
+load_once()
+_LOADED = shipped()
 for module in (
     "aahcrawler.archive.checking",
-    "aahcrawler.cli",
     "aahcrawler.crawl.cluster.supervisor",
     "aahcrawler.crawl.cluster.worker",
     "aahcrawler.crawl.scrapy.robots_middleware",
@@ -50,6 +42,21 @@ for module in (
     "offline.tables",
 ):
     import_module(module)
+_similar_to: Callable[[Similarity], matching.Detector] = vars(Similarity)["_detector"].func
+_CANDIDATES, _SIMILAR = Candidates(_LOADED.applications), _similar_to(Similarity(_LOADED))
+
+
+def _candidates(applications: Iterable[Application]) -> Candidates:
+    return _CANDIDATES if applications is _LOADED.applications else Candidates(applications)
+
+
+def _similar(similarity: Similarity) -> matching.Detector:
+    return _SIMILAR if similarity.knowledge_base is _LOADED else _similar_to(similarity)
+
+
+vars(matching)["Candidates"] = _candidates
+Similarity._detector = property(_similar)  # type: ignore[assignment]
+cli.app = get_command(cli.app)  # type: ignore[assignment]
 for language in ("en", None):
     listed_idf(language)
 headers = Headers((("Content-Type", "text/html; charset=utf-8"),))

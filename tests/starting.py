@@ -92,13 +92,31 @@ def _reached(thing: object) -> frozenset[str]:
     known = {id(thing)}
     open_, reached = [thing], {own}
     while open_:
-        for named in _named(open_.pop()):
-            module = named if isinstance(named, str) else _module(named)
-            reached.add(module)
-            if id(named) not in known and (module == own or module.startswith(_FOLLOWED)):
-                known.add(id(named))
-                open_.append(named)
+        modules, followed = _led_to(open_.pop(), own)
+        reached |= modules
+        for each in followed:
+            if id(each) not in known:
+                known.add(id(each))
+                open_.append(each)
     return frozenset(reached)
+
+
+_led: dict[tuple[int, str], tuple[frozenset[str], list[object], object]] = {}
+"""Where things lead, which many tests reach: by their ids, and with them, so that nothing else gets the same id."""
+
+
+def _led_to(thing: object, own: str) -> tuple[frozenset[str], list[object]]:
+    """Return the modules of what something names, and the things among these that are followed from a module."""
+    key = (id(thing), "" if own.startswith(_FOLLOWED) else own)
+    if key not in _led:
+        modules, followed = set[str](), []
+        for named in _named(thing):
+            module = named if isinstance(named, str) else _module(named)
+            modules.add(module)
+            if module == own or module.startswith(_FOLLOWED):
+                followed.append(named)
+        _led[key] = frozenset(modules), followed, thing
+    return _led[key][:2]
 
 
 def _module(thing: object) -> str:

@@ -17,7 +17,7 @@ from aahcrawler.pipeline.score import ScoredPage
 from aahcrawler.scores import Lesson
 from aahcrawler.streams.manifest_reading import manifest_of
 from aahcrawler.streams.stream_manifest import StreamNote, UnreadableManifestError, notes_of
-from aahcrawler.traps import Verdict
+from aahcrawler.traps.traps import Verdict
 from aahcrawler.webobject import Container
 from online_analysis.aggregation import Scores
 from online_analysis.batching import Contribution

@@ -11,12 +11,10 @@ from aahcrawler.helper.site_memory.sites import site_of
 from aahcrawler.metadata import Link, LinkType, Metadata
 from aahcrawler.posted_forms import posted_by
 from aahcrawler.scope import Scope, SourceRefusal
-from aahcrawler.traps import Trap, Traps
 from aahcrawler.traps.patterns import telling_words
+from aahcrawler.traps.reasons import Trap
+from aahcrawler.traps.traps import Traps
 from aahcrawler.webobject import Reference
-
-SCOPE = "scope:"
-"""What the reasons begin with for which a URL is blocked that was queued when the scope changed."""
 
 MOST_REDIRECTS = 20
 """How many redirects in a row are followed, as by browsers (WHATWG Fetch, section 4.4)."""

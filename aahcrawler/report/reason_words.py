@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from aahcrawler.scope import Refusal, SourceRefusal
 from aahcrawler.streams.stream_manifest import StreamNote
-from aahcrawler.traps import Trap
+from aahcrawler.traps.reasons import Trap
 
 ROLES: Mapping[str, str] = {"intermediate": "leads to content", "terminal": "has content"}
 """What a level of pages is for, by the name of its role in the knowledge base."""

@@ -18,6 +18,8 @@ from online_analysis.url_patterns import UrlPattern, first_match
 
 RULE: Final = "rule:"
 """The prefix of the reasons that are rules of ``scope.rules``; the rule's name follows."""
+SCOPE: Final = "scope:"
+"""What the reasons begin with for which a URL is blocked that was queued when the scope changed."""
 
 
 class Refusal(StrEnum):

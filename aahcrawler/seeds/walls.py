@@ -18,7 +18,7 @@ from aahcrawler.page import Page
 from aahcrawler.page.text import excerpt
 from aahcrawler.seeds.verdicts import Verdict, of_status
 from aahcrawler.seeds.wall_words import ACCOUNT, ASKING, HUMAN, READ_ON, TELLING
-from aahcrawler.traps import Trap
+from aahcrawler.traps.reasons import Trap
 
 _LONGEST: Final = 4_000
 """Characters of text beyond which a page is no wall."""

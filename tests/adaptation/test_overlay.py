@@ -189,6 +189,7 @@ def test_what_another_knowledge_base_knows_is_left_alone(crawl: Path) -> None:
     assert overlay.actions(BASE) == ((), ())
 
 
+@pytest.mark.slow
 def test_a_promoted_action_is_a_variant_that_reads_the_page(base: Path) -> None:
     action = replace(learned(), level=topic_level())
     promoted = promote(action, (REDESIGNED,), (SHIPPED, base), "dark")
@@ -206,6 +207,7 @@ def test_a_promoted_action_is_a_variant_that_reads_the_page(base: Path) -> None:
     assert sum("<variant" in line for line in added) == 1
 
 
+@pytest.mark.slow
 def test_a_variant_that_finds_nothing_on_its_page_is_refused(base: Path) -> None:
     action = replace(learned(), level=topic_level())
     other = replace(REDESIGNED, body=REDESIGNED.body.replace(b"utterance", b"statement"))
@@ -243,6 +245,7 @@ def test_actions_of_one_level_and_template_go_into_one_variant(base: Path) -> No
     assert {each.type for each in found} == {"post", "reply", "thread"}
 
 
+@pytest.mark.slow
 def test_a_file_without_line_breaks_is_changed_in_the_right_place(base: Path) -> None:
     shipped = (SHIPPED / "applications" / "phpbb.xml").read_bytes()
     parser = etree.XMLParser(remove_blank_text=True)
@@ -288,6 +291,7 @@ def without(action: LearnedAction, name: str) -> LearnedAction:
     return replace(action, wrapper=Wrapper(replace(extract, fields=fields)))
 
 
+@pytest.mark.slow
 def test_a_field_that_the_learned_action_has_not_is_not_taken_from_the_level(base: Path) -> None:
     level = BASE.application("phpBB").level(topic_level())
     (posts,) = (each for each in level.actions if isinstance(each, Extract) and each.name == "posts")
@@ -317,6 +321,7 @@ def test_another_template_of_a_site_gets_a_variant_of_its_own(base: Path) -> Non
         assert (found.match.variant, len(found.objects)) == (promoted.variant, 2)
 
 
+@pytest.mark.slow
 def test_all_pages_of_the_evidence_must_be_read_as_the_crawl_did(base: Path) -> None:
     action = replace(learned(), level=topic_level())
     other = replace(REDESIGNED, body=REDESIGNED.body.replace(b"utterance", b"statement"))
@@ -347,6 +352,7 @@ SIGN = LearnedSign(
 )
 
 
+@pytest.mark.slow
 def test_a_learned_sign_of_a_level_becomes_one_more_of_its_signs(base: Path) -> None:
     sign = replace(
         SIGN, level=topic_level(), name="learned-sign-topic-1", expression=Expression(css="article.utterance")

@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from aahcrawler.archive import CrawlInfo, Identity, WrittenCapture
+from aahcrawler.archive.records import CrawlInfo
+from aahcrawler.archive.writer import Identity, WrittenCapture
 from aahcrawler.captures import ArchivedCaptures, Capture
 from aahcrawler.exchange import Exchange, Truncation
 

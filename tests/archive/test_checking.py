@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from aahcrawler.archive import WarcWriter
 from aahcrawler.archive.checking import Finding, Tally, check
 from aahcrawler.archive.commands import archive_app
 from aahcrawler.archive.folders import ArchiveError
@@ -21,6 +20,7 @@ from aahcrawler.archive.index import IndexWriter
 from aahcrawler.archive.payload import HttpPayload
 from aahcrawler.archive.records import labelled_digest
 from aahcrawler.archive.scanning import Problem
+from aahcrawler.archive.writer import WarcWriter
 from aahcrawler.exchange import Truncation
 from tests.archive.exchanges import INFO, chunked, exchange_of, page_exchange
 from tests.archive.test_segments import ROOT
@@ -96,6 +96,7 @@ def test_every_cut_is_found(tmp_path: Path) -> None:
     assert len(ends) in {3, 4}
 
 
+@pytest.mark.slow
 def test_every_flipped_bit_of_data_is_found(tmp_path: Path) -> None:
     path = only_file(crawl_of(tmp_path))
     content = path.read_bytes()

@@ -8,10 +8,11 @@ import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from aahcrawler.archive import CrawlInfo, Identified, Identity, Original, WarcWriter
 from aahcrawler.archive.findings import NOTES
+from aahcrawler.archive.records import CrawlInfo, Identified, Original
 from aahcrawler.archive.resources import Resource
 from aahcrawler.archive.scanning import Problem
+from aahcrawler.archive.writer import Identity, WarcWriter
 from aahcrawler.exchange import Exchange
 from aahcrawler.metadata import Link, LinkType, Metadata, write
 

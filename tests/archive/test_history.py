@@ -18,10 +18,10 @@ from pathlib import Path
 import pytest
 
 from aahcrawler import metadata
-from aahcrawler.archive import Identity, WarcWriter, WrittenCapture
 from aahcrawler.archive.history import Former, History, HistoryRecord
 from aahcrawler.archive.ledger import Ledger
 from aahcrawler.archive.records import Original
+from aahcrawler.archive.writer import Identity, WarcWriter, WrittenCapture
 from aahcrawler.exchange import Exchange, Truncation
 from aahcrawler.layout import HISTORY, WARC
 from aahcrawler.metadata import Metadata
@@ -279,6 +279,7 @@ def imagined(number: int, file: str = "c-20260102030405-00000.warc.gz") -> Histo
     )
 
 
+@pytest.mark.slow
 def test_a_row_is_small_and_memory_is_bounded(crawled: Crawled) -> None:
     crawled.history.add(imagined(0))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

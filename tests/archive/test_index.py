@@ -13,10 +13,11 @@ from fastwarc.warc import ArchiveIterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.archive import WarcWriter, index_entry
 from aahcrawler.archive import index as cdxj
+from aahcrawler.archive import index_entry
 from aahcrawler.archive.index import IndexWriter, LineSorter, rebuild, update
 from aahcrawler.archive.surt import surt
+from aahcrawler.archive.writer import WarcWriter
 from aahcrawler.layout import WARC
 from aahcrawler.segments import recover
 from tests.archive.exchanges import INFO, exchange_of, page_exchange
@@ -190,7 +191,7 @@ def test_a_crawl_that_goes_on_adds_to_its_index(tmp_path: Path) -> None:
 ENDLESS = """
 import os, sys
 from pathlib import Path
-from aahcrawler.archive import WarcWriter
+from aahcrawler.archive.writer import WarcWriter
 from aahcrawler.archive.index import IndexWriter
 from tests.archive.exchanges import INFO, page_exchange
 

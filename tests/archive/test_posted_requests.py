@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.archive import WarcWriter
 from aahcrawler.archive.checking import Tally, check
 from aahcrawler.archive.history import History, HistoryRecord
 from aahcrawler.archive.index import IndexWriter, rebuild
 from aahcrawler.archive.scanning import Problem
+from aahcrawler.archive.writer import WarcWriter
 from aahcrawler.captures import ArchivedCaptures
 from aahcrawler.exchange import Exchange
 from aahcrawler.posted_forms import PostedForm, url_of

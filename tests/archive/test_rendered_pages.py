@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.archive import Original, WarcWriter
 from aahcrawler.archive.checking import Tally, check
 from aahcrawler.archive.history import History, HistoryRecord
 from aahcrawler.archive.index import IndexWriter, rebuild
+from aahcrawler.archive.records import Original
 from aahcrawler.archive.resources import Resource
-from aahcrawler.archive.writer import WrittenCapture
+from aahcrawler.archive.writer import WarcWriter, WrittenCapture
 from aahcrawler.captures import ArchivedCaptures, shown_pages
 from aahcrawler.exchange import Exchange, Rendered
 from aahcrawler.metadata import Metadata, write

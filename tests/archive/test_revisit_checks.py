@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.archive import WarcWriter
 from aahcrawler.archive.checking import Finding, Tally, check
 from aahcrawler.archive.index import rebuild
 from aahcrawler.archive.scanning import Problem
+from aahcrawler.archive.writer import WarcWriter
 from tests.archive.exchanges import INFO, page_exchange
 from tests.archive.test_revisits import BODY, crawl_of, later, members_of, only_file, original_of
 

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 
-from aahcrawler.archive import Identified, Original, WarcWriter, WrittenCapture
 from aahcrawler.archive.checking import Tally, check
 from aahcrawler.archive.index import IndexWriter, rebuild
-from aahcrawler.archive.records import labelled_digest
+from aahcrawler.archive.records import Identified, Original, labelled_digest
 from aahcrawler.archive.scanning import Problem
+from aahcrawler.archive.writer import WarcWriter, WrittenCapture
 from aahcrawler.captures import ArchivedCaptures
 from aahcrawler.exchange import Exchange, Truncation
 from aahcrawler.metadata import Link, Metadata, read, write

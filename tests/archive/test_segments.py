@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.archive import WarcWriter
+from aahcrawler.archive.writer import WarcWriter
 from aahcrawler.layout import WARC
 from aahcrawler.segments import (
     DiskFullError,
@@ -191,7 +191,7 @@ def test_disk_full_from_the_beginning(tmp_path: Path) -> None:
 ENDLESS = """
 import os, sys
 from pathlib import Path
-from aahcrawler.archive import WarcWriter
+from aahcrawler.archive.writer import WarcWriter
 from tests.archive.exchanges import INFO, page_exchange
 
 writer = WarcWriter(Path(sys.argv[1]), INFO, size=200_000)

@@ -11,8 +11,8 @@ import pytest
 from fastwarc.warc import ArchiveIterator, WarcRecordType
 from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 
-from aahcrawler.archive import WarcWriter
 from aahcrawler.archive.checking import Tally, check
+from aahcrawler.archive.writer import WarcWriter
 from aahcrawler.exchange import Truncation
 from aahcrawler.wire.client import Limits, Timeouts, WireRequest
 from tests.archive.exchanges import INFO, read_back

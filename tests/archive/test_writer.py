@@ -12,8 +12,8 @@ import pytest
 from fastwarc.warc import ArchiveIterator, WarcRecordType
 from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 
-from aahcrawler.archive import CrawlInfo, Identified, WarcWriter
-from aahcrawler.archive.records import labelled_digest, warcinfo_block
+from aahcrawler.archive.records import CrawlInfo, Identified, labelled_digest, warcinfo_block
+from aahcrawler.archive.writer import WarcWriter
 from aahcrawler.crawl.startup.store_opening import crawl_info
 from aahcrawler.exchange import Truncation
 from online_analysis.icd import Icd
@@ -246,7 +246,7 @@ def test_captures_give_back_what_was_written(tmp_path: Path) -> None:
 MEASURED = """
 import io, resource, sys, tempfile
 from pathlib import Path
-from aahcrawler.archive import WarcWriter
+from aahcrawler.archive.writer import WarcWriter
 from tests.archive.exchanges import INFO, exchange_of, read_back
 
 folder, size = Path(sys.argv[1]), int(sys.argv[2])

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from aahcrawler.archive import Identified, WarcWriter
+from aahcrawler.archive.records import Identified
+from aahcrawler.archive.writer import WarcWriter
 from aahcrawler.cli import app
 from aahcrawler.editor.pages.archive_trial import (
     ArchiveTrialError,

@@ -41,6 +41,7 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Begun:
     return begin(Wish("TinyForum", "web-forum"), Given((TOPIC,)), (tmp_path_factory.mktemp("kb"),))
 
 
+@pytest.mark.slow
 def test_the_draft_reads_the_page_it_was_made_from(begun: Begun) -> None:
     assistance = ApplicationAwareHelper(begun.knowledge_base).assist(TOPIC)
     assert assistance.match is not None
@@ -110,6 +111,7 @@ def test_what_comes_next_is_said(begun: Begun) -> None:
     assert "--application tinyforum" in told
 
 
+@pytest.mark.slow
 def test_a_blog_has_one_article_a_page(tmp_path: Path) -> None:
     page = html_page("http://brew.example/2023/05/wheat-beer/", ARTICLE)
     begun = begin(Wish("Quillpress", "blog"), Given((page,)), (tmp_path,))
@@ -156,6 +158,7 @@ def test_nothing_is_written_without_signs_or_content_or_over_a_file(tmp_path: Pa
     assert (tmp_path / "applications" / "tinyforum.xml").read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_the_command_says_what_to_mend(tmp_path: Path) -> None:
     file = tmp_path / "saved.html"
     file.write_bytes(TOPIC.body)
@@ -237,6 +240,7 @@ def test_page_numbers_are_recognised_in_parameters_and_paths() -> None:
         assert paging_of(ParsedUrl.parse(page.url), generic.links(page)) == (expected,), there
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "second", "other"),
     [

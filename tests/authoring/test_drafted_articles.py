@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from aahcrawler.editor.drafting.begin import Begun, Wish, begin
 from aahcrawler.editor.drafting.level_plans import Given
 from aahcrawler.editor.drafting.template_parts import TemplateParts
@@ -55,6 +57,7 @@ def story(number: int, sentences: int = 4) -> Page:
     )
 
 
+@pytest.mark.slow
 def test_the_author_is_found_by_the_word_before_the_name_and_the_line_is_no_text(tmp_path: Path) -> None:
     begun = drafted([story(1), story(2)], tmp_path)
     for page, writer in ((story(1), "Ole Brandt"), (story(3, 1), "Ines Falk"), (story(5), "Mira Sand")):
@@ -90,6 +93,7 @@ def picture(number: int, *, answered: bool = False) -> Page:
     )
 
 
+@pytest.mark.slow
 def test_what_all_pages_have_is_no_text_of_any(tmp_path: Path) -> None:
     begun = drafted([picture(1), picture(2, answered=True)], tmp_path, "photo")
     for page in (picture(1), picture(2, answered=True), picture(7), picture(8, answered=True)):

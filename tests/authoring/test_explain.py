@@ -8,7 +8,8 @@ import pytest
 from lxml import etree
 from typer.testing import CliRunner
 
-from aahcrawler.archive import Identified, WarcWriter
+from aahcrawler.archive.records import Identified
+from aahcrawler.archive.writer import WarcWriter
 from aahcrawler.cli import app
 from aahcrawler.editor.explanation.explain import explain
 from aahcrawler.editor.explanation.explanation_model import ActionShown, Explanation, narrowed

@@ -40,6 +40,7 @@ def test_the_frontier_is_that_of_the_end_of_the_crawl(tmp_path: Path) -> None:
         assert not counts.pages.get(State.LEASED, 0)
 
 
+@pytest.mark.soak
 def test_every_view_of_a_crawl_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cockpit, "PACE", 0.0)
     make(tmp_path, SHAPE)

@@ -2,6 +2,8 @@
 
 from collections import Counter
 
+import pytest
+
 from benchmarks import frontier
 from benchmarks.frontier_peer import LINKS, OWN, PER_DOMAIN, pages
 
@@ -19,6 +21,7 @@ def test_urls_are_as_the_benchmark_says() -> None:
     assert first == next(pages(20_000))
 
 
+@pytest.mark.soak
 def test_a_row_says_what_everything_costs() -> None:
     row = frontier._aahcrawler(20_000)
     assert (row["system"], row["urls"]) == ("aahcrawler", 20_000)

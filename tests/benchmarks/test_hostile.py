@@ -28,8 +28,9 @@ def test_each_mutation_changes_pages() -> None:
 
 @pytest.mark.slow
 @pytest.mark.starts
-def test_mutants_are_read_without_a_failure() -> None:
-    failed = [each for each in findings(GIVEN, reader(), 39, most=25) if each.kind in {"raised", "ended"}]
+@pytest.mark.parametrize("number", [6, pytest.param(100, marks=pytest.mark.soak)])
+def test_mutants_are_read_without_a_failure(number: int) -> None:
+    failed = [each for each in findings(GIVEN, reader(), 39, most=number) if each.kind in {"raised", "ended"}]
     assert [(each.number, each.mutations, each.taken.failed) for each in failed] == []
 
 

@@ -49,6 +49,7 @@ def scripts(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.soak
 def test_an_application_of_a_script_is_crawled_unknown_and_known(scripts: Path, tmp_path: Path) -> None:
     folder = tmp_path / "measured"
     folder.mkdir()

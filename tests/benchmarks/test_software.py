@@ -44,6 +44,7 @@ from benchmarks.software.scorer import (
 from benchmarks.software.writing import QUICK, Size, Writer
 from benchmarks.truth import Truth, words
 from knowledge_base.loader import load
+from tests.crawl.crawling import PATIENCE
 from tests.recorded_site import recorded_site
 
 PAGE_SIZE = 5
@@ -337,7 +338,7 @@ def front(tmp_path: Path) -> Iterator[Front]:
 
 
 def asked(front: Front, path: str, **headers: str) -> tuple[http.client.HTTPResponse, bytes]:
-    connection = http.client.HTTPConnection("127.0.0.1", front.port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", front.port, timeout=PATIENCE)
     connection.request("GET", path, headers=headers)
     answer = connection.getresponse()
     body = answer.read()

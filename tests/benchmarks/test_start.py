@@ -27,6 +27,7 @@ def test_the_site_tells_of_the_first_request_and_of_the_second_page() -> None:
     assert site.pages == 3
 
 
+@pytest.mark.soak
 def test_a_start_is_measured_from_the_process_to_its_pages(tmp_path: Path) -> None:
     with serving(Forum(2)) as (url, site):
         measured = start(write_definition(tmp_path, url), site, environment(tmp_path / "caches"))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.archive import WarcWriter
+from aahcrawler.archive.writer import WarcWriter
 from aahcrawler.captures import ArchivedCaptures, Damage, Origin
 from aahcrawler.exchange import Exchange
 from aahcrawler.layout import ARCHIVE, DEFINITION, OBJECTS, SCORES, TOMBSTONES

@@ -11,7 +11,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from aahcrawler.archive import WarcWriter
+from aahcrawler.archive.writer import WarcWriter
 from aahcrawler.captures import BEGINNING, ArchivedCaptures, Capture, Position
 from aahcrawler.layout import ARCHIVE, DEFINITION
 from aahcrawler.takedown.removal import Wanted, remove

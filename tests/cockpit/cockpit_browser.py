@@ -27,6 +27,7 @@ from aahcrawler.service.cockpit.app import TOPICS
 from aahcrawler.service.cockpit.origins import Names, host_of
 from aahcrawler.service.cockpit.sign_in import SignIn
 from aahcrawler.service.cockpit.site import COOKIE, Site
+from aahcrawler.service.cockpit.studio import studio_routes
 from aahcrawler.service.cockpit_server import Published, assembled, names_of
 from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.server import Listening, Server, server_config
@@ -117,7 +118,9 @@ def serving(place: Path, rates: Rates = UNLIMITED, pictures: PagePictures | None
     instruments = Instruments.of(Reach.of(settings.catalog, settings.shared), pictures)
     app = assembled(settings, instruments, names, sign_in)
     pages = Site.of(instruments, sign_in, names, lambda path, _: path)
-    routes = [route for topic in TOPICS for route in topic.routes(pages).routes if isinstance(route, Route)]
+    routes = [
+        route for topic in (*TOPICS, studio_routes) for route in topic.routes(pages).routes if isinstance(route, Route)
+    ]
     server = Server(server_config(app, listening, UnfinishedHeads()), instruments.live)
     thread = threading.Thread(target=uvicorn.Server.run, args=(server,), kwargs={"sockets": [listener]}, daemon=True)
     thread.start()

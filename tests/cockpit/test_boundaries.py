@@ -1,5 +1,6 @@
 """What keeps others out of the cockpit, by HTTP as it is: host names, origins, secrets of forms, and roles."""
 
+import asyncio
 import re
 import socket
 import time
@@ -10,12 +11,15 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
+from starlette.exceptions import HTTPException
+from starlette.types import Message, Receive
 
 from aahcrawler.layout import SERVICE_LOG, STEERING
 from aahcrawler.service.cockpit import origins
 from aahcrawler.service.cockpit.origins import host_of
 from aahcrawler.service.cockpit.site import COOKIE
 from aahcrawler.service.web.rates import Rate, Rates
+from tests import skipping
 from tests.cockpit.cockpit_browser import BLIND, FORM, OPERATOR, READER, Cockpit, serving
 from tests.cockpit.shown_crawl import CRAWL, HOSTILE
 from tests.crawl.crawling import PATIENCE
@@ -117,22 +121,32 @@ def test_a_stranger_holds_no_connection_by_a_slow_body(
     assert time.monotonic() - begun > 0.9
 
 
-def test_who_is_signed_in_may_take_longer_as_long_as_something_comes(
-    shown: Cockpit, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_is_signed_in_may_take_longer_as_long_as_something_comes() -> None:
+    async def piece() -> Message:
+        await asyncio.sleep(0.9 * origins.PATIENCE)
+        return {"type": "http.request", "body": b"x", "more_body": True}
+
+    async def taken(*, is_known: bool) -> int:
+        receive = origins._patient(piece, is_known=is_known)
+        return len([await receive() for _ in range(8)])
+
+    assert skipping.run(taken(is_known=True)) == 8
+    with pytest.raises(HTTPException):
+        skipping.run(taken(is_known=False))
+
+
+def test_who_is_signed_in_is_known_to_be(shown: Cockpit, monkeypatch: pytest.MonkeyPatch) -> None:
+    known, patient = list[bool](), origins._patient
+
+    def noting(receive: Receive, *, is_known: bool) -> Receive:
+        known.append(is_known)
+        return patient(receive, is_known=is_known)
+
+    monkeypatch.setattr(origins, "_patient", noting)
     cookie = shown.entered(OPERATOR)
-    monkeypatch.setattr(origins, "PATIENCE", 3.0)
-    body = urlencode({"secret": shown.form_secret(cookie), "yaml": "id: x", "base": "id: x"}).encode()
-
-    def pieces() -> Iterator[bytes]:
-        for at in range(0, len(body), len(body) // 8):
-            time.sleep(0.4)
-            yield body[at : at + len(body) // 8]
-
-    with closing(HTTPConnection("127.0.0.1", shown.port, timeout=PATIENCE)) as connection:
-        told = {"Host": host_of(shown.names.cockpit), "Origin": shown.names.cockpit, "Cookie": f"{COOKIE}={cookie}"}
-        connection.request("POST", "/draft/check", pieces(), {**told, "Content-Type": FORM})
-        assert connection.getresponse().status == 200
+    fields = {"secret": shown.form_secret(cookie), "yaml": "id: x", "base": "id: x"}
+    assert shown.post("/draft/check", fields, cookie).status == 200
+    assert known == [False, True], "the sign-in itself is of somebody who is not yet known"
 
 
 def test_signing_out_shuts_the_archive_and_ends_what_is_kept_up(shown: Cockpit) -> None:

@@ -58,6 +58,10 @@ PARTS = frozenset(
 IN_STUDIO = "/crawls/{crawl}/studio/"
 """How the addresses of pages begin that are looked at with a work at hand."""
 WIDE, MIDDLE, NARROW = 1280, 800, 390
+SIGHTS = ((WIDE, "light"), (MIDDLE, "light"), (NARROW, "dark"))
+"""The widths of windows, and the colours in them."""
+EXTENTS = [False, pytest.param(True, marks=pytest.mark.soak)]
+"""Whether a walk looks at each page in all sights, or at each page in one of them, one after another."""
 _MOST = 2
 """Pages of one route that are looked at."""
 _LINKS = """() => [...document.querySelectorAll("a[href]")].map(each => each.href.baseVal
@@ -76,8 +80,9 @@ _SIGNS = r"""() => {
 class Walk:
     """Goes from link to link and from search to search, and looks at some pages of each route."""
 
-    def __init__(self, visit: Visit) -> None:
+    def __init__(self, visit: Visit, *, is_full: bool) -> None:
         self.visit, self.wrong = visit, list[object]()
+        self._is_full, self._looks = is_full, 0
         self._taken: dict[str, set[str]] = {}
         self._ahead: list[str] = []
 
@@ -98,7 +103,9 @@ class Walk:
         """Note what is wrong with the page that is open, wide and light, and narrow and dark; take up its links."""
         route = self.route_of(page.url.removeprefix(self.visit.cockpit.names.cockpit))
         self._taken.setdefault(str(route), set())
-        self.wrong += [(name, *each) for each in _faults(page, name)]
+        sights = SIGHTS if self._is_full else SIGHTS[self._looks % len(SIGHTS) :][:1]
+        self._looks += 1
+        self.wrong += [(name, *each) for each in _faults(page, name, sights)]
         self.wrong += [(name, each) for each in self.visit.wrong]
         self.visit.wrong.clear()
         origin = self.visit.cockpit.names.cockpit
@@ -134,8 +141,8 @@ def got(cockpit: Cockpit) -> Iterator[Route]:
     return (route for route in cockpit.routes if "GET" in (route.methods or ()))
 
 
-def _faults(page: Page, name: str) -> Iterator[Sequence[object]]:
-    for width, colours in ((WIDE, "light"), (MIDDLE, "light"), (NARROW, "dark")):
+def _faults(page: Page, name: str, sights: Sequence[tuple[int, str]]) -> Iterator[Sequence[object]]:
+    for width, colours in sights:
         page.emulate_media(color_scheme="dark" if colours == "dark" else "light")
         page.set_viewport_size({"width": width, "height": SCREEN})
         is_mistaken = page.locator(".mistake").count() > 0  # Then it is as long as the topics that mistakes open.
@@ -149,9 +156,10 @@ def _faults(page: Page, name: str) -> Iterator[Sequence[object]]:
     page.set_viewport_size({"width": WIDE, "height": 800})
 
 
-def test_pages_that_links_and_searches_lead_to(chromium: Browser, shown: Cockpit) -> None:
+@pytest.mark.parametrize("is_full", EXTENTS)
+def test_pages_that_links_and_searches_lead_to(chromium: Browser, shown: Cockpit, is_full: bool) -> None:
     with visiting(chromium, shown) as visit:
-        walk = Walk(visit)
+        walk = Walk(visit, is_full=is_full)
         walk.from_page("/")
         for url in (f"http://{HOSTILE}/never/1", f"http://{HOSTILE}/", f"http://{HOSTILE}/down"):
             walk.look(visit.goto(address("crawls", CRAWL, "url", url=url)), f"url {url}")
@@ -190,9 +198,10 @@ def test_on_a_narrow_screen_the_tab_that_is_open_is_in_sight(chromium: Browser, 
             expect(visit.goto(f"{HERE}{path}").locator(".tabs [aria-current]")).to_be_in_viewport(ratio=0.9)
 
 
-def test_pages_that_acts_lead_to(chromium: Browser, shown: Cockpit) -> None:
+@pytest.mark.parametrize("is_full", EXTENTS)
+def test_pages_that_acts_lead_to(chromium: Browser, shown: Cockpit, is_full: bool) -> None:
     with visiting(chromium, shown) as visit:
-        walk = Walk(visit)
+        walk = Walk(visit, is_full=is_full)
         page = visit.goto("/new")
         page.get_by_label("Addresses", exact=True).fill("no address\n\u202e<b>")
         page.get_by_label("Contact").fill("a@example.org")
@@ -225,9 +234,10 @@ def test_pages_that_acts_lead_to(chromium: Browser, shown: Cockpit) -> None:
         assert not walk.wrong, dumped(walk.wrong)
 
 
-def test_pages_that_steering_leads_to(chromium: Browser, shown: Cockpit) -> None:
+@pytest.mark.parametrize("is_full", EXTENTS)
+def test_pages_that_steering_leads_to(chromium: Browser, shown: Cockpit, is_full: bool) -> None:
     with visiting(chromium, shown) as visit:
-        walk = Walk(visit)
+        walk = Walk(visit, is_full=is_full)
         for section, label, text in (("limits", "Pages", "80"), ("scope", "No addresses like", "/cal/")):
             page = visit.goto(f"{HERE}/steer/{section}")
             page.get_by_label(label, exact=True).fill(text)
@@ -256,9 +266,10 @@ def test_pages_that_steering_leads_to(chromium: Browser, shown: Cockpit) -> None
         assert not walk.wrong, dumped(walk.wrong)
 
 
-def test_pages_of_those_who_are_not_signed_in_and_of_problems(chromium: Browser, shown: Cockpit) -> None:
+@pytest.mark.parametrize("is_full", EXTENTS)
+def test_pages_of_those_who_are_not_signed_in_and_of_problems(chromium: Browser, shown: Cockpit, is_full: bool) -> None:
     with watching(chromium, shown) as visit:
-        walk = Walk(visit)
+        walk = Walk(visit, is_full=is_full)
         walk.look(visit.goto("/"), "sign in")
         visit.page.get_by_label("Code or token").fill("wrong")
         visit.page.keyboard.press("Enter")
@@ -268,7 +279,7 @@ def test_pages_of_those_who_are_not_signed_in_and_of_problems(chromium: Browser,
         walk.look(visit.page, "sign in after a wrong code")
         assert not walk.wrong, dumped(walk.wrong)
     with visiting(chromium, shown) as visit:
-        walk = Walk(visit)
+        walk = Walk(visit, is_full=is_full)
         for path in ("/nowhere", "/crawls/unknown", f"{HERE}/captures/none", f"{HERE}/queue?state=%E2%80%AE"):
             page = visit.goto(path)
             expect(page.get_by_role("heading", level=1)).to_be_visible()

@@ -23,7 +23,7 @@ from knowledge_base.xml_reader import Notes
 from tests.cockpit.cockpit_browser import EDITOR, READER, Cockpit, Visit, dumped, told, visiting
 from tests.cockpit.keyboard import Keyboard
 from tests.cockpit.shown_crawl import CRAWL, FORUM, HOSTILE, THREAD
-from tests.cockpit.test_every_page import IN_STUDIO, PARTS, Walk, got
+from tests.cockpit.test_every_page import EXTENTS, IN_STUDIO, PARTS, Walk, got
 from tests.shipped import shipped
 
 pytestmark = pytest.mark.slow
@@ -100,8 +100,9 @@ def _open(visit: Visit, url: str) -> Page:
     return page
 
 
-def test_every_page_of_the_studio(editing: Visit, studio: Studio) -> None:
-    walk = Walk(editing)
+@pytest.mark.parametrize("is_full", EXTENTS)
+def test_every_page_of_the_studio(editing: Visit, studio: Studio, is_full: bool) -> None:
+    walk = Walk(editing, is_full=is_full)
     for path in (STUDIO, f"{STUDIO}/begin?host={HOSTILE}", f"{STUDIO}/entries/phpbb", f"{STUDIO}/repairs"):
         walk.look(editing.goto(path), path)
     editing.page.get_by_role("link", name="Look at it").click()

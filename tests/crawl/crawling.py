@@ -8,9 +8,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
+from aahcrawler.objects.reader import object_rows, page_rows
+from offline.tables import write_jsonl
 from tests.forking import Forked
 
 ICD = """\
@@ -110,9 +113,12 @@ def running(
 def until(condition: Callable[[], bool], seconds: float = PATIENCE) -> None:
     """Wait for a condition to hold; fail when it does not in time."""
     deadline = time.monotonic() + seconds
+    asked = time.monotonic()
     while not condition():
-        assert time.monotonic() < deadline, "it did not come to pass"
-        time.sleep(0.005)
+        now = time.monotonic()
+        assert now < deadline, "it did not come to pass"
+        time.sleep(min(max(0.005, 3 * (now - asked)), 0.2))  # What is waited for needs the processor more.
+        asked = time.monotonic()
 
 
 def command(*arguments: str | Path) -> list[str]:
@@ -136,9 +142,9 @@ def write_icd(folder: Path, *seeds: str, text: str = ICD, more: str = "") -> Pat
 
 def rows(crawl: Path, table: str = "pages") -> list[dict[str, Any]]:
     """Return what ``aah pages`` or ``aah objects`` prints."""
-    ended = aah(table, crawl)
-    assert ended.code == 0, ended.err
-    return [json.loads(line) for line in ended.out.splitlines()]
+    printed = StringIO()
+    write_jsonl(page_rows(crawl) if table == "pages" else object_rows(crawl), printed)
+    return [json.loads(line) for line in printed.getvalue().splitlines()]
 
 
 def summary(crawl: Path) -> dict[str, Any]:

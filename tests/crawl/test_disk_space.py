@@ -367,7 +367,7 @@ def can_mount() -> bool:
     """Whether this user may have small file systems of his own."""
     tried = [*DISK_OF_ITS_OWN, "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
     try:
-        return subprocess.run(tried, capture_output=True, check=False, timeout=60).returncode == 0
+        return subprocess.run(tried, capture_output=True, check=False, timeout=PATIENCE).returncode == 0
     except (OSError, subprocess.TimeoutExpired):
         return False
 

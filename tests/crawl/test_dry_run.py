@@ -158,7 +158,7 @@ def test_delays_are_kept_for_sites_and_machines_and_others_do_not_wait(tmp_path:
         asked = [each.at for each in site.asked]
         assert len(asked) == 5
         short = [later - earlier for earlier, later in pairwise(asked) if later - earlier <= 0.25]
-        assert len(short) <= 1, "what is held up on its way comes late, and the next one in time"
+        assert len(short) <= 2, "what is held up on its way comes late, and the next one in time"
         assert asked[-1] - asked[0] > 3 * 0.25
         assert max(each.at for each in other.asked) < asked[-1]
 

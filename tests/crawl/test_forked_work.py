@@ -11,6 +11,7 @@ from typing import TextIO
 import pytest
 
 from aahcrawler.crawl.health.forked_work import Bounds, ForkedWork, WorkEndedError
+from tests.crawl.crawling import PATIENCE
 
 pytestmark = pytest.mark.starts
 
@@ -158,6 +159,6 @@ def test_a_copy_ends_with_its_parent() -> None:
         return ForkedWork(sleeps)._child
 
     child = ForkedWork(parent).result()
-    until = time.monotonic() + 60
+    until = time.monotonic() + PATIENCE
     while Path(f"/proc/{child}").exists() and "Z" not in Path(f"/proc/{child}/stat").read_text().split(")")[1]:
         assert time.monotonic() < until, "the copy outlives its parent"

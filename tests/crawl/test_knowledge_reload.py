@@ -14,7 +14,7 @@ from aahcrawler.crawl.reload.validated_files import ValidatedFiles
 from aahcrawler.helper.site_memory.sites import Sites
 from knowledge_base.loader import LoadError, load
 from knowledge_base.model import KnowledgeBase
-from tests.crawl.crawling import EndedRun, rows, running, scrapy, summary, write_icd
+from tests.crawl.crawling import PATIENCE, EndedRun, rows, running, scrapy, summary, write_icd
 from tests.crawl.site import Reply, Site, html, serving
 
 TINY = """<?xml version="1.0"?>
@@ -218,7 +218,7 @@ def test_what_was_loaded_while_a_crawl_runs_is_not_looked_through_for_garbage(tm
         watch.cancel()
 
     try:
-        asyncio.run(asyncio.wait_for(watching(), 60))
+        asyncio.run(asyncio.wait_for(watching(), PATIENCE))
         assert gc.isenabled()
         assert failures == []
         knowledge_base = opened.helper.knowledge_base

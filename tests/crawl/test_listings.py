@@ -201,6 +201,7 @@ def test_paging_that_goes_on_for_ever_ends_with_the_pages_of_the_crawl(tmp_path:
     assert ended.summary["reason"] == "limits.pages reached"
 
 
+@pytest.mark.soak
 def test_a_huge_sitemap_is_read_as_far_as_sitemaps_go(tmp_path: Path) -> None:
     huge = urlset(*(f"/2024/05/flood-{n}/" for n in range(1_000, 61_000)))
     with serving(Site({**blog(), FIRST: huge}, other=NONE)) as site:

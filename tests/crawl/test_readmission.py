@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from aahcrawler.crawl.reload.scope_update import ScopeUpdate
 from aahcrawler.frontier.protocol import Offer, State
-from aahcrawler.traps import Trap
+from aahcrawler.traps.reasons import Trap
 
 
 class Blocked:

@@ -12,8 +12,9 @@ import pytest
 
 from aahcrawler.crawl.response.trap_detection import TrapsFile
 from aahcrawler.layout import TRAPS
-from aahcrawler.traps import Seen, Trap, Traps
+from aahcrawler.traps.reasons import Trap
 from aahcrawler.traps.soft_errors import PROBE
+from aahcrawler.traps.traps import Seen, Traps
 from online_analysis.icd.sections import Traps as Section
 from tests.crawl.site import Reply, Site, html, links, serving
 from tests.crawl.verifying import archived, assert_whole

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from examples.serve import WORLD, serve
-from tests.crawl.crawling import running
+from tests.crawl.crawling import PATIENCE, running
 
 PAGE = (Path(__file__).parents[2] / "docs" / "first-site.md").read_text("utf-8")
 BLOCKS = [(kind, text) for kind, text in re.findall(r"```(\w+)\n(.*?)```", PAGE, re.DOTALL)]
@@ -77,7 +77,7 @@ class Walker:
         return "--port", str(self._cockpit)
 
     def _is_answering(self) -> bool:
-        asking = HTTPConnection("127.0.0.1", self._cockpit, timeout=10)
+        asking = HTTPConnection("127.0.0.1", self._cockpit, timeout=PATIENCE)
         try:
             asking.request("GET", "/sign-in")
             return asking.getresponse().status == 200

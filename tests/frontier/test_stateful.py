@@ -364,5 +364,9 @@ def test_any_order_of_operations(
     machine.server_url = server.url
     run_state_machine_as_test(
         machine,
-        settings=settings(stateful_step_count=40, suppress_health_check=list(HealthCheck)),
+        settings=settings(
+            max_examples=settings().max_examples // 2,
+            stateful_step_count=40,
+            suppress_health_check=list(HealthCheck),
+        ),
     )

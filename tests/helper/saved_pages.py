@@ -1,5 +1,7 @@
 """Pages written by hand after the templates of each application, with what is expected of them."""
 
+from functools import cache
+
 from aahcrawler.editor.pages import saved_pages as saved
 from aahcrawler.editor.pages.saved_pages import CONTENT_TYPE, NOW, SavedPage, pages_folder, plain
 from aahcrawler.page import Headers, Page
@@ -15,5 +17,7 @@ def html_page(url: str, markup: str | bytes, status: int = 200, *more: tuple[str
     return Page(url, status, Headers((CONTENT_TYPE, *more)), body, NOW)
 
 
+@cache
 def saved_pages() -> tuple[SavedPage, ...]:
+    """Return all of them, each parsed once a process at most."""
     return saved.saved_pages(FOLDER)

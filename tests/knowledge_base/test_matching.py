@@ -199,6 +199,7 @@ def test_detection_says_what_evaluating_every_sign_says(
     assert (found.application.name if found.application else None, found.rivals) == weigh(page, knowledge_base)
 
 
+@pytest.mark.slow
 def test_no_sign_that_a_saved_page_shows_is_passed_over() -> None:
     knowledge_base = shipped()
     candidates = Candidates(knowledge_base.applications)

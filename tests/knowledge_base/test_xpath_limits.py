@@ -42,6 +42,7 @@ def test_usual_expressions_are_evaluated_on_large_pages(source: str) -> None:
     assert not refused(source, rows(8_000))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "source",
     [
@@ -60,6 +61,7 @@ def test_expressions_that_look_at_the_page_for_each_element_are_not(source: str)
     assert not refused(source, rows(60))
 
 
+@pytest.mark.slow
 def test_many_elements_of_a_union_are_too_many() -> None:
     tree = document_fromstring("<p>" + "<b></b><i></i>" * 100_000 + "</p>")
     assert refused("//b | //i", tree)
@@ -77,6 +79,7 @@ def test_long_texts_count() -> None:
     assert refused(source, rows(2_000), length=20_000_000)
 
 
+@pytest.mark.slow
 def test_a_condition_on_a_class_says_how_many_there_are() -> None:
     tree = rows(15_000)
     few = document_fromstring("<main>" + "<div class='rare'></div><div><a>t</a></div>" + "<div><a>t</a></div>" * 15_000)

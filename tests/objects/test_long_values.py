@@ -40,6 +40,7 @@ def _plain(term: object) -> str:
     return term.value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("character", ["x", "ä", "😀", '"', "\\", "\n"])
 def test_a_text_longer_than_parsers_take_is_cut_and_said_so(character: str) -> None:
     whole = "a" + character * (17 << 20)
@@ -82,6 +83,7 @@ def unbounded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_segments_with_texts_too_long_are_mended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = unbounded(tmp_path, monkeypatch)
     before = path.read_bytes()
@@ -100,6 +102,7 @@ def test_segments_with_texts_too_long_are_mended(tmp_path: Path, monkeypatch: py
     assert {str(quad.graph_name)[1:-1] for quad in parsed(gzip.decompress(after))} > {GRAPH, OTHER.iri}
 
 
+@pytest.mark.slow
 def test_a_damaged_segment_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = unbounded(tmp_path, monkeypatch)
     path.write_bytes(path.read_bytes()[:-9])

@@ -182,6 +182,7 @@ def test_pages_are_looked_up_as_they_were_read_last(crawl: Path, tmp_path: Path)
         assert stored(crawl, store)[f"{THREAD.format(2)}#p1"] == ["third"]
 
 
+@pytest.mark.slow
 def test_a_writer_killed_at_any_byte_leaves_whole_readings(crawl: Path, tmp_path: Path) -> None:
     (first,) = [path for path in segments_of(crawl) if READINGS not in path.name]
     (later,) = [path for path in segments_of(crawl) if READINGS in path.name]

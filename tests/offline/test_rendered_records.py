@@ -5,8 +5,8 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from aahcrawler.archive import WarcWriter
 from aahcrawler.archive.resources import Resource
+from aahcrawler.archive.writer import WarcWriter
 from aahcrawler.captures import ArchivedCaptures
 from offline.selection.selected_captures import SelectedCaptures
 from tests.archive.exchanges import INFO, exchange_of

@@ -1,7 +1,6 @@
 from pathlib import Path
 
 import pytest
-import wordfreq
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -128,6 +127,8 @@ def test_the_cosine_is_symmetric_and_bounded(one: TermVector, other: TermVector)
 
 
 def test_word_lists_are_read_as_their_package_reads_them() -> None:
+    import wordfreq  # What it imports takes long.
+
     assert listed_languages() == set(wordfreq.available_languages("small"))
     for code in ("en", "zh"):
         assert list(word_groups(code)) == wordfreq.get_frequency_list(code, "small")

@@ -7,11 +7,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from aahcrawler.archive import CrawlInfo, Original, WarcWriter
 from aahcrawler.archive.history import History
 from aahcrawler.archive.index import IndexWriter
+from aahcrawler.archive.records import CrawlInfo, Original
 from aahcrawler.archive.resources import Resource
-from aahcrawler.archive.writer import WrittenCapture
+from aahcrawler.archive.writer import WarcWriter, WrittenCapture
 from aahcrawler.exchange import Truncation
 from aahcrawler.replay.addresses import Address, Modifier
 from aahcrawler.replay.capture_lookup import date_of

@@ -60,7 +60,7 @@ def service(folder: Path, instruments: Instruments) -> Iterator[Service]:
 
 @contextmanager
 def following(port: int, last: str = "") -> Iterator[HTTPResponse]:
-    connection = HTTPConnection("127.0.0.1", port, timeout=60)
+    connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     connection.request("GET", "/v1/crawls/test/events", headers={"Last-Event-ID": last} if last else {})
     try:
         yield connection.getresponse()

@@ -15,7 +15,7 @@ from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
 from aahcrawler.service.web.access_log import LONGEST_PATH
 from aahcrawler.service.web.unfinished_heads import HEAD_BYTES, UnfinishedHeads, most_connections
-from tests.crawl.crawling import until
+from tests.crawl.crawling import PATIENCE, until
 from tests.service.asking import Service, serving
 
 
@@ -29,7 +29,7 @@ REST = b"ost\r\n\r\n"
 
 
 def half_sent(service: Service, opening: ExitStack, head: bytes = HALF) -> socket.socket:
-    client = opening.enter_context(socket.create_connection(("127.0.0.1", service.port), timeout=60))
+    client = opening.enter_context(socket.create_connection(("127.0.0.1", service.port), timeout=PATIENCE))
     client.sendall(head)
     return client
 
@@ -37,7 +37,7 @@ def half_sent(service: Service, opening: ExitStack, head: bytes = HALF) -> socke
 def exchanged(service: Service, sent: bytes) -> bytes:
     """Return all that is answered until the service closes the connection."""
     came = bytearray()
-    with socket.create_connection(("127.0.0.1", service.port), timeout=60) as client:
+    with socket.create_connection(("127.0.0.1", service.port), timeout=PATIENCE) as client:
         client.sendall(sent)
         while piece := client.recv(1 << 16):
             came += piece
@@ -121,7 +121,7 @@ def test_what_is_no_http_is_a_problem(settings: ServiceSettings) -> None:
 
 def test_answers_do_not_wait_for_one_another_s_confirmation(settings: ServiceSettings) -> None:
     with serving(settings) as service:
-        client = HTTPConnection("127.0.0.1", service.port, timeout=60)
+        client = HTTPConnection("127.0.0.1", service.port, timeout=PATIENCE)
 
         def is_quick() -> bool:
             began = time.monotonic()

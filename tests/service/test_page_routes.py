@@ -443,6 +443,10 @@ def test_a_query_that_takes_too_much_is_ended(made: Path, tmp_path: Path) -> Non
         slow = "SELECT (COUNT(*) AS ?n) { GRAPH ?a { ?s ?p ?o } GRAPH ?b { ?t ?q ?r } GRAPH ?c { ?u ?v ?w } }"
         with pytest.raises(Exception, match="ended after 3 s"):
             answers.ask(crawl, slow)
+    finally:
+        answers.close()
+    answers = SparqlAnswers(seconds=PATIENCE, rows=100)
+    try:
         with pytest.raises(Exception, match="more than 100 rows"):
             answers.ask(crawl, "SELECT * { GRAPH ?a { ?s ?p ?o } }")
         assert json.loads(answers.ask(crawl, "ASK { GRAPH ?a { ?s ?p ?o } }"))["boolean"]

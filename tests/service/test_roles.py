@@ -22,6 +22,7 @@ from aahcrawler.service.web.problems import ProblemError
 from aahcrawler.service.web.rates import UNLIMITED, Buckets, Rate, Rates
 from aahcrawler.service.web.roles import Caller, Needed, Role
 from aahcrawler.service.web.tokens import Named, TokenError, Tokens, read_tokens
+from tests.crawl.crawling import PATIENCE
 from tests.service.asking import JSON, Reply, Service, begun, serving
 
 SECRETS = {role: f"the-secret-of-{role}-0123456789" for role in Role}
@@ -202,7 +203,7 @@ def test_what_a_form_can_send_is_not_taken(unguarded: Service, media: str) -> No
 
 
 def test_a_host_that_is_none_is_no_defect(unguarded: Service) -> None:
-    with socket.create_connection(("127.0.0.1", unguarded.port), timeout=60) as client:
+    with socket.create_connection(("127.0.0.1", unguarded.port), timeout=PATIENCE) as client:
         client.sendall(b"GET /v1/crawls HTTP/1.1\r\nHost: [::1\r\nConnection: close\r\n\r\n")
         assert client.recv(1 << 16).startswith(b"HTTP/1.1 421")
 

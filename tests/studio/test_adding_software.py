@@ -67,6 +67,7 @@ def test_a_forum_is_added_by_pointing_at_its_pages(chromium: Browser, cockpit: C
         assert after.is_whole, after.mistakes()
 
 
+@pytest.mark.soak
 def test_a_gallery_is_added_by_pointing_at_what_is_read_wrongly(chromium: Browser, cockpit: Cockpit) -> None:
     gallery = Lumen()
     with published(gallery) as site, visiting(chromium, cockpit, EDITOR) as visit:
@@ -117,6 +118,7 @@ def is_read(shown: str, value: str) -> bool:
     )
 
 
+@pytest.mark.soak
 def test_a_blog_is_added_by_the_keys_alone(chromium: Browser, cockpit: Cockpit) -> None:
     blog = Inkwell()
     with published(blog) as site, visiting(chromium, cockpit, EDITOR) as visit:

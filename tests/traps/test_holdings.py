@@ -2,8 +2,9 @@
 
 import pytest
 
-from aahcrawler.traps import Seen, Trap, Traps, Verdict
+from aahcrawler.traps.reasons import Trap
 from aahcrawler.traps.state_file import packed, unpacked
+from aahcrawler.traps.traps import Seen, Traps, Verdict
 from online_analysis.icd.sections import Traps as Section
 from tests.traps.test_sketch import text
 

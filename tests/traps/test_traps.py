@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.traps import NO_PAGE, Seen, Trap, Traps, Verdict, is_probe
 from aahcrawler.traps.aliases import Aliases
-from aahcrawler.traps.soft_errors import PROBE, SoftErrors
+from aahcrawler.traps.reasons import Trap
+from aahcrawler.traps.soft_errors import PROBE, SoftErrors, is_probe
 from aahcrawler.traps.state_file import packed, unpacked
+from aahcrawler.traps.traps import NO_PAGE, Seen, Traps, Verdict
 from online_analysis.icd.sections import Traps as Section
 from tests.traps.test_sketch import text
 

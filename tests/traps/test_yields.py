@@ -3,9 +3,9 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.traps import Seen, Traps
 from aahcrawler.traps.budgets import FIRST_TRIAL, GAIN
 from aahcrawler.traps.patterns import Pattern, pattern_of
+from aahcrawler.traps.traps import Seen, Traps
 from aahcrawler.traps.yields import FAMILY, IN_A_ROW, LEAST_WORTH, Brought, Yields
 from online_analysis.icd import Traps as TrapsSection
 

@@ -24,6 +24,7 @@ from aahcrawler.wire.client import (
     WireRequest,
     WireTimeoutError,
 )
+from tests.crawl.crawling import PATIENCE
 from tests.wire.serving import Server, answering, client, serving
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -374,7 +375,7 @@ def test_cancelled_fetch_closes_its_connection(tmp_path: Path) -> None:
             fetching.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await fetching
-            await asyncio.wait_for(gone.wait(), 60)
+            await asyncio.wait_for(gone.wait(), PATIENCE)
 
     asyncio.run(run())
 

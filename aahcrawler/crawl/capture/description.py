@@ -13,7 +13,7 @@ from aahcrawler.metadata import LinkType, Metadata
 from aahcrawler.objects.writer import CaptureDescription
 from aahcrawler.page.loose_tokens import Mistakes
 from aahcrawler.pipeline.analysis import PageAnalysis
-from aahcrawler.traps import Trap
+from aahcrawler.traps.reasons import Trap
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,6 @@ from typing import Annotated
 
 import typer
 
-from aahcrawler.event_index import EventQuery
 from aahcrawler.exits import told, utc_time
 from aahcrawler.frontier.server.environment import REDIS_URL
 
@@ -112,7 +111,9 @@ def show_events(
 ) -> None:
     """Show what crawls have logged, a line each, the oldest first: in their folders, or the workers of a server."""
     if folders:
-        return _show_kept(folders, _query(search, level, crawl, since, until), grep, worker or follow, as_json=as_json)
+        return _show_kept(
+            folders, _conditions(search, level, crawl, since, until), grep, worker or follow, as_json=as_json
+        )
     if search or level or since or until or as_json:
         raise typer.BadParameter("--search, --level, --since, --until and --json are for folders; name one")
     if not redis:
@@ -137,26 +138,31 @@ def show_events(
             return None
 
 
-def _query(search: str, level: Severity | None, crawl: str, since: str, until: str) -> EventQuery:
+Conditions = tuple[str, tuple[str, ...], int | None, str, str]
+"""What an ``EventQuery`` is made of: words, severities, the number of a crawl, and a span of time."""
+
+
+def _conditions(search: str, level: Severity | None, crawl: str, since: str, until: str) -> Conditions:
     if crawl and not crawl.isdecimal():
         raise typer.BadParameter("of a folder, --crawl takes the number of one of its crawls, such as 1")
     severities = tuple(Severity)
     levels = tuple(each.value for each in severities[severities.index(level) :]) if level is not None else ()
-    return EventQuery(search, levels, int(crawl) if crawl else None, utc_time(since), utc_time(until))
+    return search, levels, int(crawl) if crawl else None, utc_time(since), utc_time(until)
 
 
-def _show_kept(folders: Sequence[Path], query: EventQuery, grep: str, others: object, *, as_json: bool) -> None:
+def _show_kept(folders: Sequence[Path], conditions: Conditions, grep: str, others: object, *, as_json: bool) -> None:
     import json
     from contextlib import ExitStack
     from dataclasses import asdict
     from heapq import merge
 
-    from aahcrawler.event_index import EventIndex, EventSearchError
+    from aahcrawler.event_index import EventIndex, EventQuery, EventSearchError
 
     if others:
         raise typer.BadParameter("--worker and --follow are for a shared server; folders keep what is over")
     with told(EventSearchError), ExitStack() as stack:
         indexes = [stack.enter_context(EventIndex(folder)) for folder in folders]
+        query = EventQuery(*conditions)
         for event in merge(*(index.find(query) for index in indexes), key=lambda event: event.at):
             if grep.casefold() in str(event).casefold():
                 typer.echo(json.dumps(asdict(event), ensure_ascii=False) if as_json else str(event))

@@ -9,7 +9,7 @@ from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.pipeline.links import LinkRules
 from aahcrawler.scope import Scope
 from aahcrawler.scores import Lessons
-from aahcrawler.traps import Traps
+from aahcrawler.traps.traps import Traps
 from online_analysis.aggregation import OnlineAnalyser
 from online_analysis.icd import Icd
 from online_analysis.icd import Traps as TrapsSection

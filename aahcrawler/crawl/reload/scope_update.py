@@ -13,12 +13,11 @@ from aahcrawler.crawl.lease.lease_source import LeaseSource
 from aahcrawler.frontier.control import Blocking, Revisiting
 from aahcrawler.frontier.posting import UrlStatus
 from aahcrawler.frontier.protocol import Offer, Offered, State
-from aahcrawler.pipeline.links import SCOPE
 from aahcrawler.refusals import Refused, read
-from aahcrawler.scope import RULE, Refusal
+from aahcrawler.scope import RULE, SCOPE, Refusal
 from aahcrawler.scores import Source
 from aahcrawler.segments import DamageError
-from aahcrawler.traps import Trap
+from aahcrawler.traps.reasons import Trap
 
 logger = logging.getLogger(__name__)
 

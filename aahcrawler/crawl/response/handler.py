@@ -61,10 +61,11 @@ from aahcrawler.objects.writer import CaptureDescription
 from aahcrawler.page import Headers, Page
 from aahcrawler.page.foreign_links import foreign_links
 from aahcrawler.pipeline.analysis import PageAnalysis, needs_requisites, of_redirect
-from aahcrawler.pipeline.links import NO_LINKS, SCOPE, DiscoveredLinks, discover_links
-from aahcrawler.scope import Refusal, Spelling
+from aahcrawler.pipeline.links import NO_LINKS, DiscoveredLinks, discover_links
+from aahcrawler.scope import SCOPE, Refusal, Spelling
 from aahcrawler.tallies import DENIED, FAILURE
-from aahcrawler.traps import Trap, is_probe
+from aahcrawler.traps.reasons import Trap
+from aahcrawler.traps.soft_errors import is_probe
 from aahcrawler.urls import queue_of
 from aahcrawler.wire.errors import ProxyUnavailableError, RefusedAddressError, WireError
 

@@ -37,7 +37,9 @@ from aahcrawler.pipeline.score import ScoredPage, score
 from aahcrawler.pipeline.trap_evidence import are_of, marked
 from aahcrawler.pipeline.understand import understand
 from aahcrawler.streams.manifest_reading import is_manifest
-from aahcrawler.traps import Trap, Verdict, is_probe
+from aahcrawler.traps.reasons import Trap
+from aahcrawler.traps.soft_errors import is_probe
+from aahcrawler.traps.traps import Verdict
 from aahcrawler.urls import canonicalize
 from online_analysis.batching import Contribution
 

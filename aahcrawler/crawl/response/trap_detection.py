@@ -23,9 +23,10 @@ from aahcrawler.pipeline.analysis import PageAnalysis
 from aahcrawler.pipeline.links import DiscoveredLinks, is_chosen
 from aahcrawler.pipeline.score import ScoredPage
 from aahcrawler.pipeline.trap_evidence import content, prose, seen
-from aahcrawler.traps import NO_PAGE, NO_SUCH_PAGE, Trap, Traps, Verdict
 from aahcrawler.traps.bloom_filters import Arrays
+from aahcrawler.traps.reasons import Trap
 from aahcrawler.traps.state_file import packed, unpacked
+from aahcrawler.traps.traps import NO_PAGE, NO_SUCH_PAGE, Traps, Verdict
 
 logger = logging.getLogger(__name__)
 

@@ -45,7 +45,7 @@ from aahcrawler.crawl.startup.factory import open_job
 from aahcrawler.crawl.startup.job import Job
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.page import Headers
-from aahcrawler.traps import is_probe
+from aahcrawler.traps.soft_errors import is_probe
 
 logger = logging.getLogger(__name__)
 

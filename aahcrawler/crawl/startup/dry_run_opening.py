@@ -13,7 +13,7 @@ from aahcrawler.crawl.startup.factory import checked
 from aahcrawler.crawl.startup.reference_documents import Fetched, fetch_documents, reader
 from aahcrawler.scope import Scope
 from aahcrawler.tombstones import TakenDown
-from aahcrawler.traps import Traps
+from aahcrawler.traps.traps import Traps
 from knowledge_base.file_selection import folders_for
 from online_analysis.analysers import analysers
 from online_analysis.icd import Icd

@@ -19,8 +19,9 @@ from lxml import etree
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from aahcrawler import __version__
-from aahcrawler.editor.entries.entry_files import Contents, Entry, digest, file_part, is_name, licence_part
+from aahcrawler.editor.entries.entry_files import Entry, digest, file_part, is_name, licence_part
 from aahcrawler.editor.entries.own_folder import OwnFolder, own_folder
+from aahcrawler.editor.entries.pack_contents import Contents
 from aahcrawler.editor.pages.saved_pages import pages_folder
 from aahcrawler.editor.pages.trial import Trial, all_pages
 from aahcrawler.editor.text.printable_text import plain_line

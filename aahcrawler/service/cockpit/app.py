@@ -31,7 +31,7 @@ from aahcrawler.service.cockpit import (
 )
 from aahcrawler.service.cockpit.origins import Hosts
 from aahcrawler.service.cockpit.site import COOKIE, NotSignedInError, Site, said_of, then
-from aahcrawler.service.cockpit.studio import studio_routes
+from aahcrawler.service.cockpit.studio_loading import StudioRoutes
 from aahcrawler.service.web.noted_acts import Noting, note_said
 from aahcrawler.service.web.problems import ProblemError
 from aahcrawler.service.web.roles import Caller
@@ -54,7 +54,6 @@ TOPICS: Final = (
     manage_page,
     definition_pages,
     steer_page,
-    studio_routes,
     act_routes,
 )
 _logger = logging.getLogger(__name__)
@@ -78,6 +77,7 @@ def pages_app(site: Site) -> FastAPI:
     app.state.site = site
     for topic in TOPICS:
         app.include_router(topic.routes(site))
+    app.router.routes.append(StudioRoutes(site))
     app.add_api_route("/static/{name}", _static, include_in_schema=False)
     _install_problems(app, site)
     return app

@@ -10,9 +10,8 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from aahcrawler.frontier.posting import UrlStatus
 from aahcrawler.frontier.protocol import State
 from aahcrawler.layout import REFUSED
-from aahcrawler.pipeline.links import SCOPE
 from aahcrawler.refusals import read
-from aahcrawler.scope import Scope
+from aahcrawler.scope import SCOPE, Scope
 from aahcrawler.segments import DamageError
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.catalog.reach import Reach

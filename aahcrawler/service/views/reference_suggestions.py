@@ -1,4 +1,8 @@
-"""What an archived crawl suggests for a definition: the words, names and sites of its relevant pages."""
+"""What an archived crawl suggests for a definition: the words, names and sites of its relevant pages.
+
+What reads pages is imported with the first request: a cockpit has to start at once.
+"""
+# ruff: noqa: PLC0415
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -16,16 +20,11 @@ from aahcrawler.service.views.page_indexes import NO_FOLDER
 from aahcrawler.service.web.problems import UNAVAILABLE, ProblemError
 from aahcrawler.urls import canonicalize
 from knowledge_base.loader import LoadError
-from offline.refinement.crawl_suggestions import suggestions_of
-from offline.refinement.proposals import propose
-from offline.refinement.reference_pages import ReferencePage, RefinementError, reference_pages, topic_of
-from offline.rereading import Reader, RereadError
 from online_analysis.icd import Icd
 from online_analysis.suggestions import Suggested
 
 MOST_PAGES: Final = 1_000
 """Pages that are read: each is understood anew."""
-_TROUBLE = (ArchiveError, LoadError, ReadError, RefinementError, RereadError, SegmentError)
 
 
 class SuggestedValue(BaseModel):
@@ -59,6 +58,11 @@ def reference_suggestions(
 
     ``advance`` is called with each page. Raise ``ProblemError``.
     """
+    from offline.refinement.crawl_suggestions import suggestions_of
+    from offline.refinement.proposals import propose
+    from offline.refinement.reference_pages import ReferencePage, RefinementError, reference_pages, topic_of
+    from offline.rereading import Reader, RereadError
+
     if crawl.folder is None:
         raise ProblemError(NO_FOLDER, "this machine has none of the crawl's folder")
 
@@ -72,7 +76,7 @@ def reference_suggestions(
         seeds = frozenset(canonicalize(seed) or seed for seed in icd.seeds)
         with closing(Reader.of(crawl.folder, folders)) as reader:
             proposals = propose(icd, topic, seeds, counted(reference_pages(crawl.folder, topic, reader)))
-    except _TROUBLE as error:
+    except (ArchiveError, LoadError, ReadError, RefinementError, RereadError, SegmentError) as error:
         raise ProblemError(UNAVAILABLE, f"{crawl.id} cannot be read as a reference: {error}") from error
     found = suggestions_of(proposals)
     return ReferenceSuggestions(

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from aahcrawler.browser.process.browser_process import BrowserProcess, Listener, start_browser
 from aahcrawler.browser.process.browser_settings import BrowserSettings
 from tests.browsing import chromium_executable
+from tests.crawl.crawling import PATIENCE
 
 PAGE = b"<!doctype html><title>A page</title><p>Here."
 ATTEMPTS = """
@@ -60,7 +61,7 @@ class Piped:
         message: dict[str, Any] = {"id": next(self._numbers), "method": method, "params": params}
         if session:
             message["sessionId"] = session
-        return await asyncio.wait_for(asyncio.to_thread(self._ask, message), 20)
+        return await asyncio.wait_for(asyncio.to_thread(self._ask, message), PATIENCE)
 
     def _ask(self, message: dict[str, Any]) -> dict[str, Any]:
         orders, answers = self.process.pipe

@@ -23,7 +23,7 @@ from aahcrawler.browser.process.chromium_executable import find_chromium
 from aahcrawler.browser.process.process_tree import descendants
 from tests.browser.process.piped import ATTEMPTS, Piped, Proxy, browser
 from tests.browsing import sandboxed_chromium
-from tests.crawl.crawling import until
+from tests.crawl.crawling import PATIENCE, until
 
 pytestmark = pytest.mark.starts
 
@@ -284,4 +284,4 @@ def test_no_browser_is_started_without_its_sandbox(tmp_path: Path) -> None:
 def _run(module: str, folder: Path) -> str:
     sandboxed_chromium()
     command = [sys.executable, "-m", f"tests.browser.process.{module}", str(folder)]
-    return subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True, timeout=60).stdout
+    return subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True, timeout=PATIENCE).stdout

@@ -31,7 +31,7 @@ from aahcrawler.service.web.problems import ProblemError
 from aahcrawler.service.web.rates import UNLIMITED
 from aahcrawler.service.web.roles import Caller, Role
 from aahcrawler.service.web.tokens import Named, Tokens
-from tests.crawl.crawling import until
+from tests.crawl.crawling import PATIENCE, until
 from tests.service.asking import JSON, Reply, Service, begun, running, serving
 
 ANNA, BEN = "anna's-secret-0123456789", "ben's-secret-0123456789"
@@ -329,7 +329,7 @@ def test_jobs_wait_are_cancelled_and_are_forgotten(caplog: pytest.LogCaptureFixt
         jobs.begin(task, endless)
     began = time.monotonic()
     jobs.close()
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < PATIENCE
 
 
 def test_jobs_that_ended_first_give_way_to_others() -> None:
@@ -339,7 +339,7 @@ def test_jobs_that_ended_first_give_way_to_others() -> None:
     for _ in range(MOST_JOBS + 2):
         now[0] += 1.0
         begun.append(jobs.begin(task, lambda _: JobShown.model_construct()).id)
-        jobs.wait("crawl", begun[-1], 60)
+        jobs.wait("crawl", begun[-1], PATIENCE)
     for name in begun[:2]:
         with pytest.raises(ProblemError, match="no such job"):
             jobs.job("crawl", name)

@@ -10,11 +10,11 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Path, Response
 from pydantic import BaseModel, ConfigDict
 
-from aahcrawler.editor.entries.entry_files import Contents
 from aahcrawler.editor.entries.entry_import import Proposal, propose, take
 from aahcrawler.editor.entries.entry_pack import ENDING, KNOWN_LICENCE, PackError, pack_entry, unpacked
 from aahcrawler.editor.entries.entry_pack import Said as Labelled
 from aahcrawler.editor.entries.own_folder import OwnFolder, OwnFolderError
+from aahcrawler.editor.entries.pack_contents import Contents
 from aahcrawler.editor.entries.staging import brought_back
 from aahcrawler.editor.pages.saved_pages import SavedPageError
 from aahcrawler.editor.works.work_state import WorkError
