@@ -40,10 +40,11 @@ Tell = Callable[[str, str], object]
 """Takes the name of a file in a package, and what is wrong with it."""
 
 
-class _Window(io.RawIOBase):
+class Window(io.RawIOBase):
     """Some bytes of a file, as a file."""
 
     def __init__(self, file: BinaryIO, begin: int, size: int) -> None:
+        """Give ``size`` bytes of a file from ``begin`` on; nobody else may move it meanwhile."""
         self._file, self._begin, self._size, self._at = file, begin, size, 0
 
     def readable(self) -> bool:
@@ -152,7 +153,7 @@ class WaczPackage:
         if info.compress_type == ZIP_STORED:
             begin = self._data_of(info)
             if begin is not None:
-                window = io.BufferedReader(_Window(self._file, begin, info.file_size))
+                window = io.BufferedReader(Window(self._file, begin, info.file_size))
                 return PackedArchive(info.filename, window, info.file_size)
             self._tell(info.filename, "its place in the package cannot be found")
             return None
