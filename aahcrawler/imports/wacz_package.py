@@ -48,17 +48,21 @@ class Window(io.RawIOBase):
         self._file, self._begin, self._size, self._at = file, begin, size, 0
 
     def readable(self) -> bool:
+        """Return that it can be read."""
         return True
 
     def seekable(self) -> bool:
+        """Return that it can be gone through in any order."""
         return True
 
     def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        """Go to a byte of it, and return which that is."""
         base = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size}[whence]
         self._at = max(0, base + offset)
         return self._at
 
     def readinto(self, buffer: Any, /) -> int:
+        """Fill a buffer from where it is on, and return how many bytes came."""
         with memoryview(buffer) as view:
             self._file.seek(self._begin + self._at)
             piece = self._file.read(max(0, min(len(view), self._size - self._at)))

@@ -1,4 +1,4 @@
-"""A WACZ package (WACZ 1.1.1) while it is written: members of a ZIP file, each with its digest, and what names them all."""
+"""A WACZ package (WACZ 1.1.1) while it is written: members of a ZIP file, each with its digest, and their list."""
 
 import errno
 import fcntl
@@ -47,7 +47,7 @@ class Signer(Protocol):
 
 
 class Member(NamedTuple):
-    """A member of the package: its path there, its bytes and SHA-256 unpacked, and where its bytes begin in the file."""
+    """A member of the package: its path, its bytes and SHA-256 unpacked, and where its bytes begin in the file."""
 
     path: str
     size: int
@@ -74,7 +74,9 @@ class WaczFile:
         self._zip = ZipFile(file, "w")
         self.members: list[Member] = []
 
-    def add(self, path: str, pieces: Iterable[bytes], at: datetime, *, is_packed: bool, size: int | None = None) -> Member:
+    def add(
+        self, path: str, pieces: Iterable[bytes], at: datetime, *, is_packed: bool, size: int | None = None
+    ) -> Member:
         """Add a member with the time that it is to have, in UTC. Raises ``OSError``.
 
         What is packed already, such as WARC files, is stored as it is, so that replay software can ask for any part of
@@ -98,11 +100,11 @@ class WaczFile:
     def stored(self, member: Member) -> Iterator[BinaryIO]:
         """Open what a member is that was stored as it is."""
         self._file.flush()
-        with open(self._file.name, "rb") as file:
+        with Path(self._file.name).open("rb") as file:
             yield cast("BinaryIO", io.BufferedReader(Window(file, member.begin, member.size)))
 
     def finish(self, described: Mapping[str, JsonValue], at: datetime, key: Signer | None = None) -> Finished:
-        """Add ``datapackage.json`` and its digest, signed where there is a key, and end the file. Raises ``OSError``."""
+        """Add ``datapackage.json`` and its digest, signed where there is a key. Raises ``OSError``."""
         package = {
             "profile": "data-package",
             "wacz_version": VERSION,
@@ -135,7 +137,7 @@ def writing_wacz(target: Path) -> Iterator[WaczFile]:
     part = target.with_name(target.name + _PART)
     try:
         # What a killed export left is written over: it is cut only once nobody else has it.
-        file = open(part, "r+b", opener=_made)
+        file = open(part, "r+b", opener=_made)  # noqa: SIM115 - the block below closes it
     except OSError as error:
         raise ExportError(f"{part}: cannot be written ({error.strerror or error})") from error
     with file:
@@ -175,7 +177,7 @@ def packed_index(lines: Iterable[bytes], name: str, blocks: list[bytes]) -> Iter
 
     These lines are the index of the index, by which replay software finds the member that it needs.
     """
-    blocks.append(f'!meta 0 {json.dumps({"format": "cdxj-gzip-1.0", "filename": name})}\n'.encode())
+    blocks.append(f"!meta 0 {json.dumps({'format': 'cdxj-gzip-1.0', 'filename': name})}\n".encode())
     offset, waiting = 0, []
 
     def packed() -> bytes:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Self
 
 from aahcrawler.captures import ArchivedCaptures, Capture
+from aahcrawler.captures.record_scan import EPOCH
 
 _PIECE = 1 << 20
 _SCHEMA = """
@@ -27,6 +28,8 @@ class SelectedCaptures:
         self._with_sessions = with_sessions
         self._marks = sqlite3.connect("")
         self._marks.executescript(_SCHEMA)
+        self.newest = EPOCH
+        """When the newest of the taken captures was made."""
 
     def __enter__(self) -> Self:
         return self
@@ -55,6 +58,7 @@ class SelectedCaptures:
             return
         if (info := self.source.table.info(row.answer.warcinfo)) is not None:
             self._mark(info[0], info[1].begin, info[1].end, is_capture=False)
+        self.newest = max(self.newest, capture.date)
         yield capture
         if (original := self.source.original(capture.record_id)) is not None:
             yield from self._take(original)

@@ -67,7 +67,7 @@ def chosen(crawl: Path, criteria: Criteria, source: ArchivedCaptures) -> Iterato
     """
     listed = [criteria.urls] if criteria.urls is not None else []
     found = [answers(crawl, criteria.sparql)] if criteria.sparql else []
-    named = [_expanded(names, source) for names in (*listed, *found)]
+    named = [expanded(names, source) for names in (*listed, *found)]
     with ExitStack() as stack:
         dated: Names | None = None
         if criteria.by_publication:
@@ -152,9 +152,7 @@ def select(
     refuse(target)
     listed = "\n".join((repr(replace(criteria, urls=None)), *sorted(criteria.urls or ())))
     records = (row.capture for row in chosen(crawl, criteria, selected.source))
-    marked = mark(
-        crawl, records, listed, selected, with_requisites=with_requisites, processes=processes, seen=seen
-    )
+    marked = mark(crawl, records, listed, selected, with_requisites=with_requisites, processes=processes, seen=seen)
     if not marked.pages:
         raise nothing_chosen(crawl, criteria, marked)
     info = CrawlInfo(
@@ -218,7 +216,7 @@ def refuse(target: Path) -> None:
         raise SelectionError(f"--to {target}: there is no folder {target.parent}; make it first")
 
 
-def _expanded(names: Iterable[str], source: ArchivedCaptures) -> Container[str]:
+def expanded(names: Iterable[str], source: ArchivedCaptures) -> Container[str]:
     """Add to URLs those that they redirect to."""
     known, waiting = set(names), list(names)
     while waiting:
