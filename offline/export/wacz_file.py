@@ -96,6 +96,10 @@ class WaczFile:
         self.members.append(Member(path, written, f"sha256:{digest.hexdigest()}", begin))
         return self.members[-1]
 
+    def abandon(self) -> None:
+        """Add nothing more, and leave the file as it is; nothing where it is finished."""
+        self._zip.fp = None
+
     @contextmanager
     def stored(self, member: Member) -> Iterator[BinaryIO]:
         """Open what a member is that was stored as it is."""
@@ -105,7 +109,7 @@ class WaczFile:
 
     def finish(self, described: Mapping[str, JsonValue], at: datetime, key: Signer | None = None) -> Finished:
         """Add ``datapackage.json`` and its digest, signed where there is a key. Raises ``OSError``."""
-        package = {
+        package: dict[str, object] = {
             "profile": "data-package",
             "wacz_version": VERSION,
             **described,
@@ -147,7 +151,11 @@ def writing_wacz(target: Path) -> Iterator[WaczFile]:
             raise ExportError(f"{target}: another process is writing it; wait for that, or name another file") from None
         try:
             file.truncate()
-            yield WaczFile(file)
+            wacz = WaczFile(file)
+            try:
+                yield wacz
+            finally:
+                wacz.abandon()
             file.flush()
             os.fsync(file.fileno())
             os.link(part, target)
@@ -178,7 +186,8 @@ def packed_index(lines: Iterable[bytes], name: str, blocks: list[bytes]) -> Iter
     These lines are the index of the index, by which replay software finds the member that it needs.
     """
     blocks.append(f"!meta 0 {json.dumps({'format': 'cdxj-gzip-1.0', 'filename': name})}\n".encode())
-    offset, waiting = 0, []
+    offset = 0
+    waiting: list[bytes] = []
 
     def packed() -> bytes:
         nonlocal offset
