@@ -4,6 +4,7 @@ The command imports its modules when it runs: help has to answer at once.
 """
 # ruff: noqa: PLC0415
 
+import json
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -60,6 +61,7 @@ def export(
         Path | None, typer.Option("--sign", metavar="KEY.pem", help="Sign it by a private key: ECDSA, curve P-384.")
     ] = None,
     processes: Processes = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Tell progress and outcome in lines of JSON.")] = False,
 ) -> None:
     """Write crawls, imports and collections as one WACZ file: all of them, or the pages that meet all criteria."""
     from dataclasses import replace
@@ -68,7 +70,7 @@ def export(
     from aahcrawler.jobs import JobError
     from aahcrawler.objects.reader import ReadError
     from aahcrawler.segments import SegmentError
-    from offline.counting import counting
+    from offline.counting import counting, telling
     from offline.export.collected_crawls import described_crawls
     from offline.export.wacz_export import COUNTED, Wanted
     from offline.export.wacz_export import export as write
@@ -79,7 +81,7 @@ def export(
     from offline.store.queries import QueryError
 
     mistakes = (CollectionError, CriteriaError, ExportError, JobError, LoadError, StoreError, QueryError)
-    with told(ReadError, SegmentError, *mistakes), counting(*COUNTED) as count:
+    with told(ReadError, SegmentError, *mistakes), telling() if as_json else counting(*COUNTED) as count:
         refuse(wacz)
         key = None
         if sign is not None:
@@ -108,6 +110,10 @@ def export(
         done = write(
             folders, wanted, wacz, described=replace(described, **given), key=key, processes=processes, seen=count
         )
+    if as_json:
+        counts = {"pages": done.pages, "captures": done.captures, "bytes": done.package.size, "left_out": done.left_out}
+        typer.echo(json.dumps({"wacz": str(wacz), **counts, "missing": list(missing)}))
+        return
     typer.echo(
         f"{wacz}: {done.pages:,} pages, {done.captures:,} captures in {done.files:,} WARC files, "
         f"{done.package.size:,} bytes"

@@ -26,6 +26,7 @@ from aahcrawler.archive.referred_files import is_referred
 from aahcrawler.derived_index import remove_base
 from aahcrawler.layout import (
     ARCHIVE,
+    EXPORTS,
     FORMER,
     IMPORT_READ,
     INDEXES,
@@ -321,6 +322,7 @@ def _rewrite_derived(crawl: Path, journal: _Journal) -> None:
     for index in (crawl / INDEXES).glob("*.sqlite"):
         remove_base(index)
     _remove_store(crawl / STORE)
+    shutil.rmtree(crawl / EXPORTS, ignore_errors=True)
     rebuild(crawl / ARCHIVE, crawl / INDEXES)
     names = [url.encode() for url in (*journal.tombstone.urls, *journal.tombstone.prefixes)]
     for path in (crawl / FORMER).glob(f"*/{REPORT}"):
