@@ -16,6 +16,7 @@ from typing import Annotated, Any, Final, Self
 from pydantic import AfterValidator, Field, ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
+from ruamel.yaml.events import AliasEvent
 
 from aahcrawler.layout import CREATED, DEFINITION
 from aahcrawler.tombstones import replace_durably
@@ -194,7 +195,11 @@ class CollectionFile:
                 content = file.read(MOST_BYTES + 1)
             if len(content) > MOST_BYTES:
                 raise CollectionError(f"{self.path}: has more than {MOST_BYTES:,} bytes; no collection is that long")
-            said = _yaml().load(content.decode("utf-8-sig"))
+            text = content.decode("utf-8-sig")
+            # A few lines that refer to one another can stand for more values than any memory holds.
+            if any(isinstance(event, AliasEvent) for event in _yaml().parse(text)):
+                raise CollectionError(f"{self.path}: refers to another place of itself (*); write out what is meant")
+            said = _yaml().load(text)
         except FileNotFoundError:
             raise CollectionError(f"{self.path}: there is no such collection; aah collection create makes it") from None
         except (OSError, UnicodeDecodeError, YAMLError, ValueError, RecursionError) as error:

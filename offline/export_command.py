@@ -106,10 +106,8 @@ def export(
         folders, described, missing = described_crawls(crawls)
         for line in missing:
             typer.echo(f"note: {line}", err=True)
-        given = {name: text for name, text in (("title", title), ("description", description)) if text}
-        done = write(
-            folders, wanted, wacz, described=replace(described, **given), key=key, processes=processes, seen=count
-        )
+        described = replace(described, title=title or described.title, description=description or described.description)
+        done = write(folders, wanted, wacz, described=described, key=key, processes=processes, seen=count)
     if as_json:
         counts = {"pages": done.pages, "captures": done.captures, "bytes": done.package.size, "left_out": done.left_out}
         typer.echo(json.dumps({"wacz": str(wacz), **counts, "missing": list(missing)}))

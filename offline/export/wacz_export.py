@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Final
+from typing import IO, BinaryIO, Final
 
 from pydantic import JsonValue, TypeAdapter
 
@@ -239,7 +239,9 @@ class _Export:
                 whole.look_through()
                 self.left_out += whole.left_out
                 rows = chosen(crawl, Criteria(), source)
-                records = (r.capture for r in rows if not selected.leaves_aside(source.of_record(r.capture)))
+                records: Iterable[str] = (
+                    r.capture for r in rows if not selected.leaves_aside(source.of_record(r.capture))
+                )
                 newest, spans_of = whole.newest, whole.spans
             else:
                 marked = self._mark(crawl, source, selected)
@@ -296,7 +298,7 @@ class _Export:
             with self.wacz.stored(member) as stored:
                 self.lines.extend(self._index_lines(stored, name))
 
-    def _index_lines(self, stored: IO[bytes], name: str) -> Iterator[bytes]:
+    def _index_lines(self, stored: BinaryIO, name: str) -> Iterator[bytes]:
         records = IndexedRecords(name)
         for record in scan(stored):
             for entry in records.take(record):

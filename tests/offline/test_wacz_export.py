@@ -9,7 +9,7 @@ import json
 import os
 from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 from typing import Any
