@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import urlencode
 
 from playwright.sync_api import Error, Frame
 
@@ -23,7 +23,7 @@ from benchmarks import pywb_index
 from benchmarks.browser.exact_server import ExactServer
 from benchmarks.browser.installing import environment
 from benchmarks.browser.person import Looked, Person, somebody
-from benchmarks.browser.replies import HTML, SCRIPT, Reply, Request, not_found, reply
+from benchmarks.browser.replies import HTML, SCRIPT, Reply, Request, not_found, ranged, reply
 from benchmarks.software.installation import ENVIRONMENTS
 from benchmarks.truth import words
 
@@ -35,7 +35,7 @@ _HOST: Final = """<!doctype html><html><head><meta charset="utf-8"><script src="
 <script>
 const told = new URLSearchParams(location.search);
 const shown = document.createElement('replay-web-page');
-for (const [name, value] of Object.entries({source: '/crawl.warc.gz', replayBase: '/replay/', embed: 'replayonly',
+for (const [name, value] of Object.entries({source: told.get('source'), replayBase: '/replay/', embed: 'replayonly',
   url: told.get('url'), style: 'display: block; height: 700px'})) shown.setAttribute(name, value);
 document.body.append(shown);
 </script></body></html>
@@ -78,30 +78,32 @@ def replayed_by_replay_web_page(crawled: Path, looked: Sequence[Looked], origin:
         for path in files:
             with path.open("rb") as source:
                 shutil.copyfileobj(source, target)
-    with _replay_web_page(whole) as base:
-
-        def addressed(url: str) -> tuple[str, Callable[[Frame], bool]]:
-            return f"{base}/?url={quote(url, safe='')}", lambda frame: "/w/" in frame.url and "mp_/" in frame.url
-
-        return _compared(looked, origin, addressed)
+    with replay_web_page(whole) as addressing:
+        return _compared(looked, origin, addressing)
 
 
 @contextmanager
-def _replay_web_page(archive: Path) -> Iterator[str]:
+def replay_web_page(archive: Path) -> Iterator["Addressing"]:
+    """Serve ReplayWeb.page and an archive, a WARC file or a WACZ package, as static files of one server."""
     package = environment("replaywebpage") / "node_modules" / "replaywebpage"
     files: Mapping[str, Reply] = {
         "/": reply(_HOST, HTML),
         "/ui.js": reply((package / "ui.js").read_bytes(), SCRIPT),
         "/replay/sw.js": reply((package / "sw.js").read_bytes(), SCRIPT),
-        "/crawl.warc.gz": reply(archive.read_bytes(), "application/gzip"),
+        f"/{archive.name}": reply(archive.read_bytes(), "application/octet-stream"),
     }
 
     def answer(request: Request) -> Reply:
-        return files.get(request.path, not_found())
+        return ranged(files[request.path], request) if request.path in files else not_found()
 
     with ExactServer().running() as server:
         server.answering = answer
-        yield server.origin
+
+        def addressed(url: str) -> tuple[str, Callable[[Frame], bool]]:
+            asked = urlencode({"source": f"/{archive.name}", "url": url})
+            return f"{server.origin}/?{asked}", lambda frame: "/w/" in frame.url and "mp_/" in frame.url
+
+        yield addressed
 
 
 def _compared(looked: Sequence[Looked], origin: str, addressing: Addressing) -> Replay:
