@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import os
+import struct
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -31,8 +32,11 @@ _COMPRESSION: Final = 6
 _PART: Final = ".part"
 _FILE_MODE: Final = 0o644 << 16
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-_FIRST_YEAR: Final = 1980
-"""The first year that a ZIP file can tell."""
+_FIRST_MOMENT: Final = datetime(1980, 1, 1, tzinfo=UTC)
+"""The first moment that a ZIP file can tell."""
+_SURELY_SMALL: Final = 1 << 30
+_TIMESTAMP: Final = 0x5455
+"""The field of ZIP files for a time in seconds since 1970."""
 
 
 class ExportError(Exception):
@@ -82,12 +86,18 @@ class WaczFile:
         What is packed already, such as WARC files, is stored as it is, so that replay software can ask for any part of
         it. ``size`` is that of all pieces, None where it is not known before.
         """
-        info = ZipInfo(path, max(at.astimezone(UTC), datetime(_FIRST_YEAR, 1, 1, tzinfo=UTC)).timetuple()[:6])
+        moment = max(at.astimezone(UTC), _FIRST_MOMENT)
+        info = ZipInfo(path, moment.timetuple()[:6])
         info.external_attr = _FILE_MODE
         info.compress_type = ZIP_STORED if is_packed else ZIP_DEFLATED
         info.file_size = size or 0
+        may_be_large = size is None or size > _SURELY_SMALL
+        if may_be_large:
+            # The header before the bytes has room for large sizes then, and the directory at the end does not say so
+            # where they are small. ReplayWeb.page looks at the former only where the latter names any such field.
+            info.extra = struct.pack("<HHBl", _TIMESTAMP, 5, 1, int(moment.timestamp()))
         digest, written = hashlib.sha256(), 0
-        with self._zip.open(info, "w", force_zip64=size is None) as opened:
+        with self._zip.open(info, "w", force_zip64=may_be_large) as opened:
             begin = self._file.tell()
             for piece in pieces:
                 digest.update(piece)

@@ -7,13 +7,14 @@ import hashlib
 import io
 import json
 import os
+import struct
 from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 from typing import Any
-from zipfile import ZIP_STORED, ZipFile
+from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 import pytest
 from cryptography.exceptions import InvalidSignature
@@ -38,7 +39,7 @@ from offline.export import wacz_export
 from offline.export.wacz_export import Wanted, export
 from offline.export.wacz_file import INDEX_LINES, ExportError, WaczFile, packed_index
 from tests.imports.archives import imported, members, pages, record
-from tests.offline.test_selection import CSS, HTML, SITE, THREAD, World
+from tests.offline.test_selection import BEGUN, CSS, HTML, SITE, THREAD, World
 
 Lines = Sequence[Mapping[str, Any]]
 
@@ -81,6 +82,7 @@ def valid(file: Path) -> ZipFile:
     for info in package.infolist():
         is_packed = info.filename.endswith(".gz")
         assert not is_packed or info.compress_type == ZIP_STORED, info.filename
+        assert info.extra or not local_extra(file, info), info.filename
         assert info.filename.split("/")[0] in {"archive", "indexes", "pages"} or "/" not in info.filename
     said = json.loads(package.read("datapackage.json"))
     assert (said["profile"], said["wacz_version"]) == ("data-package", "1.1.1")
@@ -104,6 +106,14 @@ def valid(file: Path) -> ZipFile:
             assert line["url"].startswith("http")
             assert datetime.fromisoformat(line["ts"]).tzinfo is not None
     return package
+
+
+def local_extra(file: Path, info: ZipInfo) -> bytes:
+    """Return the extra fields before a member: ReplayWeb.page takes them to be none where the directory names none."""
+    with file.open("rb") as opened:
+        opened.seek(info.header_offset + 26)
+        name, extra = struct.unpack("<HH", opened.read(4))
+        return opened.read(name + extra)[name:]
 
 
 def check_index(package: ZipFile) -> None:
@@ -358,6 +368,21 @@ def test_the_index_is_packed_in_members_that_are_found_by_their_first_lines() ->
     made = b"".join(packed_index(iter(lines), "index.cdx.gz", blocks))
     assert gzip.decompress(made) == b"".join(lines)
     assert [block.split(b" ", 1)[0] for block in blocks[1:]] == [b"test,a)/00000", b"test,a)/01024", b"test,a)/02048"]
+
+
+@pytest.mark.parametrize("size", [None, 1, 1 << 30, 2_100_000_000])
+def test_members_whose_size_may_be_large_are_found_where_the_directory_says(tmp_path: Path, size: int | None) -> None:
+    path = tmp_path / "some.wacz"
+    with path.open("w+b") as file:
+        wacz = WaczFile(file)
+        member = wacz.add("archive/a.warc.gz", (b"some", b" bytes"), BEGUN, is_packed=True, size=size)
+        with wacz.stored(member) as stored:
+            assert stored.read() == b"some bytes"
+        wacz.finish({}, BEGUN)
+    with ZipFile(path) as package:
+        (info, *_) = package.infolist()
+        assert info.extra or not local_extra(path, info)
+        assert package.read(info) == path.read_bytes()[member.begin :][: member.size] == b"some bytes"
 
 
 def test_py_wacz_accepts_a_package(crawl: Path, tmp_path: Path) -> None:
