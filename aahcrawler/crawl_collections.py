@@ -18,7 +18,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.events import AliasEvent
 
-from aahcrawler.layout import CREATED, DEFINITION
+from aahcrawler.layout import CREATED, DEFINITION, EXPORTS
 from aahcrawler.tombstones import replace_durably
 from online_analysis.icd.metadata_fields import Lines, Metadata
 from online_analysis.icd.section import refuse
@@ -237,6 +237,22 @@ class CollectionFile:
             yield
         finally:
             os.close(descriptor)
+
+
+def packages_with(crawl: Path) -> Iterator[Path]:
+    """Yield the packages that a cockpit has made of a crawl's folder, and of the collections that it is in.
+
+    A collection that cannot be read counts as one.
+    """
+    yield from (crawl / EXPORTS).glob("*")
+    folder = crawl.resolve()
+    for file in CollectionFile.all_in(folder.parent):
+        try:
+            is_in = any(file.folder(name).resolve() == folder for name in file.read().crawls)
+        except CollectionError:
+            is_in = True
+        if is_in:
+            yield from (file.place / EXPORTS).glob(f"{file.name}.*")
 
 
 def is_crawl(folder: Path) -> bool:

@@ -60,7 +60,7 @@ CREATED: Final = "definition.yaml"
 """The definition of a crawl that was created by a service."""
 DELIVERED: Final = "delivered.jsonl"
 EXPORTS: Final = ".exports"
-"""The folder with packages that a cockpit has made, of a crawl or beside the crawls; a takedown removes the former."""
+"""The folder with packages that a cockpit has made, in a crawl's folder or beside it; a takedown removes them."""
 IMPORTS: Final = "imports.jsonl"
 """Which files of others were imported, and what was told of them."""
 

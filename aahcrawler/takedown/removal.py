@@ -23,10 +23,10 @@ from aahcrawler.archive.gzip_members import members
 from aahcrawler.archive.index import rebuild
 from aahcrawler.archive.record_access import Record, RecordError
 from aahcrawler.archive.referred_files import is_referred
+from aahcrawler.crawl_collections import packages_with
 from aahcrawler.derived_index import remove_base
 from aahcrawler.layout import (
     ARCHIVE,
-    EXPORTS,
     FORMER,
     IMPORT_READ,
     INDEXES,
@@ -322,7 +322,8 @@ def _rewrite_derived(crawl: Path, journal: _Journal) -> None:
     for index in (crawl / INDEXES).glob("*.sqlite"):
         remove_base(index)
     _remove_store(crawl / STORE)
-    shutil.rmtree(crawl / EXPORTS, ignore_errors=True)
+    for package in packages_with(crawl):
+        package.unlink(missing_ok=True)
     rebuild(crawl / ARCHIVE, crawl / INDEXES)
     names = [url.encode() for url in (*journal.tombstone.urls, *journal.tombstone.prefixes)]
     for path in (crawl / FORMER).glob(f"*/{REPORT}"):

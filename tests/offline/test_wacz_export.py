@@ -31,8 +31,9 @@ from typer.testing import CliRunner, Result
 from warcio.archiveiterator import ArchiveIterator
 
 from aahcrawler.cli import app
+from aahcrawler.crawl_collections import Collection, CollectionFile
 from aahcrawler.imports.wacz_package import WaczPackage
-from aahcrawler.layout import ARCHIVE, OBJECTS, REMOVING, TOMBSTONES
+from aahcrawler.layout import ARCHIVE, EXPORTS, OBJECTS, REMOVING, TOMBSTONES
 from aahcrawler.takedown import answers
 from aahcrawler.takedown.removal import Wanted as TakenOut
 from offline.export import wacz_export
@@ -280,7 +281,14 @@ def test_what_was_taken_down_in_files_of_others_stays_out(tmp_path: Path) -> Non
     (root / OBJECTS).mkdir()
     whole = exported(tmp_path / "all.wacz", root)
     assert whole.read(f"archive/{path.name}") == path.read_bytes()
+    made = [root / EXPORTS / "crawl.wacz", tmp_path / EXPORTS / "with.wacz", tmp_path / EXPORTS / "without.wacz"]
+    for package_file in made:
+        package_file.parent.mkdir(exist_ok=True)
+        package_file.touch()
+    CollectionFile(tmp_path / "with").create(Collection(title="A", crawls=("crawl",)))
+    CollectionFile(tmp_path / "without").create(Collection(title="B"))
     list(answers.removed(root, TakenOut(urls=("http://dikes.test/2",)), "somebody", "asked to")[0])
+    assert [package_file.exists() for package_file in made] == [False, False, True]
     package = exported(tmp_path / "rest.wacz", root)
     assert urls(package) == ["http://dikes.test/1", "http://dikes.test/3"]
     ids = {each.record_id for each in (asked[1], note, pages(3)[1])}
