@@ -76,8 +76,8 @@ def round_trip(archive: Path, folder: Path, asked: int, *, validate: bool) -> Ro
     row: dict[str, Cell] = {"case": archive.name, "records": len(before)}
     if code:
         print("\n".join(said), file=sys.stderr)
-        lost = {"kept": 0, "lost": len(before), "told": len(said), "different": 0}
-        return {**row, **lost, "seconds": round(seconds, 2), "bytes": 0}
+        none = {"kept": 0, "lost": len(before), "told": len(said), "different": 0}
+        return {**row, **none, "seconds": round(seconds, 2), "bytes": 0}
     told = aah("import", "--no-read", package, back)[1]
     after = records(back)
     kept = sum(after.get(name) == record for name, record in before.items())
