@@ -5,8 +5,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
 
-from aahcrawler.crawl_collections import Collection
 from aahcrawler.service.api.problem_responses import problem_responses
+from aahcrawler.service.api.steering_requests import CollectionAsked
 from aahcrawler.service.api.steering_routes import Operator
 from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.steering import collecting
@@ -34,7 +34,7 @@ def collection_routes(instruments: Instruments) -> APIRouter:
         return collection(reach, states, name)
 
     @router.put("/{name}", responses={**_CHANGED, 201: {"description": "Made", "model": CollectionShown}})
-    def put_collection(name: Name, asked: Collection, response: Response, _caller: Operator) -> CollectionShown:
+    def put_collection(name: Name, asked: CollectionAsked, response: Response, _caller: Operator) -> CollectionShown:
         """Make a collection what is sent; what is left out is empty then. No crawl is changed."""
         if collecting.put(reach, name, asked):
             response.status_code = 201
