@@ -257,7 +257,10 @@ def packages_with(crawl: Path) -> Iterator[Path]:
 
 def is_crawl(folder: Path) -> bool:
     """Return whether a folder is that of a crawl or an import, or of a crawl that was created and never started."""
-    return (folder / DEFINITION).is_file() or (folder / CREATED).is_file()
+    try:
+        return (folder / DEFINITION).is_file() or (folder / CREATED).is_file()
+    except OSError:  # The name is longer than any folder's may be.
+        return False
 
 
 def mistakes(error: ValidationError) -> Iterator[str]:

@@ -101,6 +101,7 @@ def test_names_and_folders_that_cannot_be_are_refused(place: Path, tmp_path_fact
     for name in ("Floods", ".hidden", "a b", "x" * 65):
         assert "cannot be a collection's name" in run("create", place / name, "--title", "A").output
     assert "lies elsewhere" in run("create", place / "floods", elsewhere, "--title", "A").output
+    assert "is no folder of a crawl" in run("create", place / "floods", place / ("x" * 300), "--title", "A").output
     assert "is no folder of a crawl" in run("create", place / "floods", place / "none", "--title", "A").output
     assert not list(place.glob("*.yaml"))
     assert "--date: is no date" in run("create", place / "floods", "--title", "A", "--date", "soon").output

@@ -10,7 +10,7 @@ from aahcrawler.service.cockpit.sign_in import Said
 from aahcrawler.service.cockpit.site import Operating, Reading, Sent, Site, address, then
 from aahcrawler.service.steering import collecting
 from aahcrawler.service.views.collection_view import collection, collection_file, collections, folders_to_add
-from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
+from aahcrawler.service.web.problems import BAD_SEARCH, CONFLICT, ProblemError
 
 LABELS = {
     "creator": ("Made by", "Persons or bodies, one a line."),
@@ -40,7 +40,7 @@ def routes(site: Site) -> APIRouter:
         name = form.get("name")
         file = collection_file(reach, name, is_new=True)
         if file.path.exists():
-            raise ProblemError(BAD_SEARCH, f"there is a collection {name} already; write another name")
+            raise ProblemError(CONFLICT, f"there is a collection {name} already; write another name")
         collecting.put(reach, name, collecting.described_by(form.fields))
         return then(session, address("collections", name), Said(f"{name}: add crawls to it now"))
 
