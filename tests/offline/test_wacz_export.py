@@ -39,7 +39,7 @@ from aahcrawler.takedown.removal import Wanted as TakenOut
 from offline.export import wacz_export
 from offline.export.wacz_export import Wanted, export
 from offline.export.wacz_file import INDEX_LINES, ExportError, WaczFile, packed_index
-from tests.imports.archives import imported, members, pages, record
+from tests.imports.archives import arc, imported, members, pages, record
 from tests.offline.test_selection import BEGUN, CSS, HTML, SITE, THREAD, World
 
 Lines = Sequence[Mapping[str, Any]]
@@ -294,6 +294,18 @@ def test_what_was_taken_down_in_files_of_others_stays_out(tmp_path: Path) -> Non
     ids = {each.record_id for each in (asked[1], note, pages(3)[1])}
     assert {name.strip("<>") for name in records(path.read_bytes()).keys() - packed(package).keys()} == ids
     assert b"dikes.test/2" not in b"".join(package.read(name) for name in package.namelist() if ".gz" not in name)
+
+
+def test_records_that_were_of_arc_are_imported_again_as_they_are(tmp_path: Path) -> None:
+    root, back, file = tmp_path / "crawl", tmp_path / "back", tmp_path / "old.wacz"
+    path = tmp_path / "old.arc"
+    path.write_bytes(arc([(f"http://dikes.test/{n}", pages(1, n)[0].block) for n in range(1, 4)]))
+    imported(root, path)
+    (root / OBJECTS).mkdir()
+    exported(file, root)
+    counts, told = imported(back, file)
+    assert (counts.lost, told) == (0, [])
+    assert held(root).items() <= held(back).items()
 
 
 def test_while_something_is_taken_down_nothing_is_exported(crawl: Path, tmp_path: Path) -> None:
