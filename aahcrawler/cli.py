@@ -19,7 +19,9 @@ from aahcrawler.exits import MISTAKE, told, utc_time
 from aahcrawler.layout import REMOVING, SERVICE_LOG
 from aahcrawler.operating.commands import frontier_app
 from aahcrawler.operating.takedown_command import takedown_app
+from offline.collection_commands import collection_app
 from offline.commands import store_app
+from offline.export_command import export_app
 from offline.import_command import import_app
 from offline.refine_commands import refine_app
 from offline.reread_command import reread_app
@@ -49,6 +51,8 @@ app.add_typer(simulation_app)
 app.add_typer(score_app)
 app.add_typer(reread_app)
 app.add_typer(import_app)
+app.add_typer(export_app)
+app.add_typer(collection_app, name="collection")
 app.add_typer(worker_app)
 
 IcdFile = Annotated[Path, typer.Argument(metavar="FILE", help="An Intelligent Crawl Definition in YAML.")]

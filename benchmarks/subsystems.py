@@ -141,6 +141,7 @@ SUBSYSTEMS: Final[Mapping[str, str]] = {
     "aahcrawler.exits": START,
     "aahcrawler.layout": START,
     "aahcrawler.report": START,
+    "aahcrawler.crawl_collections": OUTSIDE,
     "aahcrawler.editor": OUTSIDE,
     "aahcrawler.imports": OUTSIDE,
     "aahcrawler.operating": OUTSIDE,

@@ -1,10 +1,36 @@
-"""Shows on a terminal how far a long run has come."""
+"""Shows on a terminal, or tells other programs, how far a long run has come."""
 
+import json
+import sys
+import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Final
 
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+TOLD_EVERY: Final = 5.0
+"""Seconds between lines that tell how far it is."""
+
+
+@contextmanager
+def telling() -> Iterator[Callable[[str, int], None]]:
+    """Tell counts in lines of JSON on standard output as long as it runs; the function adds to one of them."""
+    counts: Counter[str] = Counter()
+    told_at = time.monotonic()
+
+    def count(name: str, more: int) -> None:
+        nonlocal told_at
+        counts[name] += more
+        now = time.monotonic()
+        if now - told_at >= TOLD_EVERY:
+            told_at = now
+            sys.stdout.write(json.dumps(counts) + "\n")
+            sys.stdout.flush()
+
+    yield count
 
 
 @contextmanager

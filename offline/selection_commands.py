@@ -22,6 +22,29 @@ Processes = Annotated[
 ]
 
 
+ScoreOption = Annotated[list[str] | None, typer.Option("--score", metavar="'>=N'", help="Pages with such a score.")]
+FromOption = Annotated[str, typer.Option("--from", metavar="DATE", help="Pages of this day or moment and later.")]
+UntilOption = Annotated[str, typer.Option("--until", metavar="DATE", help="Pages up to the end of this day.")]
+DateOption = Annotated[DateOf, typer.Option("--date", help="The date of a page that is compared.")]
+ApplicationOption = Annotated[
+    list[str] | None, typer.Option("--application", metavar="NAME", help="Pages of one of these applications.")
+]
+LevelOption = Annotated[str, typer.Option("--level", metavar="NAME", help="Pages of a level, or of a role.")]
+SiteOption = Annotated[
+    list[str] | None, typer.Option("--site", metavar="HOST", help="Pages of one of these hosts, and of those below it.")
+]
+UrlsOption = Annotated[Path | None, typer.Option("--urls", metavar="FILE", help="Pages whose URL is listed.")]
+SparqlOption = Annotated[
+    str, typer.Option("--sparql", metavar="QUERY", help="Pages that a query finds: SELECT ?page ...")
+]
+NoRequisitesOption = Annotated[
+    bool, typer.Option("--no-requisites", help="Leave out images, style sheets, scripts and fonts.")
+]
+SessionsOption = Annotated[
+    bool, typer.Option("--with-sessions", help="Also what sites showed to the crawl alone: under a login or password.")
+]
+
+
 @selection_app.command()
 def select(
     crawl: Crawl,
@@ -29,27 +52,17 @@ def select(
         Path | None,
         typer.Option("--to", metavar="FILE.warc.gz", help="The file to write, which must not exist."),
     ] = None,
-    score: Annotated[
-        list[str] | None, typer.Option("--score", metavar="'>=N'", help="Pages with such a score.")
-    ] = None,
-    begin: Annotated[str, typer.Option("--from", metavar="DATE", help="Pages of this day or moment and later.")] = "",
-    until: Annotated[str, typer.Option("--until", metavar="DATE", help="Pages up to the end of this day.")] = "",
-    date: Annotated[DateOf, typer.Option("--date", help="The date of a page that is compared.")] = DateOf.CAPTURED,
-    application: Annotated[
-        list[str] | None, typer.Option("--application", metavar="NAME", help="Pages of one of these applications.")
-    ] = None,
-    level: Annotated[str, typer.Option("--level", metavar="NAME", help="Pages of a level, or of a role.")] = "",
-    urls: Annotated[Path | None, typer.Option("--urls", metavar="FILE", help="Pages whose URL is listed.")] = None,
-    sparql: Annotated[
-        str, typer.Option("--sparql", metavar="QUERY", help="Pages that a query finds: SELECT ?page ...")
-    ] = "",
-    no_requisites: Annotated[
-        bool, typer.Option("--no-requisites", help="Leave out images, style sheets, scripts and fonts.")
-    ] = False,
-    with_sessions: Annotated[
-        bool,
-        typer.Option("--with-sessions", help="Also what sites showed to the crawl alone: under a login or password."),
-    ] = False,
+    score: ScoreOption = None,
+    begin: FromOption = "",
+    until: UntilOption = "",
+    date: DateOption = DateOf.CAPTURED,
+    application: ApplicationOption = None,
+    level: LevelOption = "",
+    site: SiteOption = None,
+    urls: UrlsOption = None,
+    sparql: SparqlOption = "",
+    no_requisites: NoRequisitesOption = False,
+    with_sessions: SessionsOption = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="List the pages and write nothing.")] = False,
     processes: Processes = 1,
 ) -> None:
@@ -61,7 +74,7 @@ def select(
     from aahcrawler.objects.reader import ReadError, page_rows
     from aahcrawler.segments import SegmentError
     from offline.counting import counting
-    from offline.selection.criteria import Criteria, CriteriaError, Threshold, moment, read_urls
+    from offline.selection.criteria import Criteria, CriteriaError
     from offline.selection.selected_captures import SelectedCaptures
     from offline.selection.warc_selection import SelectionError, chosen, refuse
     from offline.selection.warc_selection import select as select_pages
@@ -71,18 +84,21 @@ def select(
 
     mistakes = (CriteriaError, JobError, SelectionError, LoadError, StoreError, QueryError)
     with told(ReadError, SegmentError, *mistakes), counting("captures found", "pages chosen") as count:
-        criteria = Criteria(
-            scores=tuple(map(Threshold.parse, score or ())),
-            begin=moment(begin, "--from") if begin else None,
-            end=moment(until, "--until", end=True) if until else None,
+        criteria = Criteria.read(
+            scores=score or (),
+            begin=begin,
+            until=until,
             date_of=date,
-            applications=tuple(application or ()),
+            applications=application or (),
             level=level,
-            urls=read_urls(urls) if urls is not None else None,
+            sites=site or (),
+            urls=urls,
             sparql=sparql,
         )
         if criteria.are_none:
-            raise CriteriaError("say which pages: --score, --from, --until, --application, --level, --urls or --sparql")
+            raise CriteriaError(
+                "say which pages: --score, --from, --until, --application, --level, --site, --urls or --sparql"
+            )
         if to is None and not dry_run:
             raise CriteriaError("name the file to write, --to FILE.warc.gz, or --dry-run to see the list")
         if to is not None:

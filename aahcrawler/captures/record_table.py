@@ -1,7 +1,8 @@
 """A table of the answers in a folder of WARC files, on disk and gone with its owner: memory has no room for all."""
 
+import os
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
@@ -11,7 +12,7 @@ from aahcrawler.captures.capture_source import BEGINNING, Position
 from aahcrawler.captures.one_member_files import has_members, with_members
 from aahcrawler.captures.record_scan import Answer, Damage, Info, scanned
 from aahcrawler.layout import WARC
-from aahcrawler.segments import OPEN, SegmentError, is_open, segments
+from aahcrawler.segments import OPEN, SegmentError, is_open, open_segment, segments
 
 _COLUMNS: Final = ", ".join(Answer._fields)
 _SCHEMA: Final = f"""
@@ -100,6 +101,15 @@ class RecordTable:
     def name(self, number: int) -> str:
         """Return the name by its number that a file has once it is closed."""
         return self._files[number].name
+
+    def files(self) -> Sequence[int]:
+        """Return the numbers of the files that are there, in the order in which they were begun."""
+        return [number for number, file in enumerate(self._files) if file.state[0]]
+
+    def size(self, number: int) -> int:
+        """Return how many bytes the whole records at the beginning of a file take. Raises ``OSError``."""
+        with open_segment(self._readable(self._files[number])) as stream:
+            return stream.seek(0, os.SEEK_END)
 
     def open(self, number: int) -> BinaryIO:
         """Return a file by its number, open for reading, which stays this object's. Raises ``OSError``."""

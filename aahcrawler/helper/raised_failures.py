@@ -44,6 +44,11 @@ class RaisedTally:
             self.pages[stage] += 1
             self.first.setdefault(stage, f"{url}: {each.detail}")
 
+    def update(self, other: "RaisedTally") -> None:
+        """Add what another one counted."""
+        self.pages.update(other.pages)
+        self.first = {**other.first, **self.first}
+
     def lines(self) -> Iterator[str]:
         """Yield what people are told: a line for each stage, with an example."""
         for stage, number in self.pages.most_common():

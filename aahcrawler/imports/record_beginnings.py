@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import IO, BinaryIO, Final
 
+from aahcrawler.imports.arc_records import ARC_HEADER
 from aahcrawler.imports.source_text import BLANK, SourceText, member_beginnings
 
 LONGEST_LINE: Final = 1 << 13
@@ -12,6 +13,7 @@ LONGEST_LINE: Final = 1 << 13
 _WARC: Final = re.compile(rb"WARC/[01]\.\d{1,2}\r?\n(?:WARC|Content)-[A-Za-z-]{1,40}[ \t]*:", re.IGNORECASE)
 _ARC_TAIL: Final = re.compile(rb" [0-9A-Fa-f.:]{3,45} \d{12,20} [^\n]{0,2048}?-?\w+[ \t]*\r?\n")
 _SCHEME: Final = re.compile(rb"(?:https?|ftp|gopher|filedesc|nntp|wais)://|(?:dns|news|mailto|whois):")
+_KEPT: Final = f"{ARC_HEADER}: ".encode()
 _OVERLAP: Final = LONGEST_LINE + (1 << 12)
 _WINDOW: Final = 1 << 17
 
@@ -96,6 +98,7 @@ def _first_arc(window: bytes) -> int | None:
     for tail in _ARC_TAIL.finditer(window):
         line = window.rfind(b"\n", max(0, tail.start() - LONGEST_LINE), tail.start()) + 1
         scheme = _SCHEME.search(window, line, tail.start())
-        if scheme is not None:
+        # A record that an import made of one of ARC tells its header line: it begins nothing there.
+        if scheme is not None and not window.startswith(_KEPT, line):
             return scheme.start()
     return None

@@ -40,24 +40,29 @@ Tell = Callable[[str, str], object]
 """Takes the name of a file in a package, and what is wrong with it."""
 
 
-class _Window(io.RawIOBase):
+class Window(io.RawIOBase):
     """Some bytes of a file, as a file."""
 
     def __init__(self, file: BinaryIO, begin: int, size: int) -> None:
+        """Give ``size`` bytes of a file from ``begin`` on; nobody else may move it meanwhile."""
         self._file, self._begin, self._size, self._at = file, begin, size, 0
 
     def readable(self) -> bool:
+        """Return that it can be read."""
         return True
 
     def seekable(self) -> bool:
+        """Return that it can be gone through in any order."""
         return True
 
     def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        """Go to a byte of it, and return which that is."""
         base = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size}[whence]
         self._at = max(0, base + offset)
         return self._at
 
     def readinto(self, buffer: Any, /) -> int:
+        """Fill a buffer from where it is on, and return how many bytes came."""
         with memoryview(buffer) as view:
             self._file.seek(self._begin + self._at)
             piece = self._file.read(max(0, min(len(view), self._size - self._at)))
@@ -152,7 +157,7 @@ class WaczPackage:
         if info.compress_type == ZIP_STORED:
             begin = self._data_of(info)
             if begin is not None:
-                window = io.BufferedReader(_Window(self._file, begin, info.file_size))
+                window = io.BufferedReader(Window(self._file, begin, info.file_size))
                 return PackedArchive(info.filename, window, info.file_size)
             self._tell(info.filename, "its place in the package cannot be found")
             return None

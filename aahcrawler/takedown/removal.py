@@ -23,6 +23,7 @@ from aahcrawler.archive.gzip_members import members
 from aahcrawler.archive.index import rebuild
 from aahcrawler.archive.record_access import Record, RecordError
 from aahcrawler.archive.referred_files import is_referred
+from aahcrawler.crawl_collections import packages_with
 from aahcrawler.derived_index import remove_base
 from aahcrawler.layout import (
     ARCHIVE,
@@ -321,6 +322,8 @@ def _rewrite_derived(crawl: Path, journal: _Journal) -> None:
     for index in (crawl / INDEXES).glob("*.sqlite"):
         remove_base(index)
     _remove_store(crawl / STORE)
+    for package in packages_with(crawl):
+        package.unlink(missing_ok=True)
     rebuild(crawl / ARCHIVE, crawl / INDEXES)
     names = [url.encode() for url in (*journal.tombstone.urls, *journal.tombstone.prefixes)]
     for path in (crawl / FORMER).glob(f"*/{REPORT}"):

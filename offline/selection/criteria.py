@@ -2,10 +2,11 @@
 
 import operator
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from aahcrawler import urls
 from aahcrawler.objects.capture_statements import PageRow
@@ -61,8 +62,9 @@ class Criteria:
     """The criteria for a page, all of which it has to meet. Empty ones admit every page.
 
     ``begin`` is the first moment wanted, ``end`` the first that is not, both in UTC. ``applications`` are names in any
-    case, of which one has to fit; ``level`` names a page level or a role. ``urls`` are canonical; None: no list was
-    given. ``sparql`` is a SELECT query for captures or URLs of pages.
+    case, of which one has to fit; ``level`` names a page level or a role. ``sites`` are hosts, each with those below
+    it, of which one has to fit. ``urls`` are canonical; None: no list was given. ``sparql`` is a SELECT query for
+    captures or URLs of pages.
     """
 
     scores: tuple[Threshold, ...] = ()
@@ -71,8 +73,36 @@ class Criteria:
     date_of: DateOf = DateOf.CAPTURED
     applications: tuple[str, ...] = ()
     level: str = ""
+    sites: tuple[str, ...] = ()
     urls: frozenset[str] | None = None
     sparql: str = ""
+
+    @classmethod
+    def read(
+        cls,
+        *,
+        scores: Iterable[str],
+        begin: str,
+        until: str,
+        date_of: DateOf,
+        applications: Iterable[str],
+        level: str,
+        sites: Iterable[str],
+        urls: Path | None,
+        sparql: str,
+    ) -> "Criteria":
+        """Return criteria as somebody writes them; what is empty is none. Raises ``CriteriaError``."""
+        return cls(
+            scores=tuple(map(Threshold.parse, scores)),
+            begin=moment(begin, "--from") if begin else None,
+            end=moment(until, "--until", end=True) if until else None,
+            date_of=date_of,
+            applications=tuple(applications),
+            level=level,
+            sites=tuple(map(host, sites)),
+            urls=read_urls(urls) if urls is not None else None,
+            sparql=sparql,
+        )
 
     @property
     def are_none(self) -> bool:
@@ -90,6 +120,7 @@ class Criteria:
             all(bound.admits(row.score) for bound in self.scores)
             and (self.date_of is DateOf.PUBLISHED or self.within(row.fetched_at))
             and (not self.applications or _folded(row.application) in {_folded(name) for name in self.applications})
+            and (not self.sites or any(_is_of(row.url, site) for site in self.sites))
             and (not self.level or _folded(self.level) in {_folded(row.level), _folded(row.level_name)})
         )
 
@@ -116,6 +147,8 @@ class Criteria:
             yield f"application {' or '.join(self.applications)}"
         if self.level:
             yield f"level {self.level}"
+        if self.sites:
+            yield f"site {' or '.join(self.sites)}"
         if self.urls is not None:
             yield f"a list of {len(self.urls)} URLs"
         if self.sparql:
@@ -155,6 +188,29 @@ def read_urls(file: Path) -> frozenset[str]:
                 raise CriteriaError(f"{file}:{number}: {line.strip()[:200]!r} is no http(s) URL")
             found.add(address)
     return frozenset(found)
+
+
+def host(text: str) -> str:
+    """Read the name of a host, in any script. Raises ``CriteriaError``.
+
+    >>> host("Forum.Example.ORG")
+    'forum.example.org'
+    """
+    url = urls.canonicalize(f"http://{text.strip()}/")
+    found = "" if url is None else _host_of(url)
+    if url != f"http://{found}/":
+        raise CriteriaError(f"--site {text}: write the name of a host, such as forum.example.org")
+    return found
+
+
+def _is_of(url: str, site: str) -> bool:
+    name = _host_of(url)
+    return name == site or name.endswith(f".{site}")
+
+
+def _host_of(url: str) -> str:
+    """Return the host that a canonical URL names."""
+    return (urlsplit(url).hostname or "").rstrip(".")
 
 
 def _in_utc(date: datetime) -> datetime:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Self
 
 from aahcrawler.captures import ArchivedCaptures, Capture
+from aahcrawler.captures.record_scan import EPOCH
 
 _PIECE = 1 << 20
 _SCHEMA = """
@@ -12,6 +13,7 @@ PRAGMA journal_mode = OFF;
 CREATE TABLE taken (
   file INTEGER, begin INTEGER, end INTEGER, is_capture INTEGER, PRIMARY KEY (file, begin)
 ) WITHOUT ROWID;
+CREATE TABLE page (number INTEGER PRIMARY KEY, record TEXT);
 """
 
 
@@ -26,6 +28,8 @@ class SelectedCaptures:
         self._with_sessions = with_sessions
         self._marks = sqlite3.connect("")
         self._marks.executescript(_SCHEMA)
+        self.newest = EPOCH
+        """When the newest of the taken captures was made."""
 
     def __enter__(self) -> Self:
         return self
@@ -54,6 +58,7 @@ class SelectedCaptures:
             return
         if (info := self.source.table.info(row.answer.warcinfo)) is not None:
             self._mark(info[0], info[1].begin, info[1].end, is_capture=False)
+        self.newest = max(self.newest, capture.date)
         yield capture
         if (original := self.source.original(capture.record_id)) is not None:
             yield from self._take(original)
@@ -63,14 +68,32 @@ class SelectedCaptures:
         row = (file, begin, end, is_capture)
         return self._marks.execute("INSERT OR IGNORE INTO taken VALUES (?, ?, ?, ?)", row).rowcount > 0
 
+    def note_page(self, record: str) -> None:
+        """Note that a capture was chosen, and not taken for another's sake."""
+        self._marks.execute("INSERT INTO page (record) VALUES (?)", (record,))
+
+    def pages(self) -> Iterator[str]:
+        """Yield the ids of the records of what was chosen, in its order."""
+        return (record for (record,) in self._marks.execute("SELECT record FROM page ORDER BY number"))
+
     def __len__(self) -> int:
         (number,) = self._marks.execute("SELECT count(*) FROM taken WHERE is_capture").fetchone()
         return int(number)
 
     def copies(self) -> Iterator[bytes]:
         """Yield the taken records, compressed as they are, in the order of the archive, in pieces of bounded size."""
-        for file, begin, end in self._marks.execute("SELECT file, begin, end FROM taken ORDER BY file, begin"):
-            for at in range(begin, end, _PIECE):
-                stream = self.source.table.open(file)
-                stream.seek(at)
-                yield stream.read(min(_PIECE, end - at))
+        for file in self.source.table.files():
+            yield from copied(self.source, file, self.spans(file))
+
+    def spans(self, file: int) -> Iterator[tuple[int, int]]:
+        """Yield from where to where the taken records of a file, by its number, lie in it, in their order."""
+        yield from self._marks.execute("SELECT begin, end FROM taken WHERE file = ? ORDER BY begin", (file,))
+
+
+def copied(source: ArchivedCaptures, file: int, spans: Iterable[tuple[int, int]]) -> Iterator[bytes]:
+    """Yield the bytes of spans of a file, by its number, in pieces of bounded size. Raises ``OSError``."""
+    for begin, end in spans:
+        for at in range(begin, end, _PIECE):
+            stream = source.table.open(file)
+            stream.seek(at)
+            yield stream.read(min(_PIECE, end - at))

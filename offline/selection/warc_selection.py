@@ -67,7 +67,7 @@ def chosen(crawl: Path, criteria: Criteria, source: ArchivedCaptures) -> Iterato
     """
     listed = [criteria.urls] if criteria.urls is not None else []
     found = [answers(crawl, criteria.sparql)] if criteria.sparql else []
-    named = [_expanded(names, source) for names in (*listed, *found)]
+    named = [expanded(names, source) for names in (*listed, *found)]
     with ExitStack() as stack:
         dated: Names | None = None
         if criteria.by_publication:
@@ -150,34 +150,59 @@ def select(
     be written or would be empty, ``SegmentError`` for a damaged archive, ``JobError``, and the errors of ``chosen``.
     """
     refuse(target)
+    listed = "\n".join((repr(replace(criteria, urls=None)), *sorted(criteria.urls or ())))
+    records = (row.capture for row in chosen(crawl, criteria, selected.source))
+    marked = mark(crawl, records, listed, selected, with_requisites=with_requisites, processes=processes, seen=seen)
+    if not marked.pages:
+        raise nothing_chosen(crawl, criteria, marked)
+    info = CrawlInfo(
+        crawl=crawl.resolve().name,
+        software=f"AAHCrawler/{__version__}",
+        description=f"Selection of {marked.pages} pages from the crawl in {crawl}: {criteria}"
+        f"{'' if with_requisites else '; without page requisites'}",
+    )
+    size = _write(target, _warcinfo(info, target.name, identity or Identity()), selected.copies())
+    _index(target)
+    return replace(marked, size=size)
+
+
+def mark(
+    crawl: Path,
+    records: Iterable[str],
+    asked: str,
+    selected: SelectedCaptures,
+    *,
+    with_requisites: bool = True,
+    processes: int = 1,
+    seen: Callable[[int], object] = abs,
+) -> Selection:
+    """Take pages, by the ids of their records, with all that they need; return how many, with no size.
+
+    ``asked`` is another text wherever other records are asked for. Raises ``SegmentError`` and ``JobError``.
+    """
     pages, left_out, tally = 0, 0, RaisedTally()
     job = Job(
         LookingForNeeded(crawl, with_requisites), _NOTES, crawl / INDEXES / SELECTION, processes=processes, seen=seen
     )
-    state = (extent(crawl / ARCHIVE, WARC), extent(crawl / OBJECTS, NQUADS), str(with_requisites))
-    asked = "\n".join((repr(replace(criteria, urls=None)), *sorted(criteria.urls or ()), *state))
-    items = (("", row.capture) for row in chosen(crawl, criteria, selected.source))
-    with job.run(items, hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()) as found:
+    state = (asked, extent(crawl / ARCHIVE, WARC), extent(crawl / OBJECTS, NQUADS), str(with_requisites))
+    digest = hashlib.sha256("\n".join(state).encode("utf-8", "surrogatepass")).hexdigest()
+    with job.run((("", record) for record in records), digest) as found:
         for record, needed in found:
             capture = selected.source.of_record(record)
             if selected.leaves_aside(capture):
                 left_out += 1
-            elif capture is not None:
-                pages += _take(capture, needed, selected, tally, with_requisites=with_requisites)
-        info = CrawlInfo(
-            crawl=crawl.resolve().name,
-            software=f"AAHCrawler/{__version__}",
-            description=f"Selection of {pages} pages from the crawl in {crawl}: {criteria}"
-            f"{'' if with_requisites else '; without page requisites'}",
-        )
-        size = _write(target, _warcinfo(info, target.name, identity or Identity()), selected.copies()) if pages else 0
-    if not pages and left_out:
-        said = f"all {left_out} pages that fulfil this were fetched under a session"
-        raise SelectionError(f"{crawl}: {said}; --with-sessions takes them")
-    if not pages:
-        raise SelectionError(f"{crawl}: no page fulfils this ({criteria}); aah pages lists the pages")
-    _index(target)
-    return Selection(pages, len(selected), size, left_out, tally)
+            elif capture is not None and _take(capture, needed, selected, tally, with_requisites=with_requisites):
+                pages += 1
+                selected.note_page(record)
+    return Selection(pages, len(selected), 0, left_out, tally)
+
+
+def nothing_chosen(crawl: Path, criteria: Criteria, marked: Selection) -> SelectionError:
+    """Return the error to raise where no page was taken."""
+    if marked.left_out:
+        said = f"all {marked.left_out} pages that fulfil this were fetched under a session"
+        return SelectionError(f"{crawl}: {said}; --with-sessions takes them")
+    return SelectionError(f"{crawl}: no page fulfils this ({criteria}); aah pages lists the pages")
 
 
 def refuse(target: Path) -> None:
@@ -191,7 +216,7 @@ def refuse(target: Path) -> None:
         raise SelectionError(f"--to {target}: there is no folder {target.parent}; make it first")
 
 
-def _expanded(names: Iterable[str], source: ArchivedCaptures) -> Container[str]:
+def expanded(names: Iterable[str], source: ArchivedCaptures) -> Container[str]:
     """Add to URLs those that they redirect to."""
     known, waiting = set(names), list(names)
     while waiting:

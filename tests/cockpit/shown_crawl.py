@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from aahcrawler.crawl_collections import Collection, CollectionFile
 from aahcrawler.layout import LOG
 from examples.serve import WORLD
 from examples.serve import Site as Recorded
@@ -57,6 +58,8 @@ def crawled(place: Path, site: Site, cockpit: str, replay: str) -> Shown:
         site.pages[f"//{HOSTILE}/"] = Reply(_hostile_front(cockpit, "Changed"), headers=HTML)
     with (folder / LOG).open("a", encoding="utf-8") as log:
         log.write(f"2026-01-02T03:04:05.000Z WARNING crawl.response.handler http://{HOSTILE}/ {STRANGE}\n")
+    made = Collection(title=f"Harbours {TURNED} {LONG[:120]}", creator=("City Archive",), crawls=(CRAWL, "was-here"))
+    CollectionFile(place / "harbours").create(made)
     return Shown(folder, site)
 
 

@@ -49,6 +49,7 @@ BODIES: Mapping[str, Sequence[Any]] = {
     "ScopeAsked": [{"deny": ["/never/"]}, {"deny": None}, {"sites": "anywhere", "depth": 90, "languages": ["en"]}],
     "CopyAsked": [{"title": "Once more"}],
     "DescriptionAsked": [{"title": "Told", "subject": ["floods"], "language": ["de"]}, {"title": "Told"}],
+    "CollectionAsked": [{"title": "Told", "language": ["de"], "date": "2024-05", "crawls": []}, {"title": "Told"}],
     "Start": [{"workers": 1}, {"accept_changes": True}, {}],
     "DefinitionAsked": [
         {"definition": "id: made\ncontact: a@b.example\nseeds: [http://b.example/]\ntopic: {keywords: [flood]}\n"},
@@ -178,6 +179,7 @@ def found_in(service: Service, site: Site) -> Real:
         "exclusions/kind": ["pattern"],
         "exclusions/text": ["/ads/"],
         **{f"{name}/after": ["", ask(f"{name}?limit=1")["next"]] for name in LISTS},
+        "{name}/name": ["floods"],
         "definition": [json.dumps(ask("definition", RUNS))],
     }
 

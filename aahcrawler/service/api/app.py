@@ -13,6 +13,7 @@ from fastapi.requests import HTTPConnection
 from pydantic import BaseModel, TypeAdapter
 
 from aahcrawler import __version__, urls
+from aahcrawler.service.api.collection_routes import collection_routes
 from aahcrawler.service.api.definition_routes import definition_routes
 from aahcrawler.service.api.intake import Batch, Intake
 from aahcrawler.service.api.joint_steps import JointSteps
@@ -116,6 +117,7 @@ def _topics(instruments: Instruments) -> tuple[APIRouter, ...]:
         sparql_routes(reach, instruments.answers),
         definition_routes(helm),
         managing_routes(instruments),
+        collection_routes(instruments),
         steering_routes(helm),
     )
 

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, RootModel, StrictBool
 
+from aahcrawler.crawl_collections import Collection
 from aahcrawler.frontier.blocking_rules import RuleKind
 from aahcrawler.service.steering.describing import Description
 from aahcrawler.service.steering.exclusion_rules import MOST_RULES
@@ -157,6 +158,10 @@ class DefinitionText(BaseModel):
 
 class DescriptionAsked(Description):
     """What a crawl is to be called and described by; what is left out is empty then."""
+
+
+class CollectionAsked(Collection):
+    """What a collection is to be; what is left out is empty then."""
 
 
 class CopyAsked(BaseModel):

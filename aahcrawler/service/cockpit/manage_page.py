@@ -1,19 +1,18 @@
 """The page on which a crawl is described, handed out, copied and deleted."""
 
-from collections.abc import Iterator
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import ValidationError
-from starlette.responses import StreamingResponse
 
 from aahcrawler.service.catalog.crawl_catalog import Crawl
+from aahcrawler.service.cockpit.package_pages import crawl_package, handed_out, saved
 from aahcrawler.service.cockpit.sign_in import Said, Session
 from aahcrawler.service.cockpit.site import Form, Operating, Reading, Sent, Site, address, then
 from aahcrawler.service.steering import copying, deleting, describing
 from aahcrawler.service.steering.describing import LISTS, Description, terms
 from aahcrawler.service.steering.redefining import is_running
-from aahcrawler.service.views.archive_files import Download, has_report, report, warc_file, warc_files, warc_tar
+from aahcrawler.service.views.archive_files import has_report, report, warc_file, warc_files, warc_tar
 from aahcrawler.service.views.csv_tables import object_table, page_table
 from aahcrawler.service.web.problems import BAD_DEFINITION, BAD_SEARCH, ProblemError
 
@@ -33,8 +32,13 @@ def _add_page(router: APIRouter, site: Site) -> None:
     helm, indexes = site.instruments.helm, site.instruments.indexes
 
     @router.get("/manage")
-    def show(session: Reading, crawl: str, after: Annotated[str, Query(max_length=300)] = "") -> Response:
-        return _page(site, session, site.crawl(crawl), after)
+    def show(
+        session: Reading,
+        crawl: str,
+        after: Annotated[str, Query(max_length=300)] = "",
+        job: Annotated[str, Query(max_length=100)] = "",
+    ) -> Response:
+        return _page(site, session, site.crawl(crawl), after, job)
 
     @router.post("/manage/{act}")
     def manage(session: Operating, crawl: str, act: str, form: Sent) -> Response:
@@ -58,26 +62,26 @@ def _add_downloads(router: APIRouter, site: Site) -> None:
 
     @router.get("/files/archive.tar")
     def archive(_: Reading, crawl: str) -> Response:
-        return _handed_out(warc_tar(site.crawl(crawl)), "application/x-tar")
+        return handed_out(warc_tar(site.crawl(crawl)), "application/x-tar")
 
     @router.get("/files/warc/{name}")
     def warc(_: Reading, crawl: str, name: Annotated[str, Path(max_length=300)]) -> Response:
-        return _handed_out(warc_file(site.crawl(crawl), name), "application/gzip")
+        return handed_out(warc_file(site.crawl(crawl), name), "application/gzip")
 
     @router.get("/files/report.html")
     def whole_report(_: Reading, crawl: str) -> Response:
-        return _handed_out(report(site.crawl(crawl)), "text/html; charset=utf-8")
+        return handed_out(report(site.crawl(crawl)), "text/html; charset=utf-8")
 
     @router.get("/files/pages.csv")
     def pages(_: Reading, crawl: str) -> Response:
-        return _as_file(f"{crawl}-pages.csv", page_table(indexes, site.crawl(crawl)), "text/csv; charset=utf-8")
+        return saved(f"{crawl}-pages.csv", page_table(indexes, site.crawl(crawl)), "text/csv; charset=utf-8")
 
     @router.get("/files/objects.csv")
     def objects(_: Reading, crawl: str) -> Response:
-        return _as_file(f"{crawl}-objects.csv", object_table(indexes, site.crawl(crawl)), "text/csv; charset=utf-8")
+        return saved(f"{crawl}-objects.csv", object_table(indexes, site.crawl(crawl)), "text/csv; charset=utf-8")
 
 
-def _page(site: Site, session: Session, crawl: Crawl, after: str) -> Response:
+def _page(site: Site, session: Session, crawl: Crawl, after: str, job: str) -> Response:
     """Return the page, with the WARC files that follow the one named."""
     files = warc_files(crawl) if crawl.folder is not None else ()
     shown = [each for each in files if each.path.name > after][:MOST_FILES]
@@ -95,6 +99,7 @@ def _page(site: Site, session: Session, crawl: Crawl, after: str) -> Response:
         "runs": is_running(crawl),
         "held": deleting.held(crawl.folder) if crawl.folder is not None else None,
         "status": site.instruments.states.status(crawl),
+        **crawl_package(site, crawl, job),
     }
     return site.crawl_page(session, crawl, "manage", "manage.html", **values)
 
@@ -115,13 +120,3 @@ def _title(form: Form) -> str:
     if not title:
         raise ProblemError(BAD_DEFINITION, "a crawl needs a title; write what it is to be called")
     return title
-
-
-def _handed_out(download: Download, media_type: str) -> Response:
-    return _as_file(download.name, download.pieces, media_type, {"Content-Length": str(download.size)})
-
-
-def _as_file(name: str, pieces: Iterator[bytes], media_type: str, headers: dict[str, str] | None = None) -> Response:
-    """Return bytes that a browser saves and does not show; ids and names of files have no quotes in them."""
-    saved = {"Content-Disposition": f'attachment; filename="{name}"', **(headers or {})}
-    return StreamingResponse(pieces, media_type=media_type, headers=saved)

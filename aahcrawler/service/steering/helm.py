@@ -7,6 +7,7 @@ from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.steering.crawl_process import Processes
 from aahcrawler.service.steering.held_definitions import HeldDefinitions
 from aahcrawler.service.steering.jobs import Jobs
+from aahcrawler.service.steering.packaging import Packages
 from aahcrawler.service.steering.seed_trials import SeedTrials
 
 
@@ -19,6 +20,7 @@ class Helm:
     processes: Processes
     jobs: Jobs
     trials: SeedTrials
+    packages: Packages
 
     @classmethod
     def of(cls, reach: Reach) -> "Helm":
@@ -27,7 +29,9 @@ class Helm:
         def knowledge() -> KnowledgeFolders:
             return reach.knowledge
 
-        return cls(reach, HeldDefinitions(reach), Processes(knowledge), Jobs(), SeedTrials(knowledge))
+        return cls(
+            reach, HeldDefinitions(reach), Processes(knowledge), Jobs(), SeedTrials(knowledge), Packages(knowledge)
+        )
 
     def close(self) -> None:
         """Give up the jobs that are under way. Crawls that were started go on."""

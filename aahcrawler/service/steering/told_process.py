@@ -24,11 +24,15 @@ _LONGEST_ERROR: Final = 4_000
 class ToldProcess:
     """A command that tells what it finds in lines of JSON, begun when this is made.
 
-    It is ended after a quarter of an hour, and where it takes or says too much. Any thread may end it.
+    It is ended after a quarter of an hour, unless ``seconds`` says another time, and where it takes or says too much.
+    Any thread may end it.
     """
 
-    def __init__(self, arguments: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, arguments: Sequence[str], folder: Path, environment: Mapping[str, str], seconds: float | None = None
+    ) -> None:
         """Begin ``aah`` with these arguments in a folder, with an environment beside that of the service."""
+        self._seconds = LONGEST_SECONDS if seconds is None else seconds
         self._process = subprocess.Popen(
             [sys.executable, "-m", "aahcrawler.cli", *arguments],
             cwd=folder,
@@ -57,7 +61,7 @@ class ToldProcess:
 
     def told(self) -> Iterator[Mapping[str, Any]]:
         """Yield what it tells, object by object, and wait for its end. It is ended where nobody listens any more."""
-        guard = threading.Timer(LONGEST_SECONDS, self._give_up, (f"it took longer than {LONGEST_SECONDS:g} seconds",))
+        guard = threading.Timer(self._seconds, self._give_up, (f"it took longer than {self._seconds:g} seconds",))
         guard.daemon = True
         guard.start()
         try:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from aahcrawler.layout import ARCHIVE, REMOVING, REPORT, WARC
+from aahcrawler.replay.byte_ranges import ByteRange, asked_range
 from aahcrawler.segments import no_link
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.views.page_indexes import NO_FOLDER
@@ -31,11 +32,17 @@ class ArchiveFile:
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """What is handed out: what a browser calls it, its bytes, and the bytes themselves, in pieces."""
+    """What is handed out: what a browser calls it, its bytes, and the bytes themselves, in pieces.
+
+    ``part`` is the part of a file that was asked for, and ``whole`` how many bytes the file has; None where all of it
+    is handed out.
+    """
 
     name: str
     size: int
     pieces: Iterator[bytes]
+    part: ByteRange | None = None
+    whole: int = 0
 
 
 def warc_files(crawl: Crawl) -> Sequence[ArchiveFile]:
@@ -53,7 +60,7 @@ def warc_file(crawl: Crawl, name: str) -> Download:
     if found is None:
         raise ProblemError(BAD_SEARCH, "the archive has no complete file of this name")
     _refuse_takedown(_folder(crawl))
-    return Download(name, found.size, _pieces(found, _folder(crawl)))
+    return Download(name, found.size, _pieces(found, (_folder(crawl),)))
 
 
 def warc_tar(crawl: Crawl) -> Download:
@@ -66,7 +73,7 @@ def warc_tar(crawl: Crawl) -> Download:
     def pieces() -> Iterator[bytes]:
         for head, each in zip(heads, files, strict=True):
             yield head
-            yield from _pieces(each, folder)
+            yield from _pieces(each, (folder,))
             yield b"\0" * _padding(each.size)
         yield b"\0" * 2 * _BLOCK
 
@@ -82,6 +89,16 @@ def report(crawl: Crawl) -> Download:
     except OSError:
         raise ProblemError(CONFLICT, f"{crawl.id} has no report yet; it is written when the crawl ends") from None
     return Download(f"{crawl.id}-report.html", len(content), iter((content,)))
+
+
+def package(made: ArchiveFile, folders: Sequence[Path], asked: str) -> Download:
+    """Return a package of the crawls in ``folders``, or the part of it that a field ``Range`` asks for."""
+    for folder in folders:
+        _refuse_takedown(folder)
+    part = asked_range(asked, made.size)
+    wanted = ByteRange(0, made.size) if part is None else part
+    pieces = _pieces(made, folders, wanted)
+    return Download(made.path.name, wanted.end - wanted.begin, pieces, part, made.size)
 
 
 def has_report(crawl: Crawl) -> bool:
@@ -100,13 +117,16 @@ def _refuse_takedown(folder: Path) -> None:
         raise ProblemError(CONFLICT, "pages are being taken out of this archive; ask again when that is done")
 
 
-def _pieces(file: ArchiveFile, folder: Path) -> Iterator[bytes]:
-    """Yield the bytes of a file as long as they are those that were announced, and nothing is taken out of them."""
-    left = file.size
+def _pieces(file: ArchiveFile, folders: Sequence[Path], part: ByteRange | None = None) -> Iterator[bytes]:
+    """Yield the bytes of a file as long as they are those that were announced, and nothing is taken out of folders."""
+    begin, end = (0, file.size) if part is None else part
     with open(file.path, "rb", opener=no_link) as opened:
+        opened.seek(begin)
+        left = end - begin
         while left:
             piece = opened.read(min(_PIECE, left))
-            if not piece or (folder / REMOVING).exists() or file.path.stat().st_mtime != file.at:
+            is_changing = any((folder / REMOVING).exists() for folder in folders)
+            if not piece or is_changing or file.path.stat().st_mtime != file.at:
                 raise CutShortError(f"{file.path.name} is another file by now, or is being changed")
             left -= len(piece)
             yield piece

@@ -1,0 +1,1 @@
+"""Writes what crawls hold as packages that other programs show."""

@@ -1,0 +1,34 @@
+"""Which crawls somebody names, as folders or as files of collections, and what they are described by together."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from aahcrawler.crawl_collections import EXTENSION, CollectionFile
+from offline.export.wacz_export import Described
+from offline.export.wacz_file import ExportError
+
+
+def described_crawls(paths: Sequence[Path]) -> tuple[Sequence[Path], Described, Sequence[str]]:
+    """Return the folders of crawls, what describes them, and what is said of those that are gone.
+
+    One collection alone describes what it holds; so does one crawl. Raises ``CollectionError``, and ``ExportError``
+    where no crawl is left.
+    """
+    folders: list[Path] = []
+    missing: list[str] = []
+    described: Described | None = None
+    for path in paths:
+        if not path.name.endswith(EXTENSION):
+            folders.append(path)
+            continue
+        file = CollectionFile(path)
+        collection = file.read()
+        gone = frozenset(file.missing(collection))
+        missing += [f"{path}: {name} is in the collection, and gone" for name in sorted(gone)]
+        folders += [file.folder(name) for name in collection.crawls if name not in gone]
+        if len(paths) == 1:
+            terms = tuple(each for each in collection.terms() if each[0] != "description")
+            described = Described(collection.title, collection.description, terms)
+    if not folders:
+        raise ExportError("\n".join((*missing, f"{', '.join(map(str, paths))}: no crawl is there")))
+    return folders, described or Described.of_crawls(folders), missing

@@ -1,0 +1,421 @@
+"""Writes crawls, or what is chosen of them, as one WACZ package: records as they lie in the folders, index, pages.
+
+The same folders give the same bytes: all times in the package are those of captures.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, BinaryIO, Final
+
+from pydantic import JsonValue, TypeAdapter
+
+from aahcrawler import __version__, urls
+from aahcrawler.archive.index import LineSorter
+from aahcrawler.archive.index_entry import IndexedRecords
+from aahcrawler.archive.scanning import scan
+from aahcrawler.captures import ArchivedCaptures, Capture
+from aahcrawler.captures.record_scan import EPOCH
+from aahcrawler.definitions import DefinitionError, read_definition
+from aahcrawler.fingerprint import files_digest
+from aahcrawler.helper.raised_failures import RaisedTally
+from aahcrawler.jobs import Job, Work
+from aahcrawler.layout import ARCHIVE, DEFINITION, EXPORT_READING, INDEXES, NQUADS, OBJECTS, REMOVING, TOMBSTONES, WARC
+from aahcrawler.segments import extent
+from knowledge_base.file_selection import folders_for
+from offline.export.exported_records import WholeArchive, summed
+from offline.export.wacz_file import ExportError, Finished, Signer, WaczFile, packed_index, rfc3339, writing_wacz
+from offline.selection.criteria import Criteria
+from offline.selection.selected_captures import SelectedCaptures, copied
+from offline.selection.warc_selection import Selection, chosen, expanded, mark
+from online_analysis.document import Document
+from online_analysis.icd import Icd
+
+INDEX: Final = "index.cdx.gz"
+_PIECE: Final = 1 << 20
+_ROLES: Final = {"creator": "author", "contributor": "contributor", "publisher": "publisher"}
+"""What a data package calls those whom Dublin Core names so."""
+
+Seen = Callable[[str, int], object]
+"""Is told how many more there are of ``CAPTURES_FOUND``, ``PAGES_READ`` or ``BYTES_WRITTEN``."""
+CAPTURES_FOUND: Final = "captures found"
+PAGES_READ: Final = "pages read"
+BYTES_WRITTEN: Final = "bytes written"
+COUNTED: Final = (CAPTURES_FOUND, PAGES_READ, BYTES_WRITTEN)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is exported of each crawl: all of it, or the pages that fulfil criteria or whose records are named.
+
+    ``records`` are the ids of response and revisit records, such as a search finds; None: none were named. With chosen
+    pages comes what ``aah select`` takes with them. ``text`` says whether the texts of pages are written.
+    """
+
+    criteria: Criteria = field(default_factory=Criteria)
+    records: Sequence[str] | None = None
+    requisites: bool = True
+    sessions: bool = False
+    text: bool = True
+
+    @property
+    def is_all(self) -> bool:
+        """Whether nothing is to be chosen."""
+        return self.records is None and self.criteria.are_none
+
+    def __str__(self) -> str:
+        named = [] if self.records is None else [f"a list of {len(self.records)} records"]
+        return "; ".join((*named, *([] if self.criteria.are_none else [str(self.criteria)])))
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What a package is called and described by: title, description, other terms of Dublin Core with their values."""
+
+    title: str
+    description: str = ""
+    terms: Sequence[tuple[str, str]] = ()
+
+    @classmethod
+    def of_crawls(cls, crawls: Sequence[Path]) -> "Described":
+        """Return what the definitions of crawls say: the title of each, all that one of them alone is described by."""
+        known = [(crawl, _definition(crawl)) for crawl in crawls]
+        titles = [icd.title or icd.id if icd else crawl.resolve().name for crawl, icd in known]
+        icd = known[0][1] if len(known) == 1 else None
+        terms = () if icd is None else tuple(each for each in icd.metadata.terms() if each[0] != "description")
+        return cls(", ".join(titles), "" if icd is None else icd.metadata.description, terms)
+
+    def package(self, wanted: Wanted) -> dict[str, JsonValue]:
+        """Return the fields of ``datapackage.json`` that say this, and what was chosen."""
+        terms: dict[str, list[str]] = {}
+        for name, value in self.terms:
+            terms.setdefault(name, []).append(value)
+        said = (self.description, "" if wanted.is_all else f"Selection: {wanted}")
+        people: list[JsonValue] = [
+            {"title": value, "role": _ROLES[name]} for name, value in self.terms if name in _ROLES
+        ]
+        fields: dict[str, JsonValue] = {
+            "title": self.title,
+            "description": "\n\n".join(filter(None, said)),
+            "software": f"AAHCrawler/{__version__}",
+            "contributors": people,
+            "keywords": list(terms.get("subject", ())),
+            "dublinCore": {name: list(values) for name, values in terms.items()},
+        }
+        return {name: value for name, value in fields.items() if value}
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What a package holds: pages in its lists, captures that can be looked up, WARC files, and its own bytes.
+
+    ``left_out`` counts pages, or answers where all was wanted, that were fetched under a session; ``raised`` tells of
+    pages whose requisites could not be looked for, ``empty`` are the crawls of which nothing is in it.
+    """
+
+    pages: int
+    captures: int
+    files: int
+    package: Finished
+    left_out: int
+    raised: RaisedTally
+    empty: Sequence[Path] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PageText:
+    """What the list of pages says of one: URL, time of capture, title and text; no URL where there is no page."""
+
+    url: str = ""
+    at: datetime = EPOCH
+    title: str = ""
+    text: str = ""
+
+
+_NOTES: Final = TypeAdapter(PageText)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingTexts:
+    """The step that reads titles and texts of pages."""
+
+    crawl: Path
+    with_text: bool
+    knowledge: str
+
+    @property
+    def version(self) -> str:
+        """What the texts depend on."""
+        return f"{__version__} {self.with_text} {self.knowledge}"
+
+    @contextmanager
+    def open(self) -> Iterator[Work[PageText]]:
+        """Open the archive. Raises ``SegmentError``."""
+        with ArchivedCaptures(self.crawl) as source:
+            yield lambda _, captures: [(self._read(source.of_record(each)), b"") for each in captures]
+
+    def _read(self, capture: Capture | None) -> PageText:
+        if capture is None:
+            return PageText()
+        document = capture.document if self.with_text else None
+        stated = None if capture.reading is None else capture.reading.row.title
+        title = (document.title if document is not None else "") or stated or ""
+        return PageText(capture.target_uri, capture.date, title, "" if document is None else _text(document))
+
+
+def _text(document: Document) -> str:
+    """Return what a page says: its content, or the entries of a list that leads to other pages."""
+    content = [part.text for part in document.parts if part.role == "content"]
+    blocks = content or [part.text for part in document.parts if part.role == "navigation"]
+    return "\n".join(filter(None, (*blocks, document.rest)))
+
+
+def export(
+    crawls: Sequence[Path],
+    wanted: Wanted,
+    target: Path,
+    *,
+    described: Described | None = None,
+    key: Signer | None = None,
+    processes: int = 1,
+    seen: Seen = lambda _what, _more: None,
+) -> Exported:
+    """Write a package of crawls, which appears whole or not at all.
+
+    Raises ``ExportError`` where it cannot be written, would hold no capture, or something is taken down meanwhile;
+    ``SegmentError`` for a damaged archive, ``ReadError``, ``JobError``, and the errors of ``chosen``.
+    """
+    folders = list(dict.fromkeys(crawl.resolve() for crawl in crawls))
+    before = [_taken_down(folder) for folder in folders]
+    with writing_wacz(target) as wacz, _Pages(target.parent) as pages, LineSorter(target.parent) as lines:
+        making = _Export(wacz, pages, lines, wanted, processes, seen)
+        for folder in folders:
+            making.add(folder)
+        if not making.captures:
+            raise making.nothing(crawls)
+        newest = making.newest
+        blocks: list[bytes] = []
+        wacz.add(f"indexes/{INDEX}", packed_index(lines, INDEX, blocks), newest, is_packed=True)
+        wacz.add("indexes/index.idx", blocks, newest, is_packed=False)
+        pages.write(wacz, newest, has_text=wanted.text)
+        told = (described or Described.of_crawls(folders)).package(wanted)
+        package = wacz.finish({**told, **pages.main()}, newest, key)
+        if before != [_taken_down(folder) for folder in folders]:
+            raise ExportError(f"{target}: pages were taken down while it was written; export again")
+    empty = tuple(folder for folder in folders if folder in making.empty)
+    return Exported(pages.number, making.captures, making.files, package, making.left_out, making.raised, empty)
+
+
+@dataclass(slots=True)
+class _Export:
+    """A package on its way: what it has of each crawl by now."""
+
+    wacz: WaczFile
+    pages: "_Pages"
+    lines: LineSorter
+    wanted: Wanted
+    processes: int
+    seen: Seen
+    newest: datetime = EPOCH
+    captures: int = 0
+    files: int = 0
+    left_out: int = 0
+    raised: RaisedTally = field(default_factory=RaisedTally)
+    empty: set[Path] = field(default_factory=set)
+    _names: set[str] = field(default_factory=set)
+
+    def add(self, crawl: Path) -> None:
+        """Add what is wanted of a crawl."""
+        with (
+            ArchivedCaptures(crawl, seen=lambda: self.seen(CAPTURES_FOUND, 1)) as source,
+            SelectedCaptures(source, with_sessions=self.wanted.sessions) as selected,
+            closing(WholeArchive(source, selected)) as whole,
+        ):
+            if self.wanted.is_all:
+                whole.look_through()
+                self.left_out += whole.left_out
+                rows = chosen(crawl, Criteria(), source)
+                records: Iterable[str] = (
+                    r.capture for r in rows if not selected.leaves_aside(source.of_record(r.capture))
+                )
+                newest, spans_of = whole.newest, whole.spans
+            else:
+                marked = self._mark(crawl, source, selected)
+                self.left_out += marked.left_out
+                self.raised.update(marked.raised)
+                records, newest, spans_of = selected.pages(), selected.newest, selected.spans
+            before = self.captures
+            self._add_files(crawl, source, spans_of, newest)
+            if self.captures == before:
+                self.empty.add(crawl)
+                return
+            self._add_pages(crawl, source, records)
+            self.newest = max(self.newest, newest)
+
+    def nothing(self, crawls: Sequence[Path]) -> ExportError:
+        """Return the error to raise where nothing is left to be written."""
+        names = ", ".join(map(str, crawls))
+        if self.left_out:
+            return ExportError(f"{names}: all of it was fetched under a session; --with-sessions takes it")
+        if self.wanted.is_all:
+            return ExportError(f"{names}: holds no captures")
+        return ExportError(f"{names}: no page fulfils this ({self.wanted}); aah pages lists the pages")
+
+    def _mark(self, crawl: Path, source: ArchivedCaptures, selected: SelectedCaptures) -> Selection:
+        criteria, named = self.wanted.criteria, self.wanted.records
+        if named is None:
+            records: Iterable[str] = (row.capture for row in chosen(crawl, criteria, source))
+        elif criteria.are_none:
+            records = (record for record in dict.fromkeys(named) if source.of_record(record) is not None)
+        else:
+            asked = frozenset(named)
+            records = (row.capture for row in chosen(crawl, criteria, source) if row.capture in asked)
+        asked_text = "\n".join((repr(criteria), *(named or ())))
+        return mark(
+            crawl, records, asked_text, selected, with_requisites=self.wanted.requisites, processes=self.processes
+        )
+
+    def _add_files(
+        self,
+        crawl: Path,
+        source: ArchivedCaptures,
+        spans_of: Callable[[int], Iterator[tuple[int, int]]],
+        at: datetime,
+    ) -> None:
+        for file in source.table.files():
+            bounds, size = summed(spans_of(file))
+            if not size:
+                continue
+            name = self._free_name(crawl, source.table.name(file))
+            spans = zip(bounds[::2], bounds[1::2], strict=True)
+            pieces = self._counted(copied(source, file, spans))
+            member = self.wacz.add(f"{ARCHIVE}/{name}", pieces, at, is_packed=True, size=size)
+            self.files += 1
+            with self.wacz.stored(member) as stored:
+                self.lines.extend(self._index_lines(stored, name))
+
+    def _index_lines(self, stored: BinaryIO, name: str) -> Iterator[bytes]:
+        records = IndexedRecords(name)
+        for record in scan(stored):
+            for entry in records.take(record):
+                self.captures += 1
+                yield entry.line()
+        for entry in records.end():
+            self.captures += 1
+            yield entry.line()
+
+    def _counted(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        for piece in pieces:
+            self.seen(BYTES_WRITTEN, len(piece))
+            yield piece
+
+    def _free_name(self, crawl: Path, name: str) -> str:
+        """Return the name that a WARC file has in the package, where that of another crawl may have its own."""
+        candidates = (
+            name,
+            f"{crawl.name}-{name}",
+            *(f"{crawl.name}-{n}-{name}" for n in range(2, len(self._names) + 3)),
+        )
+        found = next(each for each in candidates if each not in self._names)
+        self._names.add(found)
+        return found
+
+    def _add_pages(self, crawl: Path, source: ArchivedCaptures, records: Iterable[str]) -> None:
+        icd = _definition(crawl)
+        seeds = expanded([url for seed in (icd.seeds if icd else ()) if (url := urls.canonicalize(seed))], source)
+        step = ReadingTexts(crawl, self.wanted.text, files_digest(folders_for(crawl)))
+        job = Job(
+            step,
+            _NOTES,
+            crawl / INDEXES / EXPORT_READING,
+            processes=self.processes,
+            seen=lambda more: self.seen(PAGES_READ, more),
+        )
+        state = (
+            str(self.wanted),
+            repr(self.wanted.records),
+            extent(crawl / ARCHIVE, WARC),
+            extent(crawl / OBJECTS, NQUADS),
+        )
+        with job.run((("", record) for record in records), "\n".join(state)) as found:
+            for record, page in found:
+                if page.url:
+                    self.pages.add(record, page, is_seed=(urls.canonicalize(page.url) or page.url) in seeds)
+
+
+class _Pages:
+    """The lists of pages: those that the crawls began with, and the others. Where none are, all are in the first."""
+
+    def __init__(self, folder: Path) -> None:
+        self._files = ExitStack()
+        self._seeds = self._files.enter_context(TemporaryFile(dir=folder))  # noqa: SIM115 - closed with it
+        self._others = self._files.enter_context(TemporaryFile(dir=folder))  # noqa: SIM115 - closed with it
+        self._main: PageText | None = None
+        self.number = 0
+
+    def __enter__(self) -> "_Pages":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._files.close()
+
+    def add(self, record: str, page: PageText, *, is_seed: bool) -> None:
+        """Add a page by the id of its record."""
+        said: dict[str, JsonValue] = {"id": record.rpartition(":")[2], "url": page.url, "ts": rfc3339(page.at)}
+        said |= {name: value for name, value in (("title", page.title), ("text", page.text)) if value}
+        if is_seed:
+            said["seed"] = True
+            self._main = self._main or page
+        self.number += 1
+        (self._seeds if is_seed else self._others).write(_line(said))
+
+    def main(self) -> Mapping[str, JsonValue]:
+        """Return the fields of ``datapackage.json`` that tell the page to begin with."""
+        if self._main is None:
+            return {}
+        return {"mainPageUrl": self._main.url, "mainPageDate": rfc3339(self._main.at)}
+
+    def write(self, wacz: WaczFile, at: datetime, *, has_text: bool) -> None:
+        """Add the lists to a package."""
+        lists = [("pages", "All Pages", self._seeds), ("extraPages", "Extra Pages", self._others)]
+        if not self._seeds.tell():
+            lists = [("pages", "All Pages", self._others)]
+        for name, title, file in lists:
+            if file.tell() or name == "pages":
+                head: dict[str, JsonValue] = {
+                    "format": "json-pages-1.0",
+                    "id": name,
+                    "title": title,
+                    "hasText": has_text,
+                }
+                wacz.add(f"pages/{name}.jsonl", _listed(head, file), at, is_packed=False)
+
+
+def _listed(head: Mapping[str, JsonValue], file: IO[bytes]) -> Iterator[bytes]:
+    yield _line(head)
+    file.seek(0)
+    while piece := file.read(_PIECE):
+        yield piece
+
+
+def _line(said: Mapping[str, JsonValue]) -> bytes:
+    return json.dumps(said, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
+
+
+def _definition(crawl: Path) -> Icd | None:
+    try:
+        return read_definition(crawl / DEFINITION)
+    except DefinitionError:
+        return None
+
+
+def _taken_down(crawl: Path) -> bytes:
+    """Return what says of a crawl's folder what was taken down. Raise ``ExportError`` while something is."""
+    if (crawl / REMOVING).exists():
+        raise ExportError(f"{crawl}: pages are being taken down; aah remove goes on with it, then export")
+    stones = crawl / TOMBSTONES
+    return stones.read_bytes() if stones.exists() else b""

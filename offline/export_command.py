@@ -1,0 +1,138 @@
+"""``aah export``: what crawls hold as a package that other programs show.
+
+The command imports its modules when it runs: help has to answer at once.
+"""
+# ruff: noqa: PLC0415
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from aahcrawler.exits import told
+from offline.selection.page_dates import DateOf
+from offline.selection_commands import (
+    ApplicationOption,
+    DateOption,
+    FromOption,
+    LevelOption,
+    NoRequisitesOption,
+    Processes,
+    ScoreOption,
+    SessionsOption,
+    SiteOption,
+    SparqlOption,
+    UntilOption,
+    UrlsOption,
+)
+
+export_app = typer.Typer()
+
+
+@export_app.command()
+def export(
+    crawls: Annotated[
+        list[Path], typer.Argument(metavar="CRAWL...", help="Folders of crawls and imports, or files of collections.")
+    ],
+    wacz: Annotated[Path, typer.Option("--wacz", metavar="FILE.wacz", help="The file to write, which must not exist.")],
+    score: ScoreOption = None,
+    begin: FromOption = "",
+    until: UntilOption = "",
+    date: DateOption = DateOf.CAPTURED,
+    application: ApplicationOption = None,
+    level: LevelOption = "",
+    site: SiteOption = None,
+    urls: UrlsOption = None,
+    sparql: SparqlOption = "",
+    records: Annotated[
+        Path | None,
+        typer.Option("--records", metavar="FILE", help="Pages whose record ids are listed, one a line; - reads them."),
+    ] = None,
+    no_requisites: NoRequisitesOption = False,
+    with_sessions: SessionsOption = False,
+    no_text: Annotated[
+        bool, typer.Option("--no-text", help="Leave out the texts of pages, by which they are found.")
+    ] = False,
+    title: Annotated[str, typer.Option("--title", metavar="TEXT", help="What the package is called.")] = "",
+    description: Annotated[str, typer.Option("--description", metavar="TEXT", help="What is in it, in Markdown.")] = "",
+    sign: Annotated[
+        Path | None, typer.Option("--sign", metavar="KEY.pem", help="Sign it by a private key: ECDSA, curve P-384.")
+    ] = None,
+    processes: Processes = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Tell progress and outcome in lines of JSON.")] = False,
+) -> None:
+    """Write crawls, imports and collections as one WACZ file: all of them, or the pages that meet all criteria."""
+    from dataclasses import replace
+
+    from aahcrawler.crawl_collections import CollectionError
+    from aahcrawler.jobs import JobError
+    from aahcrawler.objects.reader import ReadError
+    from aahcrawler.segments import SegmentError
+    from offline.counting import counting, telling
+    from offline.export.collected_crawls import described_crawls
+    from offline.export.wacz_export import COUNTED, Wanted
+    from offline.export.wacz_export import export as write
+    from offline.export.wacz_file import ExportError, refuse
+    from offline.selection.criteria import Criteria, CriteriaError
+    from offline.store.loading import LoadError
+    from offline.store.local import StoreError
+    from offline.store.queries import QueryError
+
+    mistakes = (CollectionError, CriteriaError, ExportError, JobError, LoadError, StoreError, QueryError)
+    with told(ReadError, SegmentError, *mistakes), telling() if as_json else counting(*COUNTED) as count:
+        refuse(wacz)
+        key = None
+        if sign is not None:
+            try:
+                from offline.export.wacz_signature import EcdsaKey
+            except ModuleNotFoundError:
+                raise ExportError("--sign needs a package: pip install 'aahcrawler[signing]'") from None
+            key = EcdsaKey.read(sign)
+        criteria = Criteria.read(
+            scores=score or (),
+            begin=begin,
+            until=until,
+            date_of=date,
+            applications=application or (),
+            level=level,
+            sites=site or (),
+            urls=urls,
+            sparql=sparql,
+        )
+        named = None if records is None else _records(records)
+        wanted = Wanted(criteria, named, not no_requisites, with_sessions, not no_text)
+        folders, described, missing = described_crawls(crawls)
+        for line in missing:
+            typer.echo(f"note: {line}", err=True)
+        described = replace(described, title=title or described.title, description=description or described.description)
+        done = write(folders, wanted, wacz, described=described, key=key, processes=processes, seen=count)
+    if as_json:
+        counts = {"pages": done.pages, "captures": done.captures, "bytes": done.package.size, "left_out": done.left_out}
+        typer.echo(json.dumps({"wacz": str(wacz), **counts, "missing": list(missing)}))
+        return
+    typer.echo(
+        f"{wacz}: {done.pages:,} pages, {done.captures:,} captures in {done.files:,} WARC files, "
+        f"{done.package.size:,} bytes"
+    )
+    for line in done.raised.lines():
+        typer.echo(f"note: {line}", err=True)
+    for folder in done.empty:
+        typer.echo(f"note: {folder}: nothing of it is in the package", err=True)
+    if done.left_out:
+        what = "captures" if wanted.is_all else "pages"
+        typer.echo(f"left out: {done.left_out:,} {what} made under a session; --with-sessions takes them", err=True)
+
+
+def _records(file: Path) -> tuple[str, ...]:
+    """Read the ids of records, one a line, as ``aah pages`` writes them in its column ``capture``."""
+    from offline.selection.criteria import CriteriaError
+
+    try:
+        text = sys.stdin.read() if str(file) == "-" else file.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CriteriaError(
+            f"--records {file}: cannot be read ({error}); name a text file with an id a line"
+        ) from error
+    return tuple(name for line in text.splitlines() if (name := line.strip().strip("<>")))
