@@ -44,7 +44,7 @@ from benchmarks.truth import words
 
 SHOWN = 0.9
 """The share of a page's words that have to be seen."""
-REPLAY_WEB_PAGE: Final = "replaywebpage@2.5.3"
+REPLAY_WEB_PAGE: Final = ("replaywebpage@2.5.3", "warcio@2.4.10")
 _WITHIN = 40.0
 _RANGE: Final = re.compile(r"bytes=(\d*)-(\d*)$")
 _HOST: Final = """<!doctype html><html><head><meta charset="utf-8"><script src="/ui.js"></script></head><body>
@@ -132,7 +132,7 @@ def listed(package: Path) -> Iterator[Mapping[str, str]]:
 @contextmanager
 def replay_web_page(package: Path) -> Iterator[str]:
     """Serve ReplayWeb.page and a package as static files of one server, whose origin is yielded."""
-    installed("replaywebpage", REQUIREMENTS / "replaywebpage.txt", (REPLAY_WEB_PAGE,))
+    installed("replaywebpage", REQUIREMENTS / "replaywebpage.txt", REPLAY_WEB_PAGE)
     programs = ENVIRONMENTS / "replaywebpage" / "node_modules" / "replaywebpage"
     files: Mapping[str, Reply] = {
         "/": reply(_HOST, HTML),
