@@ -53,7 +53,7 @@ class Entry:
     ``object`` or ``media``; ``type`` is that of the object, and for the others the first part of the media type.
     ``record`` and ``captured`` (microseconds since 1970) are of the first capture that has it in a row. ``date`` is as
     the object has it, ``published`` the same in seconds since 1970, None where that is no time. ``language`` is a code
-    of ISO 639-1.
+    of ISO 639-1. ``page`` is the URL of the page that has an object, where that is another than the object's.
     """
 
     thing: str
@@ -74,6 +74,7 @@ class Entry:
     score: float | None = None
     crawl: int = 0
     part_of: str = ""
+    page: str = ""
 
     @property
     def digest(self) -> int:
@@ -151,6 +152,7 @@ def object_entries(stated: CaptureStatements) -> Iterator[Entry]:
             score=row.score,
             crawl=row.crawl,
             part_of=each.part_of or "",
+            page=row.url if row.url != each.url else "",
         )
 
 

@@ -14,7 +14,7 @@ import tantivy
 
 from aahcrawler.search.search_entry import Entry, number_of
 from aahcrawler.traps.sketch import fingerprint
-from aahcrawler.urls import queue_of
+from aahcrawler.urls import canonicalize, queue_of
 
 STEMMED: Final = {
     "ar": "arabic",
@@ -40,9 +40,8 @@ STEMMED: Final = {
 }
 """The languages whose words are reduced to stems, by their codes, as Tantivy names them."""
 TEXTS: Final = ("title", "author", "text")
-NAMES: Final = ("site", "application", "kind", "type", "language", "media_type", "status", "crawl")
+NAMES: Final = ("site", "application", "kind", "type", "language", "media_type")
 """Fields of one value, compared as a whole and without regard to case; their values are counted."""
-NUMBERS: Final = ("captured", "published", "score")
 STILL: Final = (1 << 62) - 1
 """The end of a version that has none after it."""
 _FOLDED: Final = "folded"
@@ -54,6 +53,8 @@ _UNSPACED: Final = re.compile(
     "\uff66-\uff9f\U00020000-\U0003134f]+"
 )
 """Stretches of scripts that are written without spaces: Thai, Lao, Burmese, Khmer, Japanese and Chinese."""
+_FAULT: Final = 300
+"""The least status of an answer that is no success."""
 _FEWEST_SHINGLES: Final = 500
 """Characters below which a text has too few shingles for its fingerprint to mean anything."""
 
@@ -89,17 +90,19 @@ def schema() -> tantivy.Schema:
     ``key`` and ``thing`` are numbers of the version and of what it is a version of; ``like`` is one that near
     duplicates share but for three bits. ``text``, ``title`` and ``author`` hold words without case and accents,
     ``stems`` the stems of both texts that are no words of theirs, behind their language (``en:flood``), ``pairs`` pairs
-    of characters of scripts without spaces. ``since`` and ``until`` are when a version was there, in microseconds.
-    Moments are in seconds since 1970.
+    of characters of scripts without spaces. ``since`` and ``until`` are when a version was there, in microseconds;
+    other moments are in seconds since 1970. ``address`` and ``seen`` are numbers of the URL and of the capture.
     """
     made = tantivy.SchemaBuilder()
-    for name in ("key", "thing", "like"):
-        made.add_unsigned_field(name, indexed=name == "key", fast=True)
-    for name in ("captured", "published", "since", "until"):
-        made.add_integer_field(name, indexed=False, fast=True)
+    for name in ("key", "address"):
+        made.add_unsigned_field(name, indexed=True)
+    for name in ("thing", "seen", "like"):
+        made.add_unsigned_field(name, fast=True)
+    for name in ("captured", "published", "since", "until", "status", "crawl"):
+        made.add_integer_field(name, fast=True)
     made.add_float_field("score", fast=True)
-    for name in ("last", "gone"):
-        made.add_boolean_field(name, indexed=True, fast=True)
+    for name in ("last", "gone", "fault"):
+        made.add_boolean_field(name, indexed=True, fast=name == "gone")
     for name in TEXTS:
         made.add_text_field(name, tokenizer_name=_FOLDED, fast=name == "author")
     made.add_text_field("stems", tokenizer_name=_SPACED, index_option="freq")
@@ -240,6 +243,11 @@ def _document(version: Version) -> tantivy.Document:
     made.add_unsigned("key", version.key)
     made.add_unsigned("thing", number_of(entry.thing))
     made.add_unsigned("like", _likeness(entry))
+    made.add_unsigned("address", address_number(entry.url))
+    made.add_unsigned("seen", number_of(entry.record))
+    made.add_integer("status", entry.status)
+    made.add_integer("crawl", entry.crawl)
+    made.add_boolean("fault", entry.status >= _FAULT)
     made.add_integer("captured", entry.captured // 1_000_000)
     made.add_integer("since", entry.captured)
     made.add_integer("until", version.until)
@@ -259,12 +267,17 @@ def _document(version: Version) -> tantivy.Document:
     if runs := [*unspaced(entry.title), *unspaced(entry.text)]:
         made.add_text("pairs", " ".join(pair for run in runs for pair in pairs_of(run)))
     named = (queue_of(entry.url), entry.application, entry.kind, entry.type, entry.language, entry.media_type)
-    for name, value in zip(NAMES, (*named, str(entry.status or ""), str(entry.crawl or "")), strict=True):
+    for name, value in zip(NAMES, named, strict=True):
         if value:
             made.add_text(name, value)
     made.add_text("host", host_of(entry.url))
     made.add_bytes("entry", bytes(entry))
     return made
+
+
+def address_number(url: str) -> int:
+    """Return the number of a URL, whichever way it is written."""
+    return number_of(canonicalize(url) or url)
 
 
 def host_of(url: str) -> str:
