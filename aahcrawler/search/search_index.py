@@ -336,6 +336,11 @@ class SearchIndex(DerivedIndex[Stated]):
         super().close()
         self._page_texts.close()
 
+    def rest(self) -> None:
+        """Let go of all that building needs; the index, also a temporary one, can still be asked."""
+        self.abandon()
+        self._page_texts.close()
+
     def _let_go(self) -> None:
         if self._texts is not None:
             self._texts.release()

@@ -3,7 +3,7 @@
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -14,7 +14,7 @@ import tantivy
 
 from aahcrawler.definitions import read_meaning
 from aahcrawler.derived_index import Coverage, coverage
-from aahcrawler.layout import DEFINITION
+from aahcrawler.layout import ARCHIVE, DEFINITION, DELETED, OBJECTS
 from aahcrawler.search.query_language import All, Node, Not, Value, Words, leaves, parse
 from aahcrawler.search.query_terms import Compiler, Searched, is_unknown
 from aahcrawler.search.search_entry import EPOCH, Entry
@@ -113,6 +113,19 @@ class Found:
     has_more: bool = False
 
 
+def folders_in(place: Path) -> Iterator[Path]:
+    """Yield a folder that holds an archive or what was read of one, or such folders right below it, by name."""
+    if _is_searchable(place):
+        yield place
+    elif place.is_dir():
+        inner = (each for each in place.iterdir() if each.is_dir() and not each.name.startswith(DELETED))
+        yield from filter(_is_searchable, sorted(inner))
+
+
+def _is_searchable(folder: Path) -> bool:
+    return (folder / ARCHIVE).is_dir() or (folder / OBJECTS).is_dir()
+
+
 class SearchedFolder:
     """The index of one folder, to be asked; what it holds is looked at anew at each question."""
 
@@ -156,20 +169,15 @@ class OpenFolder:
         return any(map(self.taken_down.covers, urls))
 
 
-def search(folders: Sequence[OpenFolder], question: Question) -> Found:
+def search(folders: Sequence[OpenFolder], question: Question, only: Container[int] | None = None) -> Found:
     """Return what some folders hold. Raise ``QueryError`` for a query that cannot be read.
 
     Scores are BM25 with the rarity of terms in all of the folders together (``query_terms``); equal ones are in the
     order of the numbers of things. What was taken down is left out of the hits, though counts may still have it until
-    the index has caught up.
+    the index has caught up. With ``only``, hits are those of some numbers that ``all_keys`` has given.
     """
-    node = parse(question.query)
-    searched = Searched(
-        [each.searcher for each in folders],
-        tuple(sorted({code for each in folders for code in each.languages})),
-        {name: tuple(dict.fromkeys(_names(folders, name))) for name in NAMED},
-    )
-    asked = _Asked(folders, question, node, searched)
+    asked = _Asked.of(folders, question)
+    node, searched = asked.node, asked.searched
     loosened: Literal["", "spelling", "words"] = ""
     if not asked.total and (more := asked.loosened("spelling")) is not None and more.total:
         asked, loosened = more, "spelling"
@@ -182,9 +190,22 @@ def search(folders: Sequence[OpenFolder], question: Question) -> Found:
         for word in words_of(leaf.text)
         if is_unknown(searched, word, leaf)
     )
-    hits, has_more = asked.hits(Marker(asked.node, is_lenient=bool(loosened or unknown)))
+    hits, has_more = asked.hits(Marker(asked.node, is_lenient=bool(loosened or unknown)), only)
     facets, timeline, undated = asked.facets() if question.counts_facets else ({}, (), 0)
     return Found(asked.total, hits, facets, timeline, undated, unknown, loosened, has_more)
+
+
+def all_keys(folders: Sequence[OpenFolder], question: Question, most: int) -> list[int]:
+    """Return the numbers of all versions that a question finds, one more than ``most`` of them at most.
+
+    They are those of what was found in which capture, in whatever index. Raise ``QueryError``.
+    """
+    asked = _Asked.of(folders, question)
+    return [_key(each) for each in asked.candidates(most + 1)]
+
+
+def _key(candidate: "_Candidate") -> int:
+    return candidate.thing ^ candidate.seen
 
 
 class _Candidate(NamedTuple):
@@ -207,7 +228,7 @@ class _Asked:
         searched: Searched,
         how: Literal["", "spelling", "words"] = "",
     ) -> None:
-        self.node, self._folders, self._question, self._searched = node, folders, question, searched
+        self.node, self._folders, self._question, self.searched = node, folders, question, searched
         self._queries = [
             _narrowed(_compiled(Compiler(searched, each.searcher, is_lenient=bool(how)), node, how), question, node)
             for each in folders
@@ -218,33 +239,43 @@ class _Asked:
         ]
         self.total = sum(self._counts)
 
+    @classmethod
+    def of(cls, folders: Sequence[OpenFolder], question: Question) -> "_Asked":
+        """Return a question, its query read. Raise ``QueryError``."""
+        searched = Searched(
+            [each.searcher for each in folders],
+            tuple(sorted({code for each in folders for code in each.languages})),
+            {name: tuple(dict.fromkeys(_names(folders, name))) for name in NAMED},
+        )
+        return cls(folders, question, parse(question.query), searched)
+
     def loosened(self, how: Literal["spelling", "words"]) -> "_Asked | None":
         """Return the same with a query that more matches; None where it has no words that can be spelt otherwise."""
         words = [leaf for leaf in leaves(self.node) if isinstance(leaf, Words) and not leaf.is_phrase]
         if not words or (how == "words" and not (isinstance(self.node, All) and len(words) > 1)):
             return None
-        return _Asked(self._folders, self._question, self.node, self._searched, how)
+        return _Asked(self._folders, self._question, self.node, self.searched, how)
 
     # Hits
 
-    def hits(self, marker: Marker) -> tuple[tuple[Hit, ...], bool]:
-        """Return the hits that are asked for, and whether there are more."""
+    def hits(self, marker: Marker, only: Container[int] | None) -> tuple[tuple[Hit, ...], bool]:
+        """Return the hits that are asked for, ``only`` some of them, and whether there are more."""
         asked, found = self._question, list[Hit]()
         wanted = min(asked.offset + asked.limit, MOST_HITS)
         looked_at = wanted * 2 + 20 if asked.is_folded else wanted + 1
         while True:
-            candidates = self._candidates(looked_at)
-            found = [*self._folded(candidates, wanted + 1)]
+            candidates = self.candidates(looked_at)
+            taken = [each for each in candidates if only is None or _key(each) in only]
+            found = [*self._folded(taken, wanted + 1)]
             if len(found) > wanted or len(candidates) < min(self.total, looked_at) or looked_at >= self.total:
-                break
-            if looked_at >= 8 * MOST_HITS:
                 break
             looked_at *= 4
         shown = found[asked.offset : wanted]
         marked = [replace(hit, snippet=_snippet(marker, hit.entry)) for hit in shown]
         return tuple(marked), len(found) > wanted and wanted < MOST_HITS
 
-    def _candidates(self, most: int) -> list[_Candidate]:
+    def candidates(self, most: int) -> list[_Candidate]:
+        """Return so many versions that match, the first in order."""
         found: list[_Candidate] = []
         for number, (folder, query) in enumerate(zip(self._folders, self._queries, strict=True)):
             searcher, order = folder.searcher, self._question.order
@@ -351,10 +382,10 @@ class _Asked:
     def _named(self, name: str) -> Mapping[str, int]:
         """Return how many versions have which words of the definition."""
         counts: Counter[str] = Counter()
-        for value in self._searched.named.get(name, ())[:_MOST_NAMED]:
+        for value in self.searched.named.get(name, ())[:_MOST_NAMED]:
             for number, folder in enumerate(self._folders):
                 if self._counts[number]:
-                    having = Compiler(self._searched, folder.searcher).query(Value(name, value))
+                    having = Compiler(self.searched, folder.searcher).query(Value(name, value))
                     both = tantivy.Query.boolean_query([(_MUST, self._queries[number]), (_MUST, having)])
                     counts[value] += folder.searcher.search(both, 1, count=True).count or 0
         return dict((+counts).most_common(_MOST_VALUES))
