@@ -78,7 +78,7 @@ class Compiler:
             case Value():
                 return self._value(node)
             case Range():
-                return _ranged(node)
+                return between(node.field, node.low, node.high)
             case Not():
                 made = self._made(node.node)
                 return None if made is None else _without(tantivy.Query.all_query(), made)
@@ -211,12 +211,12 @@ def is_unknown(searched: Searched, word: str, node: Words) -> bool:
     )
 
 
-def _ranged(node: Range) -> tantivy.Query:
-    query, kinds = tantivy.Query, tantivy.FieldType
-    is_float = node.field == "score"
-    low, high = (None if each is None else each if is_float else int(each) for each in (node.low, node.high))
-    made = query.range_query(schema(), node.field, kinds.Float if is_float else kinds.Integer, low, high, True, False)
-    return query.const_score_query(made, 0.0)
+def between(field: str, low: float | None, high: float | None) -> tantivy.Query:
+    """Return what asks for values of a number from one on and below another, without a score; None is no bound."""
+    kind = tantivy.FieldType.Float if field == "score" else tantivy.FieldType.Integer
+    bounds = (None if each is None else each if field == "score" else int(each) for each in (low, high))
+    made = tantivy.Query.range_query(schema(), field, kind, *bounds, include_upper=high is None)
+    return tantivy.Query.const_score_query(made, 0.0)
 
 
 def _some(found: Sequence[tantivy.Query]) -> tantivy.Query | None:

@@ -285,13 +285,16 @@ class SearchIndex(DerivedIndex[Stated]):
         changed: list[tuple[int, Run]] = []
         for thing, former in self._dirty.items():
             before, now = ({run.record: run for run in runs} for runs in (former, self._runs(thing)))
-            sighted = (row[3] for row in self.base.execute(_SIGHTINGS, (thing,))) if is_ahead else ()
-            gone.extend(version_key(thing, record) for record in (before.keys() | {*sighted}) - now.keys())
+            if is_ahead:  # What a killed step has written of the thing began with one of these captures.
+                gone += (version_key(thing, row[3]) for row in self.base.execute(_SIGHTINGS, (thing,)))
+            gone += (version_key(thing, record) for record in before.keys() - now.keys())
             held = {run.digest: run for run in former}
             for record, run in now.items():
                 if run == before.get(record) and record not in self._renewed and not is_ahead:
                     continue
                 changed.append((thing, run))
+                if record in before:
+                    gone.append(version_key(thing, record))
                 if (thing, run.digest) not in self._pending and run.digest in held:
                     missing.append(version_key(thing, held[run.digest].record))
         found = {(number_of(each.thing), each.digest): each for each in texts.entries(missing)} if missing else {}

@@ -16,7 +16,7 @@ from aahcrawler.definitions import read_meaning
 from aahcrawler.derived_index import Coverage, coverage
 from aahcrawler.layout import ARCHIVE, DEFINITION, DELETED, OBJECTS
 from aahcrawler.search.query_language import All, Node, Not, Value, Words, leaves, parse
-from aahcrawler.search.query_terms import Compiler, Searched, is_unknown
+from aahcrawler.search.query_terms import Compiler, Searched, between, is_unknown
 from aahcrawler.search.search_entry import EPOCH, Entry
 from aahcrawler.search.search_index import SearchIndex, languages_in, texts_folder
 from aahcrawler.search.snippets import Marker, Piece
@@ -309,21 +309,20 @@ class _Asked:
             entry = entry_at(folder.searcher, each.address)
             if folder.hides(entry):
                 continue
-            beside = shown.get((each.seen, entry.kind)) if self._question.is_folded else None
-            if beside is None and len(kept) < most:
-                # The page and the first of its objects are one hit, that of the object.
-                for kind in {"page": ("page",), "object": ("page", "object")}.get(entry.kind, ()):
-                    shown.setdefault((each.seen, kind), len(kept))
-                other = shown[each.seen, "page"] if entry.kind == "object" else len(kept)
-                if other < len(kept) and kept[other][1].kind == "page":
-                    kept[other] = each, entry
-                    alike[other] += 1
-                else:
-                    kept.append((each, entry))
-            elif beside is not None and entry.kind == "page":
+            # The page and the first of its objects are one hit, that of the object.
+            of_page, of_object = (shown.get((each.seen, kind)) for kind in ("page", "object"))
+            if not self._question.is_folded or entry.kind not in ("page", "object"):
+                beside = None
+            else:
+                beside = of_object if entry.kind == "page" else of_page if of_object is None else None
+            if beside is not None:
                 alike[beside] += 1
+                if entry.kind == "object":
+                    kept[beside] = each, entry
             elif len(kept) < most:
                 kept.append((each, entry))
+            if beside is not None or len(kept) < most:
+                shown.setdefault((each.seen, entry.kind), len(kept) - 1 if beside is None else beside)
         for number, (each, entry) in enumerate(kept):
             folder = self._folders[each.folder]
             gone, until = (folder.searcher.fast_field_values(name, [each.address])[0] for name in ("gone", "until"))
@@ -409,20 +408,16 @@ def _positive(compiler: Compiler, node: Node) -> tantivy.Query:
 
 def _narrowed(query: tantivy.Query, question: Question, node: Node | None) -> tantivy.Query:
     """Return a query narrowed to what the question asks for beside it, and to successes unless it asks for a status."""
-    q, kinds = tantivy.Query, tantivy.FieldType
+    q = tantivy.Query
     clauses = [(_MUST, query)]
     for name, values in question.filters.items():
         if values:
             clauses.append((_MUST, q.const_score_query(_any_of(name, values), 0.0)))
     if question.since is not None or question.until is not None:
-        bounds = question.since, question.until
-        made = q.range_query(schema(), question.timed, kinds.Integer, *bounds, include_lower=True, include_upper=False)
-        clauses.append((_MUST, q.const_score_query(made, 0.0)))
+        clauses.append((_MUST, between(question.timed, question.since, question.until)))
     if question.as_of is not None:
-        at = question.as_of * 1_000_000
-        since = q.range_query(schema(), "since", kinds.Integer, None, at, include_upper=True)
-        until = q.range_query(schema(), "until", kinds.Integer, at, None, include_lower=False)
-        clauses += [(_MUST, q.const_score_query(each, 0.0)) for each in (since, until)]
+        after = question.as_of * 1_000_000 + 1
+        clauses += [(_MUST, between("since", None, after)), (_MUST, between("until", after, None))]
     elif question.scope == "last":
         clauses.append((_MUST, q.const_score_query(q.term_query(schema(), "last", True), 0.0)))
     asks_for_status = any(getattr(leaf, "field", "") == "status" for leaf in leaves(node))

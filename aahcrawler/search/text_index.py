@@ -188,13 +188,13 @@ class TextIndex:
         self.index.reload()
         return self.index.searcher()
 
-    def write(self, versions: Iterable[Version], gone: Iterable[int]) -> None:
-        """Put in versions in place of those with the same keys, and take out the versions with some keys."""
+    def write(self, versions: Iterable[Version], gone: Sequence[int]) -> None:
+        """Take out the versions with some keys, then put in others; none with their keys may be there."""
         writer = self._opened()
-        for key in gone:
-            writer.delete_documents_by_term("key", key)
+        if gone:
+            # To delete by a term takes a number below 2^63 for a signed one, and deletes nothing.
+            writer.delete_documents_by_query(tantivy.Query.term_set_query(schema(), "key", [*gone]))
         for version in versions:
-            writer.delete_documents_by_term("key", version.key)
             writer.add_document(_document(version))
 
     def commit(self) -> int:
