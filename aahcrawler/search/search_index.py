@@ -339,6 +339,11 @@ class SearchIndex(DerivedIndex[Stated]):
         super().close()
         self._page_texts.close()
 
+    @property
+    def is_building(self) -> bool:
+        """Whether this object writes to the index, so that no other may."""
+        return self._texts is not None and self._texts.is_writing
+
     def rest(self) -> None:
         """Let go of all that building needs; the index, also a temporary one, can still be asked."""
         self.abandon()

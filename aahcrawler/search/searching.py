@@ -17,13 +17,13 @@ from aahcrawler.derived_index import Coverage, coverage
 from aahcrawler.layout import ARCHIVE, DEFINITION, DELETED, OBJECTS
 from aahcrawler.search.query_language import All, Node, Not, Value, Words, leaves, parse
 from aahcrawler.search.query_terms import Compiler, Searched, between, is_unknown
-from aahcrawler.search.search_entry import EPOCH, Entry
+from aahcrawler.search.search_entry import EPOCH, Entry, number_of
 from aahcrawler.search.search_index import SearchIndex, languages_in, texts_folder
 from aahcrawler.search.snippets import Marker, Piece
 from aahcrawler.search.text_index import STILL, TextIndex, entry_at, schema, words_of
 from aahcrawler.tombstones import TakenDown, being_removed
 from aahcrawler.traps.sketch import distance
-from aahcrawler.urls import canonicalize
+from aahcrawler.urls import canonicalize, queue_of
 
 MOST_HITS: Final = 1_000
 """Hits that can be gone through; there may be more."""
@@ -84,6 +84,11 @@ class Hit:
     is_gone: bool
     until: int | None
     alike: int = 0
+
+    @property
+    def site(self) -> str:
+        """The pay-level domain of its URL."""
+        return queue_of(self.entry.url)
 
 
 class Span(NamedTuple):
@@ -429,7 +434,10 @@ def _narrowed(query: tantivy.Query, question: Question, node: Node | None) -> ta
 def _any_of(name: str, values: Sequence[str]) -> tantivy.Query:
     made: list[tantivy.Query] = []
     for value in values:
-        if name in ("status", "crawl"):
+        if name == "record":
+            number = number_of(value)
+            made.append(tantivy.Query.range_query(schema(), "seen", tantivy.FieldType.Unsigned, number, number))
+        elif name in ("status", "crawl"):
             with suppress(ValueError):
                 made.append(tantivy.Query.term_query(schema(), name, int(value)))
         elif name == "author":

@@ -183,6 +183,11 @@ class TextIndex:
         except (OSError, ValueError, KeyError, TypeError):
             return -1
 
+    @property
+    def is_writing(self) -> bool:
+        """Whether it has a writer."""
+        return self._writer is not None
+
     def searcher(self) -> tantivy.Searcher:
         """Return what asks the index as it was last committed."""
         self.index.reload()

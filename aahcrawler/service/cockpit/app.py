@@ -24,6 +24,7 @@ from aahcrawler.service.cockpit import (
     new_crawl_page,
     object_pages,
     queue_page,
+    search_page,
     sign_in_page,
     steer_page,
     url_page,
@@ -40,6 +41,7 @@ _STATIC: Final = {"cockpit.css": "text/css", "cockpit.js": "text/javascript", "i
 TOPICS: Final = (
     sign_in_page,
     crawl_list_page,
+    search_page,
     live_page,
     queue_page,
     url_page,
