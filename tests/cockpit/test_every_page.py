@@ -37,6 +37,7 @@ PARTS = frozenset(
         "/crawls/{crawl}/files/report.html",
         "/crawls/{crawl}/files/pages.csv",
         "/crawls/{crawl}/files/objects.csv",
+        "/search/results.{how}",
         "/crawls/{crawl}/url/scores",
         "/crawls/{crawl}/exclusions/preview/{job}",
         "/crawls/{crawl}/steer/{section}/preview/{job}",
