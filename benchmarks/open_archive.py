@@ -22,6 +22,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import accumulate
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -58,7 +59,7 @@ def write_posts(folder: Path, number: int, seed: int = 1) -> None:
     """Write the statements of a crawl that found so many posts."""
     random = Random(seed)
     words = vocabulary(random, 40_000)
-    weights = [1 / (rank + 2) for rank in range(len(words))]
+    weights = list(accumulate(1 / (rank + 2) for rank in range(len(words))))
     authors = [f"{word.title()} {other.title()}" for word, other in zip(words[-800:-400], words[-400:], strict=True)]
     (folder / OBJECTS).mkdir(parents=True)
     with ObjectWriter(folder / OBJECTS, "posts", lambda: _BEGUN) as writer:
@@ -66,7 +67,7 @@ def write_posts(folder: Path, number: int, seed: int = 1) -> None:
             url, at = f"http://site{page % 97}.test/thread/{page}", _BEGUN + timedelta(seconds=page)
             posts = []
             for place in range(_A_PAGE):
-                text = " ".join(random.choices(words, weights, k=random.randint(20, 110)))
+                text = " ".join(random.choices(words, cum_weights=weights, k=random.randint(20, 110)))
                 said = {
                     "author": (Person(random.choice(authors)),),
                     "date": (at - timedelta(days=random.randrange(3_000)),),

@@ -178,7 +178,7 @@ def search(folders: Sequence[OpenFolder], question: Question, only: Container[in
     """Return what some folders hold. Raise ``QueryError`` for a query that cannot be read.
 
     Scores are BM25 with the rarity of terms in all of the folders together (``query_terms``); equal ones are in the
-    order of the numbers of things. What was taken down is left out of the hits, though counts may still have it until
+    order of folders and indexes. What was taken down is left out of the hits, though counts may still have it until
     the index has caught up. With ``only``, hits are those of some numbers that ``all_keys`` has given.
     """
     asked = _Asked.of(folders, question)
@@ -298,7 +298,8 @@ class _Asked:
             for (rank, address), thing, seen, like in zip(hits, *columns, strict=True):
                 placed = float("inf") if rank is None else sign * float(rank)
                 found.append(_Candidate(placed, int(thing or 0), number, address, int(seen or 0), int(like or 0)))
-        return sorted(found, key=lambda each: each[:3])[:most]
+        # Equal ones stay in the order of the index, whatever number is asked for: nothing comes on two pages of a list.
+        return sorted(found, key=lambda each: (each.rank, each.folder))[:most]
 
     def _folded(self, candidates: Sequence[_Candidate], most: int) -> Iterator[Hit]:
         """Yield hits, each with those that are folded into it, at most so many."""

@@ -62,8 +62,9 @@ class SearchIndexes:
             reach = opened.reach
             if keeper.fault:
                 notes.append(f"{crawl.id} is not indexed further: {keeper.fault}.")
-            elif not (is_whole and reach.is_complete) and reach.size:
-                notes.append(f"{crawl.id} is being indexed; {100 * reach.covered / reach.size:.0f} % is found so far.")
+            elif not (is_whole and reach.is_complete):
+                share = reach.covered / reach.size if reach.size else 0.0
+                notes.append(f"{crawl.id} is being indexed; {100 * share:.0f} % is found so far.")
             if reach.damaged:
                 notes.append(f"{crawl.id}: {reach.damaged[0]}.")
         return SearchableCrawls(folders, ids, tuple(notes))
