@@ -34,7 +34,7 @@ from aahcrawler.objects.writer import CaptureDescription, ObjectWriter
 from aahcrawler.search import Question, SearchedFolder, SearchIndex, search
 from aahcrawler.search.search_entry import Entry
 from aahcrawler.search.text_index import entry_at
-from aahcrawler.webobject import Person, WebObject
+from aahcrawler.webobject import Person, Value, WebObject
 from benchmarks.results import Row, report
 
 QUICK, WHOLE = 5_000, 100_000
@@ -68,11 +68,12 @@ def write_posts(folder: Path, number: int, seed: int = 1) -> None:
             posts = []
             for place in range(_A_PAGE):
                 text = " ".join(random.choices(words, cum_weights=weights, k=random.randint(20, 110)))
-                said = {
+                said: dict[str, tuple[Value, ...]] = {
                     "author": (Person(random.choice(authors)),),
                     "date": (at - timedelta(days=random.randrange(3_000)),),
+                    "body": (text,),
                 }
-                posts.append(WebObject(f"{url}#p{place}", "post", url, {"body": (text,), **said}))
+                posts.append(WebObject(f"{url}#p{place}", "post", url, said))
             record = f"urn:uuid:00000000-0000-4000-8000-{page:012x}"
             writer.write(CaptureDescription(record, url, 200, at, "text/html", "phpBB", score=random.random()), posts)
 

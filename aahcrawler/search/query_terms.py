@@ -214,8 +214,8 @@ def is_unknown(searched: Searched, word: str, node: Words) -> bool:
 def between(field: str, low: float | None, high: float | None) -> tantivy.Query:
     """Return what asks for values of a number from one on and below another, without a score; None is no bound."""
     kind = tantivy.FieldType.Float if field == "score" else tantivy.FieldType.Integer
-    bounds = (None if each is None else each if field == "score" else int(each) for each in (low, high))
-    made = tantivy.Query.range_query(schema(), field, kind, *bounds, include_upper=high is None)
+    least, most = (None if each is None else each if field == "score" else int(each) for each in (low, high))
+    made = tantivy.Query.range_query(schema(), field, kind, least, most, include_upper=high is None)
     return tantivy.Query.const_score_query(made, 0.0)
 
 

@@ -21,7 +21,8 @@ PAGE: Final = "page"
 OBJECT: Final = "object"
 MEDIA: Final = "media"
 _MICROSECOND: Final = timedelta(microseconds=1)
-_SAMPLE: Final = 1_000
+_SAMPLE: Final = 400
+"""Characters of a page's objects by which their language is told."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,7 +91,8 @@ class Hit:
         return queue_of(self.entry.url)
 
 
-class Span(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Span:
     """A part of the time line, in seconds since 1970, its end excluded, and how many versions are of it."""
 
     begin: int
@@ -238,10 +239,7 @@ class _Asked:
             _narrowed(_compiled(Compiler(searched, each.searcher, is_lenient=bool(how)), node, how), question, node)
             for each in folders
         ]
-        self._counts = [
-            each.searcher.search(query, 1, count=True).count or 0
-            for each, query in zip(folders, self._queries, strict=True)
-        ]
+        self._counts = [_matching(each.searcher, query) for each, query in zip(folders, self._queries, strict=True)]
         self.total = sum(self._counts)
 
     @classmethod
@@ -392,8 +390,13 @@ class _Asked:
                 if self._counts[number]:
                     having = Compiler(self.searched, folder.searcher).query(Value(name, value))
                     both = tantivy.Query.boolean_query([(_MUST, self._queries[number]), (_MUST, having)])
-                    counts[value] += folder.searcher.search(both, 1, count=True).count or 0
+                    counts[value] += _matching(folder.searcher, both)
         return dict((+counts).most_common(_MOST_VALUES))
+
+
+def _matching(searcher: tantivy.Searcher, query: tantivy.Query) -> int:
+    """Return how many versions match."""
+    return searcher.search(query, 1, count=True).count or 0  # type: ignore[attr-defined] # Its stub lacks it.
 
 
 def _compiled(compiler: Compiler, node: Node | None, how: str) -> tantivy.Query:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from aahcrawler.search import QueryError, Question, SearchedFolder, news, search
 from aahcrawler.search.query_language import parse
 from aahcrawler.search.saved_searches import SavedSearch
-from aahcrawler.search.searching import time_bounds
+from aahcrawler.search.searching import Span, time_bounds
 from tests.search.archives import caught_up, found, names, post, running
 
 GERMAN = "Die Häuser an den Deichen sind nach der Sturmflut wieder aufgebaut worden, sagten die Bewohner."
@@ -123,7 +123,7 @@ def test_results_show_the_words_in_their_place_and_counts_of_their_values(folder
     assert "".join(piece.text for piece in hit.snippet) == hit.entry.text
     assert result.facets["type"] == {"post": 1}
     assert result.facets["application"] == {"phpBB": 1}
-    assert [tuple(span) for span in result.timeline] == [(1388534400, 1388620800, 1)]
+    assert result.timeline == (Span(1388534400, 1388620800, 1),)
 
 
 def test_what_nobody_wrote_is_looked_for_as_misspelt_and_this_is_told(folder: Path) -> None:

@@ -61,7 +61,7 @@ class Asked(NamedTuple):
     versions: Literal["last", "all"]
     order: Literal["relevance", "newest", "oldest", "captured"]
 
-    def leads_to(self, path: str = "", **changed: object) -> str:
+    def leads_to(self, path: str = "", /, **changed: object) -> str:
         """Return the address of the page, or of a table, with some things changed."""
         default = {"by": "published", "versions": "last", "order": "relevance"}
         said = (
@@ -117,11 +117,11 @@ def routes(site: Site) -> APIRouter:
             q.strip(), filters, *dates, by or "published", as_of.strip(), versions or "last", order or "relevance"
         )
 
-    def question(asked: Asked, **beside: int) -> Question:
+    def question(asked: Asked, offset: int = 0) -> Question:
         filters = {name: asked.filters[name] for name in FACETS}
         dates: dict[Literal["since", "until", "as_of"], str]
         dates = {"since": asked.since, "until": asked.until, "as_of": asked.as_of}
-        plain = Question(timed=asked.by, scope=asked.versions, order=asked.order, **beside)
+        plain = Question(timed=asked.by, scope=asked.versions, order=asked.order, limit=ROWS, offset=offset)
         return question_of(asked.q, filters, dates, plain)
 
     @router.get("")
@@ -132,7 +132,7 @@ def routes(site: Site) -> APIRouter:
     ) -> Response:
         found, mistake, archived = None, "", list[tuple[str, UrlCaptures]]()
         try:
-            found = answer(reach, indexes, question(asked, limit=ROWS, offset=offset), asked.filters["crawl"])
+            found = answer(reach, indexes, question(asked, offset), asked.filters["crawl"])
         except ProblemError as error:
             if error.kind is not BAD_SEARCH:
                 raise

@@ -5,6 +5,7 @@ import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, replace
+from pathlib import Path
 from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -163,7 +164,7 @@ def table(
 
 def _found(
     reach: Reach, indexes: SearchIndexes, question: Question, crawls: Sequence[str]
-) -> tuple[Found, dict[object, str], tuple[str, ...]]:
+) -> tuple[Found, dict[Path, str], tuple[str, ...]]:
     wanted: Sequence[Crawl] = [reach.crawl(name) for name in crawls] or [*reach.crawls()]
     opened = indexes.opened(wanted)
     try:
