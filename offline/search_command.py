@@ -121,6 +121,8 @@ def search(
         if save:
             saved_path(places[0], save)
         folders = [each.opened() for each in up_to_date(places)]
+        for line in (f"{each.crawl}: {damage}" for each in folders for damage in each.reach.damaged):
+            typer.echo(line, err=True)
         if new:
             found, hits, looked = news(folders, read_saved(places[0], new), limit)
             write_saved(places[0], new, looked)

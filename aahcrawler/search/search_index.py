@@ -36,6 +36,7 @@ from aahcrawler.search.search_entry import (
     page_thing,
 )
 from aahcrawler.search.text_index import STILL, TextIndex, Version, version_key
+from aahcrawler.segments import DamageError
 from aahcrawler.tombstones import TakenDown, being_removed
 from aahcrawler.urls import canonicalize
 
@@ -114,7 +115,7 @@ class SearchIndex(DerivedIndex[Stated]):
         yield from segment_sources(self._crawl / ARCHIVE, WARC, f"{ARCHIVE}/")
 
     def entries(self, source: Source, begin: int) -> Iterator[tuple[Stated, int]]:
-        """Yield the readings of captures, or the answers of a WARC file; damaged places of that are passed over."""
+        """Yield the readings of captures, or the answers of a WARC file; what is damaged there is told at its end."""
         if source.name.startswith(f"{OBJECTS}/"):
             yield from ((read_statements(text), end) for text, end in segment_members(source, begin))
             return
@@ -122,6 +123,8 @@ class SearchIndex(DerivedIndex[Stated]):
         yield from (
             (each, each.end) for each in scanned(source.path, begin, damaged.append) if isinstance(each, Answer)
         )
+        if damaged:
+            raise DamageError(f"at byte {damaged[0].offset}: {damaged[0].reason}")
 
     # One entry
 
@@ -363,6 +366,9 @@ class SearchIndex(DerivedIndex[Stated]):
             self._let_go()
             self.make_tables(self.base)
             return True
+        except ValueError as error:  # All that Tantivy cannot do, such as to write.
+            self._let_go()
+            raise OSError(f"{self.path}: cannot be written ({error})") from error
         except BaseException:
             self._let_go()
             raise

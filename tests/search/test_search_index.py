@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from aahcrawler.captures import ArchivedCaptures
 from aahcrawler.derived_index import Standing
-from aahcrawler.layout import INDEXES, SEARCH, SEARCH_TEXTS, TOMBSTONES
+from aahcrawler.layout import ARCHIVE, INDEXES, SEARCH, SEARCH_TEXTS, TOMBSTONES
 from aahcrawler.search import Question, SearchedFolder, SearchIndex, search
 from aahcrawler.search.text_index import TextIndex
 from aahcrawler.takedown.removal import Wanted, remove
@@ -108,6 +109,22 @@ def test_what_is_taken_down_is_hidden_at_once_and_then_gone_from_the_index(tmp_p
     assert found(tmp_path, "smith").total == 0
     kept = b"".join(path.read_bytes() for path in (tmp_path / INDEXES).rglob("*") if path.is_file())
     assert b"Smith" not in kept
+
+
+def test_of_a_damaged_file_the_rest_is_found_and_the_damage_is_told(tmp_path: Path) -> None:
+    with running(tmp_path) as crawl:
+        for number in range(3):
+            crawl.page(f"p{number}", "the dyke holds")
+    (path,) = (tmp_path / ARCHIVE).glob("*.warc.gz")
+    content = bytearray(path.read_bytes())
+    with ArchivedCaptures(tmp_path) as source:
+        begin = [capture.place.offset for capture in source.captures()][1]
+    content[begin + 12 : begin + 40] = b"\xff" * 28
+    path.write_bytes(content)
+    assert found(tmp_path, "dyke").total == 2
+    (told,) = SearchedFolder(tmp_path).opened().reach.damaged
+    assert path.name in told
+    assert str(begin) in told
 
 
 def test_an_index_of_another_version_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
