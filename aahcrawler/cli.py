@@ -26,6 +26,7 @@ from offline.import_command import import_app
 from offline.refine_commands import refine_app
 from offline.reread_command import reread_app
 from offline.score_commands import score_app
+from offline.search_command import search_app
 from offline.selection_commands import selection_app
 from offline.simulation_commands import simulation_app
 
@@ -53,6 +54,7 @@ app.add_typer(reread_app)
 app.add_typer(import_app)
 app.add_typer(export_app)
 app.add_typer(collection_app, name="collection")
+app.add_typer(search_app)
 app.add_typer(worker_app)
 
 IcdFile = Annotated[Path, typer.Argument(metavar="FILE", help="An Intelligent Crawl Definition in YAML.")]

@@ -113,6 +113,15 @@ class ServiceClient:
         """Yield URLs that wait, the best first; ``wanted`` are the parameters of the route, such as ``site``."""
         return self._listed(crawl, "queue", "urls", wanted)
 
+    def search(self, query: str = "", **narrowed: str | int | bool | Sequence[str]) -> JsonObject:
+        """Return what all crawls of the service hold: ``results``, ``total``, ``facets``, ``timeline``.
+
+        ``narrowed`` are the parameters of the route, such as ``crawl``, ``kind``, ``since``, ``limit`` and ``offset``;
+        one may have several values. A query that cannot be read raises ``ServiceError``, which says where it is wrong.
+        """
+        asked = {name: str(value).lower() if isinstance(value, bool) else value for name, value in narrowed.items()}
+        return self._object("GET", f"/v1/search?{urlencode({'q': query, **asked}, doseq=True)}")
+
     def sparql(self, crawl: str, query: str) -> JsonObject:
         """Return the results of SELECT or ASK over what was loaded of a crawl, as SPARQL writes them in JSON."""
         return self._object("GET", _path(crawl, "sparql", query=query))

@@ -1,4 +1,4 @@
-"""The demo, ``python -m examples.demo`` or ``make demo``: serve the world, crawl it, say what came of it.
+"""The demo, ``python -m examples.demo`` or ``make demo``: serve the world, crawl it, say what came of it, search it.
 
 The crawl is the command a user would type, ``aah crawl examples/demo.yaml``. Where port 8765 is taken, the world is
 served on a free port and a copy of the definition names that one. The folder of an earlier demo is replaced; a folder
@@ -26,6 +26,7 @@ from aahcrawler.layout import LOCK, SUMMARY
 from examples.serve import PORT, WORLD, Request, WorldServer, serve
 from online_analysis.icd import Icd
 
+SEARCHED = "flooded cellar"
 DEFINITION = Path(__file__).resolve().parent / "demo.yaml"
 NOT_JUNK = frozenset({"spam", "other_site", "not_allowed", "denied", "too_deep", "scheme", "too_long", "language"})
 """Reasons that say where a link leads, not that it leads to a form or to what is known already."""
@@ -174,7 +175,8 @@ def crawl(definition: Path, server: WorldServer) -> int:
         return listed.returncode
     rows = [PageRow.model_validate_json(line) for line in listed.stdout.splitlines()]
     print("\n".join(five_lines(counts, rows, server.requests, Known.read(WORLD), icd.output)))
-    return 0
+    print(f'Search     {_typed()} search {icd.output} "{SEARCHED}"', flush=True)
+    return _aah("search", str(icd.output), SEARCHED, "--limit", "3").returncode
 
 
 def _aah(*arguments: str, capture: bool = False) -> subprocess.CompletedProcess[str]:

@@ -9,19 +9,20 @@ from typing import TextIO
 
 from aahcrawler.objects.capture_statements import ObjectRow, PageRow
 from aahcrawler.objects.reader import statements
+from aahcrawler.search.result_rows import ResultRow
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _LINE_BREAKS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 
 
-def write_jsonl(rows: Iterable[ObjectRow | PageRow], out: TextIO) -> None:
+def write_jsonl(rows: Iterable[ObjectRow | PageRow | ResultRow], out: TextIO) -> None:
     """Write a JSON object a line, its keys in the order of the row's fields; missing values are null."""
     for row in rows:
         # JSON lets these characters stand, but they end lines for many readers.
         out.write(json.dumps(asdict(row), ensure_ascii=False).translate(_LINE_BREAKS) + "\n")
 
 
-def write_csv(rows: Iterable[ObjectRow | PageRow], out: TextIO) -> None:
+def write_csv(rows: Iterable[ObjectRow | PageRow | ResultRow], out: TextIO) -> None:
     """Write a header and a line a row; a table without rows has no header.
 
     Lines end as RFC 4180 has it, so open ``out`` with ``newline=""``. Text that a spreadsheet would take for a formula

@@ -7,6 +7,7 @@ taken in, so that it catches up by reading what was added. It may be removed at 
 from aahcrawler.derived_index.catching_up import DerivedIndex, Standing
 from aahcrawler.derived_index.index_file import IndexFile, connection, remove_base, transaction
 from aahcrawler.derived_index.index_sources import (
+    Coverage,
     Known,
     Source,
     coverage,
@@ -17,6 +18,7 @@ from aahcrawler.derived_index.index_sources import (
 )
 
 __all__ = [
+    "Coverage",
     "DerivedIndex",
     "IndexFile",
     "Known",

@@ -2,6 +2,7 @@
 
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.steering.helm import Helm
@@ -9,6 +10,7 @@ from aahcrawler.service.views.crawl_state import CrawlStates
 from aahcrawler.service.views.live_feed import LiveFeed
 from aahcrawler.service.views.page_indexes import PageIndexes
 from aahcrawler.service.views.page_pictures import PagePictures
+from aahcrawler.service.views.search_indexes import SearchIndexes
 from aahcrawler.service.views.sparql_answers import SparqlAnswers
 
 
@@ -25,6 +27,7 @@ class Instruments:
     answers: SparqlAnswers
     helm: Helm
     live: LiveFeed
+    search: SearchIndexes = field(default_factory=SearchIndexes)
     pictures: PagePictures | None = None
     """Makes the pictures that nobody took when a page was captured; None where none are to be made."""
     endings: ExitStack = field(default_factory=ExitStack)
@@ -38,6 +41,11 @@ class Instruments:
             reach, states, PageIndexes(), SparqlAnswers(), Helm.of(reach), LiveFeed(reach, states), pictures=pictures
         )
 
+    def forget(self, folder: Path) -> None:
+        """Let go of the indexes of a folder that is about to be deleted."""
+        self.indexes.forget(folder)
+        self.search.forget(folder)
+
     def close(self) -> None:
         """End what is under way, and let go of every connection."""
         self.live.close()
@@ -46,5 +54,6 @@ class Instruments:
             self.pictures.close()
         self.helm.close()
         self.indexes.close()
+        self.search.close()
         self.answers.close()
         self.reach.close()

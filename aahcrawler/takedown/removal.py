@@ -39,6 +39,7 @@ from aahcrawler.layout import (
     REPORT,
     SCORE_LOG,
     SCORES,
+    SEARCH_TEXTS,
     STORE,
     SUMMARY,
     WARC,
@@ -163,8 +164,7 @@ def lift(crawl: Path, named: str, by: str, reason: str) -> tuple[Tombstone, ...]
         if not all(map(_is_own, segments(crawl / ARCHIVE, WARC))):
             # What was only hidden is shown again.
             rebuild(crawl / ARCHIVE, crawl / INDEXES)
-            for index in (crawl / INDEXES).glob("*.sqlite"):
-                remove_base(index)
+            _remove_indexes(crawl)
             # Nothing is stated of its pages any more: they are to be read again.
             (crawl / INDEXES / IMPORT_READ).unlink(missing_ok=True)
     return tuple(stone for stone in new if stone.id in wanted)
@@ -317,10 +317,17 @@ def _remove_store(store: Path) -> None:
         shutil.rmtree(going)
 
 
-def _rewrite_derived(crawl: Path, journal: _Journal) -> None:
-    """Make anew what is derived from the archive, or delete what the next command makes anew."""
+def _remove_indexes(crawl: Path) -> None:
+    """Delete the indexes that are made anew by whoever asks them."""
     for index in (crawl / INDEXES).glob("*.sqlite"):
         remove_base(index)
+    if (texts := crawl / INDEXES / SEARCH_TEXTS).is_dir():
+        shutil.rmtree(texts)
+
+
+def _rewrite_derived(crawl: Path, journal: _Journal) -> None:
+    """Make anew what is derived from the archive, or delete what the next command makes anew."""
+    _remove_indexes(crawl)
     _remove_store(crawl / STORE)
     for package in packages_with(crawl):
         package.unlink(missing_ok=True)

@@ -47,6 +47,7 @@ PARTS = frozenset(
         "/crawls/{crawl}/package/{job}",
         "/collections/{name}/collection.wacz",
         "/collections/{name}/package/{job}",
+        "/search/results.{how}",
         "/crawls/{crawl}/url/scores",
         "/crawls/{crawl}/exclusions/preview/{job}",
         "/crawls/{crawl}/steer/{section}/preview/{job}",

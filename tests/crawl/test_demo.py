@@ -43,7 +43,12 @@ def test_the_demo_collects_the_flood_and_avoids_what_it_should(tmp_path: Path) -
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     assert used < allowed(20)
-    lines = done.stdout.splitlines()[-5:]
+    said = done.stdout.splitlines()
+    begin = next(number for number, line in enumerate(said) if line.startswith("Collected"))
+    lines, searched = said[begin : begin + 5], said[begin + 5 :]
+    assert searched[0].startswith("Search")
+    assert [line[:3] for line in searched if re.match(r"\d\. ", line)] == ["1. ", "2. ", "3. "]
+    assert "flood" in searched[1].lower() + searched[3].lower()
     assert [line.split()[0] for line in lines] == ["Collected", "Extracted", "Avoided", "Strayed", "Open"]
     crawl = tmp_path / "crawls" / "demo"
     assert lines[4].split()[1] == "crawls/demo/report.html"

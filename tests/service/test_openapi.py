@@ -174,6 +174,8 @@ def found_in(service: Service, site: Site) -> Real:
         "words": ["flood", '"storm surge" -mayor', "flood OR dyke"],
         "since": ["2026-03-01T06:00"],
         "until": ["2026-03-02"],
+        "as_of": ["2026-03", "2026-03-02"],
+        "q": ["flood", 'author:jo OR "storm surge"', "flo* -mayor published:2013..2014"],
         "text": ["", "archive", "*/archive/*", "host:varhaven0.example"],
         "queue/after": [""],
         "exclusions/kind": ["pattern"],

@@ -26,6 +26,7 @@ from aahcrawler.service.api.posted_items import Answer, Item, Outcome, Result, r
 from aahcrawler.service.api.problem_responses import DescribedApp, problem_responses
 from aahcrawler.service.api.queue_routes import queue_routes
 from aahcrawler.service.api.request_bodies import Limits, parse_whole, read_stream, read_whole
+from aahcrawler.service.api.search_routes import search_routes
 from aahcrawler.service.api.sparql_routes import sparql_routes
 from aahcrawler.service.api.steering_routes import steering_routes
 from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
@@ -114,6 +115,7 @@ def _topics(instruments: Instruments) -> tuple[APIRouter, ...]:
         queue_routes(reach, instruments.states),
         live_routes(instruments.live),
         page_routes(reach, instruments.indexes),
+        search_routes(reach, instruments.search),
         sparql_routes(reach, instruments.answers),
         definition_routes(helm),
         managing_routes(instruments),

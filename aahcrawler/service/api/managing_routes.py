@@ -44,6 +44,6 @@ def managing_routes(instruments: Instruments) -> APIRouter:
         confirm: Annotated[str, Query(max_length=100, description="The id of the crawl once more.")],
     ) -> Deleted:
         """Delete a crawl that does not run, with all that it has archived."""
-        return deleting.delete(helm, reach.crawl(crawl), confirm, instruments.indexes.forget)
+        return deleting.delete(helm, reach.crawl(crawl), confirm, instruments.forget)
 
     return router

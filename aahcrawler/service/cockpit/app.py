@@ -27,6 +27,7 @@ from aahcrawler.service.cockpit import (
     object_pages,
     package_pages,
     queue_page,
+    search_page,
     sign_in_page,
     steer_page,
     url_page,
@@ -43,6 +44,7 @@ _STATIC: Final = {"cockpit.css": "text/css", "cockpit.js": "text/javascript", "i
 TOPICS: Final = (
     sign_in_page,
     crawl_list_page,
+    search_page,
     live_page,
     queue_page,
     url_page,

@@ -12,6 +12,7 @@ from aahcrawler.overview.periods import PERIOD
 from aahcrawler.replay.addresses import Address, Modifier
 from aahcrawler.replay.capture_lookup import moment_of
 from aahcrawler.service.catalog.crawl_catalog import Crawl
+from aahcrawler.service.cockpit.search_page import passages
 from aahcrawler.service.cockpit.site import Reading, Site, address
 from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.views.browser_looks import Picture
@@ -93,7 +94,11 @@ def routes(site: Site) -> APIRouter:
 
     @router.get("/captures/{record}")
     def show_capture(
-        session: Reading, crawl: str, record: Annotated[str, Path(max_length=100)], view: Word = "both"
+        session: Reading,
+        crawl: str,
+        record: Annotated[str, Path(max_length=100)],
+        view: Word = "both",
+        words: Text = "",
     ) -> Response:
         found = site.crawl(crawl)
         with indexes.asked(found) as index:
@@ -102,7 +107,9 @@ def routes(site: Site) -> APIRouter:
         views = _VIEWS if shown.look is None or not shown.look.has_document else {**_VIEWS, **_OF_SCRIPTS}
         chosen = view if view in views else "both"
         framed = replay_path(crawl, shown.page, views[chosen][1])
+        marked = passages(site, crawl, shown.page.record, words)
         values = {"shown": shown, "versions": versions, "views": views, "view": chosen, "framed": framed}
+        values |= {"words": words, "passages": marked}
         return site.crawl_page(session, found, "pages", "capture.html", parts=score_parts(shown), most=_LINKS, **values)
 
     @router.get("/captures/{record}/in-small")

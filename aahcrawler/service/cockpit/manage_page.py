@@ -29,7 +29,7 @@ def routes(site: Site) -> APIRouter:
 
 
 def _add_page(router: APIRouter, site: Site) -> None:
-    helm, indexes = site.instruments.helm, site.instruments.indexes
+    helm, forget = site.instruments.helm, site.instruments.forget
 
     @router.get("/manage")
     def show(
@@ -52,7 +52,7 @@ def _add_page(router: APIRouter, site: Site) -> None:
                 said = Said(f"{made.title}: a new crawl with the same definition, which can be changed and started")
                 return then(session, address("crawls", made.id, "definition"), said)
             case "delete":
-                gone = deleting.delete(helm, found, form.get("confirm"), indexes.forget)
+                gone = deleting.delete(helm, found, form.get("confirm"), forget)
                 return then(session, "/", Said(f"{gone.id}: {gone.detail}"))
         raise ProblemError(BAD_SEARCH, "there is no such act")
 

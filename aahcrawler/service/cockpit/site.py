@@ -189,11 +189,14 @@ def secret(session: Session) -> Markup:
 def address(*parts: str, **query: object) -> str:
     """Return the path of a page, its parts and its query escaped; what is empty or None is left out of the query.
 
+    A list stands for a name with each of its values.
+
     >>> address("crawls", "a b/c", "queue", text="ö", cursor="")
     '/crawls/a%20b%2Fc/queue?text=%C3%B6'
     """
     path = "/" + "/".join(quote(part, safe="") for part in parts)
-    asked = urlencode({name: str(value) for name, value in query.items() if value not in (None, "", False)})
+    said = ((name, value if isinstance(value, list) else [value]) for name, value in query.items())
+    asked = urlencode([(name, str(each)) for name, values in said for each in values if each not in (None, "", False)])
     return f"{path}?{asked}" if asked else path
 
 

@@ -142,6 +142,40 @@
     });
   };
 
+  // <svg data-brush> with links for times: what is drawn over narrows the search to it. By keyboard, each bar is a link.
+  const brush = (line) => {
+    let first = null;
+    const bar = (event) => {
+      const { left, width } = line.getBoundingClientRect();
+      const bars = line.querySelectorAll("a[data-begin]");
+      return Math.min(bars.length - 1, Math.max(0, Math.floor(((event.clientX - left) / width) * bars.length)));
+    };
+    const span = (event) => [first, bar(event)].sort((one, other) => one - other);
+    line.addEventListener("dragstart", (event) => event.preventDefault());
+    line.addEventListener("pointerdown", (event) => {
+      if (event.button === 0) first = bar(event);
+    });
+    line.addEventListener("pointermove", (event) => {
+      if (first === null) return;
+      const [from, to] = span(event);
+      line.querySelectorAll("a[data-begin]").forEach((each, at) => each.classList.toggle("brushed", at >= from && at <= to));
+    });
+    const done = (event) => {
+      if (first === null) return;
+      const [from, to] = span(event);
+      first = null;
+      if (from === to) return;
+      const bars = line.querySelectorAll("a[data-begin]");
+      const asked = new URL(window.location.href);
+      asked.searchParams.set("since", bars[from].dataset.begin);
+      asked.searchParams.set("until", bars[to].dataset.end);
+      asked.searchParams.delete("offset");
+      window.location.assign(asked);
+    };
+    window.addEventListener("pointerup", done);
+    window.addEventListener("pointercancel", () => (first = null));
+  };
+
   // <form data-at-once>: it is sent as soon as the page is there, as a frame's ticket is.
   document.querySelectorAll("form[data-at-once]").forEach((form) => form.submit());
   document.querySelectorAll("iframe[data-chosen]").forEach(chooser);
@@ -149,6 +183,7 @@
   document.querySelectorAll("form[data-check]").forEach(check);
   document.querySelectorAll("[data-again]").forEach(again);
   document.querySelectorAll("[data-finds]").forEach(finder);
+  document.querySelectorAll("[data-brush]").forEach(brush);
   // On a narrow screen the tabs are wider than the window.
   document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
   // After an act, say what came of it.

@@ -1,0 +1,35 @@
+"""Search: a full-text index of pages and web objects for each folder, and questions to any number of them."""
+
+from aahcrawler.search.query_language import QueryError, moment
+from aahcrawler.search.saved_searches import SavedSearch, SavedSearchError, news, read_saved, saved_path, write_saved
+from aahcrawler.search.search_index import SearchIndex
+from aahcrawler.search.searching import (
+    Found,
+    Hit,
+    NotIndexedError,
+    OpenFolder,
+    Question,
+    SearchedFolder,
+    folders_in,
+    search,
+)
+
+__all__ = [
+    "Found",
+    "Hit",
+    "NotIndexedError",
+    "OpenFolder",
+    "QueryError",
+    "Question",
+    "SavedSearch",
+    "SavedSearchError",
+    "SearchIndex",
+    "SearchedFolder",
+    "folders_in",
+    "moment",
+    "news",
+    "read_saved",
+    "saved_path",
+    "search",
+    "write_saved",
+]

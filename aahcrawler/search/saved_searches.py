@@ -1,0 +1,97 @@
+"""Searches that are kept under a name, so that they tell what is new since the last look."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from aahcrawler.search.searching import Found, Hit, OpenFolder, Order, Question, Scope, Timed, all_keys, search
+from aahcrawler.tombstones import replace_durably
+
+SEARCHES: Final = "searches"
+"""The folder of saved searches, in the folder that was named first."""
+MOST_KNOWN: Final = 100_000
+"""Results that a saved search may have."""
+_NAME: Final = re.compile(r"[\w][\w .-]{0,79}")
+
+
+class SavedSearchError(Exception):
+    """Raised for a search that cannot be kept, read or asked; the message says why and what to do."""
+
+
+class SavedSearch(BaseModel):
+    """A question that is kept. ``seen`` are the numbers of the results at the last look; None before the first."""
+
+    model_config = ConfigDict(frozen=True)
+
+    query: str = ""
+    filters: dict[str, tuple[str, ...]] = {}
+    since: int | None = None
+    until: int | None = None
+    timed: Timed = "published"
+    scope: Scope = "last"
+    order: Order = "relevance"
+    seen: tuple[int, ...] | None = None
+
+    @classmethod
+    def of(cls, question: Question) -> "SavedSearch":
+        """Return a question to be kept; of one as of a date nothing can become new, so that the date is left out."""
+        return cls(
+            query=question.query,
+            filters={name: tuple(values) for name, values in question.filters.items() if values},
+            since=question.since,
+            until=question.until,
+            timed=question.timed,
+            scope=question.scope,
+            order=question.order,
+        )
+
+    def question(self, limit: int) -> Question:
+        """Return the question, with so many hits at most."""
+        named = self.model_dump(exclude={"seen"})
+        return Question(**named, limit=limit)
+
+
+def saved_path(folder: Path, name: str) -> Path:
+    """Return the file of a saved search. Raise ``SavedSearchError`` for a name that is none of a file."""
+    if not _NAME.fullmatch(name) or name.endswith((".", " ")):
+        raise SavedSearchError(f"{name!r} cannot be the name of a search: use letters, digits, blanks and - _ . alone")
+    return folder / SEARCHES / f"{name}.json"
+
+
+def read_saved(folder: Path, name: str) -> SavedSearch:
+    """Return a saved search. Raise ``SavedSearchError``."""
+    path = saved_path(folder, name)
+    try:
+        return SavedSearch.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        known = ", ".join(sorted(each.stem for each in path.parent.glob("*.json"))) or "none"
+        raise SavedSearchError(f"{folder}: no search is saved as {name}; there are: {known}") from None
+    except (OSError, ValidationError) as error:
+        raise SavedSearchError(f"{path}: cannot be read ({type(error).__name__}); save the search again") from error
+
+
+def write_saved(folder: Path, name: str, saved: SavedSearch) -> None:
+    """Keep a search, in place of one of the same name. Raise ``SavedSearchError`` and ``OSError``."""
+    path = saved_path(folder, name)
+    path.parent.mkdir(exist_ok=True)
+    replace_durably(path, saved.model_dump_json().encode())
+
+
+def news(folders: Sequence[OpenFolder], saved: SavedSearch, limit: int) -> tuple[Found, tuple[Hit, ...], SavedSearch]:
+    """Return what a saved search finds, what of it was not there at the last look, and the search as looked at now.
+
+    Raise ``SavedSearchError`` for more results than are kept.
+    """
+    question = saved.question(limit)
+    keys = all_keys(folders, question, MOST_KNOWN)
+    if len(keys) > MOST_KNOWN:
+        raise SavedSearchError(f"the search has more than {MOST_KNOWN:,} results; narrow it")
+    known = frozenset(saved.seen or ())
+    new = frozenset(keys) - known
+    found = search(folders, question, only=new) if new else None
+    whole = search(folders, question)
+    hits = () if found is None else found.hits
+    return whole, hits, saved.model_copy(update={"seen": tuple(sorted(keys))})

@@ -1,0 +1,424 @@
+"""The full-text index of a crawl's folder, derived from its WARC files and the segments that state its objects.
+
+Two stores make it: a SQLite file, the ledger, which knows how far each source was taken in and what was seen when, and
+a Tantivy index beside it with the texts. What is seen is a thing, a page or an object, with some content at some time;
+captures in a row that see the same content are one version of it.
+
+A step writes texts first, commits them, and then commits the ledger. After a kill in between, the texts are ahead: the
+next steps write the same versions again, each in place of the one with its key, and until all has been taken in they
+take out whatever may have been written of the things that they meet. So nothing is lost and nothing doubled.
+"""
+
+import json
+import logging
+import secrets
+import shutil
+import sqlite3
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import ClassVar, Final, NamedTuple
+
+from aahcrawler.captures.record_scan import Answer, Damage, scanned
+from aahcrawler.derived_index import DerivedIndex, Source, segment_members, segment_sources
+from aahcrawler.layout import ARCHIVE, INDEXES, NQUADS, OBJECTS, SEARCH, SEARCH_TEXTS, WARC
+from aahcrawler.objects.capture_statements import CaptureStatements, read_statements
+from aahcrawler.search.page_texts import PageTexts, shows_page
+from aahcrawler.search.search_entry import (
+    Entry,
+    Facts,
+    facts_in,
+    microseconds,
+    number_of,
+    object_entries,
+    object_thing,
+    page_thing,
+)
+from aahcrawler.search.text_index import STILL, TextIndex, Version, version_key
+from aahcrawler.segments import DamageError
+from aahcrawler.tombstones import TakenDown, being_removed
+from aahcrawler.urls import canonicalize
+
+_TABLES: Final = (
+    "CREATE TABLE texts (folder TEXT NOT NULL, stamp INTEGER NOT NULL, is_ahead INTEGER NOT NULL)",
+    """CREATE TABLE capture (
+  id INTEGER PRIMARY KEY, record TEXT NOT NULL UNIQUE, crawl INTEGER NOT NULL, facts TEXT NOT NULL, file TEXT,
+  answer TEXT, former TEXT
+)""",
+    """CREATE TABLE sighting (
+  thing INTEGER NOT NULL, at INTEGER NOT NULL, capture INTEGER NOT NULL, digest INTEGER NOT NULL, former TEXT,
+  PRIMARY KEY (thing, at, capture)
+) WITHOUT ROWID""",
+    "CREATE INDEX sighting_capture ON sighting (capture)",
+    "CREATE TABLE language (code TEXT PRIMARY KEY) WITHOUT ROWID",
+)
+_SIGHTINGS: Final = """
+SELECT at, capture, digest, record, crawl, sighting.former FROM sighting JOIN capture ON capture.id = sighting.capture
+WHERE thing = ? ORDER BY at, record
+"""
+_GONE: Final = 0
+"""The digest of a thing that a capture found gone."""
+_MOST_PENDING: Final = 16_000_000
+"""Characters of texts that wait to be written."""
+Stated = CaptureStatements | Answer
+_logger = logging.getLogger(__name__)
+
+
+class Sighting(NamedTuple):
+    """A thing as a capture saw it. ``former`` is the capture that had what this one found gone."""
+
+    at: int
+    capture: int
+    digest: int
+    record: str
+    crawl: int
+    former: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A version as the ledger tells it: its first capture, its digest, and what became of it."""
+
+    record: str
+    at: int
+    digest: int
+    until: int
+    is_last: bool
+    is_gone: bool
+
+
+class SearchIndex(DerivedIndex[Stated]):
+    """The full-text index of a crawl's folder, which catches up with what is added.
+
+    Objects are taken in first: they are found while pages are still being read.
+    """
+
+    schema: ClassVar = _TABLES
+    version: ClassVar = 1
+    at_once: ClassVar = 500
+
+    def __init__(self, crawl: Path) -> None:
+        super().__init__(crawl / INDEXES / SEARCH)
+        self._crawl = crawl
+        self._texts: TextIndex | None = None
+        self._is_ahead = False
+        self._pending: dict[tuple[int, int], Entry] = {}
+        self._dirty: dict[int, list[Run]] = {}
+        self._renewed: dict[str, Facts] = {}
+
+    # Sources
+
+    def sources(self) -> Iterator[Source]:
+        """Find the segments of statements, then the WARC files."""
+        yield from segment_sources(self._crawl / OBJECTS, NQUADS, f"{OBJECTS}/")
+        yield from segment_sources(self._crawl / ARCHIVE, WARC, f"{ARCHIVE}/")
+
+    def entries(self, source: Source, begin: int) -> Iterator[tuple[Stated, int]]:
+        """Yield the readings of captures, or the answers of a WARC file; what is damaged there is told at its end."""
+        if source.name.startswith(f"{OBJECTS}/"):
+            yield from ((read_statements(text), end) for text, end in segment_members(source, begin))
+            return
+        damaged: list[Damage] = []
+        yield from (
+            (each, each.end) for each in scanned(source.path, begin, damaged.append) if isinstance(each, Answer)
+        )
+        if damaged:
+            raise DamageError(f"at byte {damaged[0].offset}: {damaged[0].reason}")
+
+    # One entry
+
+    def begin(self) -> None:
+        """Begin a step."""
+        self._pending, self._dirty, self._renewed, self._size = {}, {}, {}, 0
+        self._names = dict(self.base.execute("SELECT id, name FROM segment"))
+        self._taken_down = TakenDown.of(self._crawl), being_removed(self._crawl)
+        self._languages: set[str] = set()
+
+    def put(self, entry: Stated, source: int, place: int) -> None:  # noqa: ARG002
+        """Take in what a capture was found to hold, or the text of its page."""
+        if isinstance(entry, Answer):
+            self._put_answer(entry, self._names[source].removeprefix(f"{ARCHIVE}/"))
+        else:
+            self._put_statements(entry)
+        if self._size > _MOST_PENDING:
+            self.settle()
+
+    def _put_statements(self, stated: CaptureStatements) -> None:
+        row = stated.row
+        if not row.url or not row.capture or self._is_hidden(row.url, row.capture):
+            return
+        at, facts = microseconds(row.fetched_at), facts_in(stated)
+        number, known = self._capture(row.capture, row.crawl, stated.former)
+        if known is not None and known.read_at > facts.read_at:
+            return
+        if known is not None and known.read_at < facts.read_at:
+            self._withdraw(number)
+        if known is not None:
+            facts = replace(facts, language=known.language)
+        if facts != known:
+            self.base.execute("UPDATE capture SET facts = ? WHERE id = ?", (str(facts), number))
+            if known is not None:
+                self._renew(row.capture, number, facts)
+        for each in object_entries(stated):
+            self._see(each, number)
+        for iri in stated.deleted:
+            self._sight(number_of(object_thing(iri)), at, number, _GONE, stated.former)
+
+    def _put_answer(self, answer: Answer, name: str) -> None:
+        if self._is_hidden(answer.url, answer.id) or not answer.id:
+            return
+        if answer.is_revisit and answer.document is None:
+            self._put_revisit(answer)
+            return
+        if not shows_page(answer):
+            return
+        number, facts = self._capture(answer.id, answer.crawl, None)
+        self.base.execute("UPDATE capture SET file = ?, answer = ? WHERE id = ?", (name, _kept(answer), number))
+        if facts is None:
+            facts = self._first_facts(name, answer)
+            self.base.execute("UPDATE capture SET facts = ? WHERE id = ?", (str(facts), number))
+        entry = self._page_texts.entry(name, answer, facts)
+        if entry is not None:
+            self._see(entry, number)
+
+    def _put_revisit(self, answer: Answer) -> None:
+        """See again what the capture that a revisit refers to holds; nothing where that is not known."""
+        found = self.base.execute(
+            "SELECT id, file, answer, facts FROM capture WHERE record = ? AND file IS NOT NULL", (answer.refers,)
+        ).fetchone()
+        if found is None:
+            return
+        thing, (original, file, kept, facts) = number_of(page_thing(answer.url)), found
+        number, _ = self._capture(answer.id, answer.crawl, None)
+        held = self.base.execute("SELECT digest FROM sighting WHERE thing = ? AND capture = ?", (thing, original))
+        if (row := held.fetchone()) is not None:
+            self._sight(thing, answer.at, number, row[0])
+            return
+        # The same was elsewhere: it is read there, and is of this URL.
+        entry = self._page_texts.entry(file, _answer(kept), Facts.parse(facts))
+        if entry is not None:
+            named = {"thing": page_thing(answer.url), "url": answer.url, "record": answer.id, "captured": answer.at}
+            self._see(replace(entry, **named, crawl=answer.crawl), number)  # type: ignore[arg-type]
+
+    def _first_facts(self, name: str, answer: Answer) -> Facts:
+        told = self._page_texts.metadata(name, answer)
+        if told is None:
+            return Facts()
+        return Facts(told.application, told.score, told.language)
+
+    def _is_hidden(self, url: str, record: str) -> bool:
+        taken, records = self._taken_down
+        return record in records or taken.covers(canonicalize(url) or url)
+
+    def _capture(self, record: str, crawl: int, former: str | None) -> tuple[int, Facts | None]:
+        """Return the number of a capture, and what is known of it; None where it is new."""
+        row = self.base.execute("SELECT id, facts FROM capture WHERE record = ?", (record,)).fetchone()
+        if row is not None:
+            return row[0], Facts.parse(row[1]) if row[1] else None
+        made = self.base.execute(
+            "INSERT INTO capture (record, crawl, facts, former) VALUES (?, ?, '', ?)", (record, crawl, former)
+        )
+        return made.lastrowid or 0, None
+
+    def _see(self, entry: Entry, capture: int) -> None:
+        """Take in a version as a capture has it."""
+        thing, digest = number_of(entry.thing), entry.digest
+        if (thing, digest) not in self._pending:
+            self._pending[thing, digest] = entry
+            self._size += len(entry.text) + len(entry.title) + 1_000
+        if entry.language:
+            self._languages.add(entry.language)
+        self._sight(thing, entry.captured, capture, digest)
+
+    def _sight(self, thing: int, at: int, capture: int, digest: int, former: str | None = None) -> None:
+        self._touch(thing)
+        self.base.execute(
+            "INSERT OR REPLACE INTO sighting VALUES (?, ?, ?, ?, ?)", (thing, at, capture, digest, former)
+        )
+
+    def _touch(self, thing: int) -> None:
+        """Remember how a thing was before the step."""
+        if thing not in self._dirty:
+            self._dirty[thing] = list(self._runs(thing))
+
+    def _withdraw(self, capture: int) -> None:
+        """Forget the objects that a former reading of a capture found; its page stays."""
+        rows = self.base.execute(
+            "SELECT thing FROM sighting JOIN capture ON capture.id = sighting.capture WHERE capture = ?", (capture,)
+        ).fetchall()
+        own = self._page_of(capture)
+        for (thing,) in rows:
+            if thing != own:
+                self._touch(thing)
+                self.base.execute("DELETE FROM sighting WHERE thing = ? AND capture = ?", (thing, capture))
+
+    def _renew(self, record: str, capture: int, facts: Facts) -> None:
+        """Have the page of a capture written with what it is said to be now."""
+        if (thing := self._page_of(capture)) is not None:
+            self._touch(thing)
+            self._renewed[record] = facts
+
+    def _page_of(self, capture: int) -> int | None:
+        row = self.base.execute("SELECT answer FROM capture WHERE id = ?", (capture,)).fetchone()
+        return number_of(page_thing(_answer(row[0]).url)) if row and row[0] else None
+
+    # Versions
+
+    def _runs(self, thing: int) -> Iterator[Run]:
+        """Yield the versions of a thing in the order of time, from the ledger."""
+        seen = [Sighting(*row) for row in self.base.execute(_SIGHTINGS, (thing,))]
+        kept = [each for each in seen if each.digest != _GONE or not _is_refuted(each, seen)]
+        firsts = [each for n, each in enumerate(kept) if n == 0 or each.digest != kept[n - 1].digest]
+        last = max((n for n, each in enumerate(firsts) if each.digest != _GONE), default=-1)
+        for n, each in enumerate(firsts):
+            if each.digest != _GONE:
+                following = firsts[n + 1] if n + 1 < len(firsts) else None
+                is_gone = following is not None and following.digest == _GONE
+                until = STILL if following is None else following.at
+                yield Run(each.record, each.at, each.digest, until, n == last, is_gone and n == last)
+
+    def settle(self) -> None:
+        """Write the versions of all things that were seen, and keep how far that is."""
+        if not self._dirty:
+            return
+        texts, is_ahead = self.texts, self._is_ahead
+        gone: list[int] = []
+        missing: list[int] = []
+        changed: list[tuple[int, Run]] = []
+        for thing, former in self._dirty.items():
+            before, now = ({run.record: run for run in runs} for runs in (former, self._runs(thing)))
+            if is_ahead:  # What a killed step has written of the thing began with one of these captures.
+                gone += (version_key(thing, row[3]) for row in self.base.execute(_SIGHTINGS, (thing,)))
+            gone += (version_key(thing, record) for record in before.keys() - now.keys())
+            held = {run.digest: run for run in former}
+            for record, run in now.items():
+                if run == before.get(record) and record not in self._renewed and not is_ahead:
+                    continue
+                changed.append((thing, run))
+                if record in before:
+                    gone.append(version_key(thing, record))
+                if (thing, run.digest) not in self._pending and run.digest in held:
+                    missing.append(version_key(thing, held[run.digest].record))
+        found = {(number_of(each.thing), each.digest): each for each in texts.entries(missing)} if missing else {}
+        texts.write(self._versions(changed, found), gone)
+        self.base.execute("UPDATE texts SET stamp = ?, is_ahead = ?", (texts.commit(), is_ahead))
+        self.base.executemany("INSERT OR IGNORE INTO language VALUES (?)", [(code,) for code in self._languages])
+        self._pending, self._dirty, self._renewed, self._size = {}, {}, {}, 0
+
+    def _versions(self, changed: Iterable[tuple[int, Run]], found: dict[tuple[int, int], Entry]) -> Iterator[Version]:
+        for thing, run in changed:
+            entry = self._pending.get((thing, run.digest)) or found.get((thing, run.digest))
+            if entry is None:
+                raise _LostTextError
+            entry = replace(entry, record=run.record, captured=run.at)
+            if run.record in self._renewed and entry.kind != "object":
+                entry = entry.with_facts(self._renewed[run.record])
+            yield Version(entry, run.until, run.is_last, run.is_gone)
+
+    # The texts
+
+    @property
+    def texts(self) -> TextIndex:
+        """The texts of an index that is open."""
+        folder = texts_folder(self.path, self.base)
+        if self._texts is None or self._texts.folder != folder:
+            self._let_go()
+            self._texts = TextIndex(folder)
+        return self._texts
+
+    def make_tables(self, base: sqlite3.Connection) -> None:
+        """Make the tables, and begin the texts anew in another folder."""
+        super().make_tables(base)
+        base.execute("INSERT INTO texts VALUES (?, 0, 0)", (secrets.token_hex(8),))
+
+    def abandon(self) -> None:
+        """Close it without committing what is pending, if it is open."""
+        self._let_go()
+        super().abandon()
+
+    def close(self) -> None:
+        """Close it, and remove it where it is temporary."""
+        super().close()
+        self._page_texts.close()
+
+    @property
+    def is_building(self) -> bool:
+        """Whether this object writes to the index, so that no other may."""
+        return self._texts is not None and self._texts.is_writing
+
+    def rest(self) -> None:
+        """Let go of all that building needs; the index, also a temporary one, can still be asked."""
+        self.abandon()
+        self._page_texts.close()
+
+    def _let_go(self) -> None:
+        if self._texts is not None:
+            self._texts.release()
+            self._texts = None
+
+    def _step(self) -> bool:
+        try:
+            self._compare_texts()
+            is_left = super()._step()
+        except _LostTextError:
+            _logger.warning("%s: is made anew, as texts are missing beside it", self.path)
+            self._let_go()
+            self.make_tables(self.base)
+            return True
+        except ValueError as error:  # All that Tantivy cannot do, such as to write.
+            self._let_go()
+            raise OSError(f"{self.path}: cannot be written ({error})") from error
+        except BaseException:
+            self._let_go()
+            raise
+        if not is_left:
+            self.base.execute("UPDATE texts SET is_ahead = 0")
+            self.texts.release()
+        return is_left
+
+    def _compare_texts(self) -> None:
+        """Find whether the texts are what the ledger says; begin anew where some are lost."""
+        stamp, is_ahead = self.base.execute("SELECT stamp, is_ahead FROM texts").fetchone()
+        if self.texts.stamp < stamp:
+            raise _LostTextError
+        self._is_ahead = bool(is_ahead) or self.texts.stamp > stamp
+        for other in self.texts.folder.parent.iterdir():
+            if other != self.texts.folder:
+                shutil.rmtree(other, ignore_errors=True)
+
+    @cached_property
+    def _page_texts(self) -> PageTexts:
+        return PageTexts(self._crawl / ARCHIVE)
+
+
+class _LostTextError(Exception):
+    """Raised where the ledger knows of texts that are not there."""
+
+
+def texts_folder(ledger: Path | None, base: sqlite3.Connection) -> Path:
+    """Return where the texts of an index lie, by its ledger, open or asked."""
+    if ledger is None:
+        raise sqlite3.OperationalError("the index has no place")
+    return ledger.with_name(SEARCH_TEXTS) / str(base.execute("SELECT folder FROM texts").fetchone()[0])
+
+
+def languages_in(base: sqlite3.Connection) -> tuple[str, ...]:
+    """Return the languages of the texts in an index that is asked."""
+    return tuple(code for (code,) in base.execute("SELECT code FROM language ORDER BY code"))
+
+
+def _is_refuted(gone: Sighting, seen: Iterable[Sighting]) -> bool:
+    """Return whether a thing that was found gone is elsewhere: the same crawl saw it on another page."""
+    return any(
+        each.digest != _GONE and each.crawl == gone.crawl and each.record not in (gone.record, gone.former)
+        for each in seen
+    )
+
+
+def _kept(answer: Answer) -> str:
+    return json.dumps(list(answer))
+
+
+def _answer(kept: str) -> Answer:
+    return Answer._make(json.loads(kept))

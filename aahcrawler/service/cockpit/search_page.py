@@ -1,0 +1,203 @@
+"""The page that searches all crawls: one box, what was found beside the counts of its values, and a time line."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Annotated, Final, Literal, NamedTuple
+
+from fastapi import APIRouter, Depends, Query, Response
+from fastapi.responses import StreamingResponse
+
+from aahcrawler.search import Question
+from aahcrawler.search.query_language import LONGEST
+from aahcrawler.service.cockpit.site import Reading, Site, address
+from aahcrawler.service.views.search_answers import FACETS, SearchAnswer, Span, answer, question_of, table
+from aahcrawler.service.views.url_captures import UrlCaptures, url_captures
+from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
+from aahcrawler.urls import canonicalize
+
+ROWS: Final = 10
+"""Results that the page shows at once."""
+_MOST: Final = 20
+_FILTERS: Final = ("crawl", *FACETS)
+_LABELS: Final = {
+    "crawl": "Crawl",
+    "kind": "Kind",
+    "type": "Type",
+    "site": "Site",
+    "author": "Author",
+    "application": "Application",
+    "language": "Language",
+    "media_type": "Media type",
+    "keyword": "Keyword of the definition",
+    "entity": "Name of the definition",
+}
+_TYPES: Final = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
+Values = Annotated[list[str], Query(max_length=_MOST)]
+Day = Annotated[str, Query(max_length=40)]
+
+
+class Bar(NamedTuple):
+    """A bar of the time line in its picture, which is 100 high, and where it leads."""
+
+    left: float
+    width: float
+    height: float
+    label: str
+    leads_to: str
+    begin: str
+    end: str
+
+
+class Asked(NamedTuple):
+    """What the address of the page asks for, to be asked again with one thing changed."""
+
+    q: str
+    filters: Mapping[str, Sequence[str]]
+    since: str
+    until: str
+    by: Literal["published", "captured"]
+    as_of: str
+    versions: Literal["last", "all"]
+    order: Literal["relevance", "newest", "oldest", "captured"]
+
+    def leads_to(self, path: str = "", /, **changed: object) -> str:
+        """Return the address of the page, or of a table, with some things changed."""
+        default = {"by": "published", "versions": "last", "order": "relevance"}
+        said = (
+            {name: value for name, value in self._asdict().items() if name != "filters"} | dict(self.filters) | changed
+        )
+        asked = {name: value for name, value in said.items() if value != default.get(name)}
+        return address("search", *filter(None, [path]), **asked)
+
+    def toggled(self, name: str, value: str) -> str:
+        """Return the address with a value of a filter added, or taken out where it is there."""
+        if name not in _FILTERS:
+            return self.leads_to(q=f'{self.q} {name}:"{value}"'.strip())
+        values = self.filters[name]
+        now = [each for each in values if each != value] if value in values else [*values, value]
+        return self.leads_to(**{name: now})
+
+    @property
+    def narrowed(self) -> list[tuple[str, str, str]]:
+        """What it is narrowed to: label, value, and the address without it."""
+        found = [(_LABELS[name], value, self.toggled(name, value)) for name in _FILTERS for value in self.filters[name]]
+        for name, label in (("since", "From"), ("until", "To"), ("as_of", "As of")):
+            if value := str(getattr(self, name)):
+                found.append((label, value, self.leads_to(**{name: ""})))
+        return found
+
+
+def routes(site: Site) -> APIRouter:
+    """Return the routes of the search."""
+    router = APIRouter(prefix="/search")
+    reach, indexes = site.instruments.reach, site.instruments.search
+
+    def asked_for(
+        q: Annotated[str, Query(max_length=LONGEST)] = "",
+        crawl: Values = [],  # noqa: B006 (read alone)
+        kind: Values = [],  # noqa: B006
+        object_type: Annotated[list[str], Query(alias="type", max_length=_MOST)] = [],  # noqa: B006
+        of_site: Annotated[list[str], Query(alias="site", max_length=_MOST)] = [],  # noqa: B006
+        author: Values = [],  # noqa: B006
+        application: Values = [],  # noqa: B006
+        language: Values = [],  # noqa: B006
+        media_type: Values = [],  # noqa: B006
+        since: Day = "",
+        until: Day = "",
+        by: Literal["published", "captured", ""] = "",
+        as_of: Day = "",
+        versions: Literal["last", "all", ""] = "",
+        order: Literal["relevance", "newest", "oldest", "captured", ""] = "",
+    ) -> Asked:
+        values = (crawl, kind, object_type, of_site, author, application, language, media_type)
+        filters = {name: [*filter(None, each)] for name, each in zip(_FILTERS, values, strict=True)}
+        dates = since.strip(), until.strip()
+        return Asked(
+            q.strip(), filters, *dates, by or "published", as_of.strip(), versions or "last", order or "relevance"
+        )
+
+    def question(asked: Asked, offset: int = 0) -> Question:
+        filters = {name: asked.filters[name] for name in FACETS}
+        dates: dict[Literal["since", "until", "as_of"], str]
+        dates = {"since": asked.since, "until": asked.until, "as_of": asked.as_of}
+        plain = Question(timed=asked.by, scope=asked.versions, order=asked.order, limit=ROWS, offset=offset)
+        return question_of(asked.q, filters, dates, plain)
+
+    @router.get("")
+    def show(
+        session: Reading,
+        asked: Annotated[Asked, Depends(asked_for)],
+        offset: Annotated[int, Query(ge=0, le=1_000)] = 0,
+    ) -> Response:
+        found, mistake, archived = None, "", list[tuple[str, UrlCaptures]]()
+        try:
+            found = answer(reach, indexes, question(asked, offset), asked.filters["crawl"])
+        except ProblemError as error:
+            if error.kind is not BAD_SEARCH:
+                raise
+            mistake = error.detail
+        is_url = asked.q.startswith(("http://", "https://")) and " " not in asked.q
+        if is_url:
+            archived = _archived(site, asked.q)
+        values = {
+            "found": found,
+            "mistake": mistake,
+            "asked": asked,
+            "is_url": is_url,
+            "archived": archived,
+            "labels": _LABELS,
+            "bars": _bars(asked, found.timeline) if found is not None else (),
+            "pictured": site.instruments.pictures is not None and site.instruments.pictures.available,
+            "before": asked.leads_to(offset=max(0, offset - ROWS)) if offset else "",
+            "after": asked.leads_to(offset=offset + ROWS) if found is not None and found.more else "",
+            "first": offset + 1,
+        }
+        return site.page(session, "search.html", **values)
+
+    @router.get("/results.{how}")
+    def download(_: Reading, how: Literal["csv", "jsonl"], asked: Annotated[Asked, Depends(asked_for)]) -> Response:
+        lines = table(reach, indexes, question(asked), asked.filters["crawl"], how)
+        name = {"Content-Disposition": f'attachment; filename="search.{how}"'}
+        return StreamingResponse(lines, media_type=_TYPES[how], headers=name)
+
+    return router
+
+
+def passages(site: Site, crawl: str, record: str, words: str) -> SearchAnswer | None:
+    """Return what a search finds on one capture, its words marked; None without words that can be read."""
+    if not words:
+        return None
+    beside = Question(limit=_MOST, scope="all", is_folded=False, counts_facets=False)
+    asked = question_of(words, {"record": [record]}, {}, beside)
+    try:
+        return answer(site.instruments.reach, site.instruments.search, asked, [crawl])
+    except ProblemError:
+        return None
+
+
+def _archived(site: Site, url: str) -> list[tuple[str, UrlCaptures]]:
+    """Return the captures of a URL, by the crawls that have some."""
+    found = []
+    for crawl in site.instruments.reach.crawls():
+        if crawl.folder is not None:
+            with suppress(ProblemError), site.instruments.indexes.asked(crawl) as index:
+                captures = url_captures(index, canonicalize(url) or url)
+                if captures.captures:
+                    found.append((crawl.id, captures))
+    return found
+
+
+def _bars(asked: Asked, spans: Sequence[Span]) -> list[Bar]:
+    """Return the bars of the time line; one leads to the search narrowed to its time."""
+    largest = max((span.count for span in spans), default=0)
+    width = 1000 / max(1, len(spans))
+    bars = []
+    for number, span in enumerate(spans):
+        last = datetime.fromtimestamp(datetime.fromisoformat(span.end).replace(tzinfo=UTC).timestamp() - 1, UTC)
+        end = last.strftime("%Y-%m-%d")
+        height = max(3.0, 100 * span.count / largest) if span.count else 0.0
+        label = f"{span.begin} to {end}: {span.count:,}" if span.begin != end else f"{span.begin}: {span.count:,}"
+        leads_to = asked.leads_to(since=span.begin, until=end)
+        bars.append(Bar(round(number * width, 2), round(width, 2), round(height, 2), label, leads_to, span.begin, end))
+    return bars

@@ -1,0 +1,197 @@
+"""What searches are answered, over all crawls of a service: by its JSON interface, and on the cockpit's page."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, fields, replace
+from pathlib import Path
+from typing import Final, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from aahcrawler.search import Found, Hit, QueryError, Question, moment, search
+from aahcrawler.search.result_rows import ResultRow, utc
+from aahcrawler.search.searching import MOST_HITS
+from aahcrawler.service.catalog.crawl_catalog import Crawl
+from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.views.search_indexes import SearchIndexes
+from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
+
+FACETS: Final = ("kind", "type", "site", "author", "application", "language", "media_type")
+"""Facets that results can be narrowed by."""
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+
+
+class Piece(BaseModel):
+    """A stretch of a snippet; ``marked`` says that it is what was looked for."""
+
+    model_config = ConfigDict(frozen=True)
+
+    text: str
+    marked: bool
+
+
+class Result(BaseModel):
+    """A version of a page or a web object that was found.
+
+    ``record`` is the id of the WARC record of the first capture that has it so, ``captured`` when that was. ``page`` is
+    the URL of the page that shows an object. ``until`` is when it was found changed or gone. ``published`` is as the
+    page has it, ``relevance`` the score that a crawl gave the page. ``alike`` counts near duplicates left out.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    crawl: str
+    kind: Literal["page", "object", "media"]
+    type: str
+    title: str
+    author: str
+    published: str
+    captured: str
+    until: str | None
+    gone: bool
+    url: str
+    page: str
+    site: str
+    record: str
+    application: str
+    language: str
+    media_type: str
+    status: int
+    relevance: float | None
+    score: float
+    alike: int
+    snippet: tuple[Piece, ...]
+
+
+class Value(BaseModel):
+    """A value of a facet, and how many versions have it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    value: str
+    count: int
+
+
+class Span(BaseModel):
+    """A part of the time line, ``end`` excluded, and how many versions are of it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    begin: str
+    end: str
+    count: int
+
+
+class SearchAnswer(BaseModel):
+    """What was found: ``total`` versions, those from ``offset`` on as ``results``.
+
+    ``unknown`` are words that no text has: similar ones were looked for. ``loosened`` says how far a query was loosened
+    that nothing matches: ``spelling``, or ``words``, of which half have to match then. ``notes`` tell which crawls are
+    not wholly indexed.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    total: int
+    results: tuple[Result, ...]
+    more: bool
+    facets: dict[str, tuple[Value, ...]]
+    timeline: tuple[Span, ...]
+    undated: int
+    unknown: tuple[str, ...]
+    loosened: Literal["", "spelling", "words"]
+    notes: tuple[str, ...]
+
+
+def question_of(
+    query: str,
+    filters: Mapping[str, Sequence[str]],
+    dates: Mapping[Literal["since", "until", "as_of"], str],
+    beside: Question,
+) -> Question:
+    """Return what is asked for by words; ``beside`` has the rest. Raise ``ProblemError`` for what is no date."""
+    try:
+        since, until, as_of = (moment(dates[name]) if dates.get(name) else None for name in ("since", "until", "as_of"))
+    except QueryError as error:
+        raise ProblemError(BAD_SEARCH, error.reason) from error
+    return replace(
+        beside,
+        query=query,
+        filters={name: tuple(filter(None, values)) for name, values in filters.items() if any(values)},
+        since=since[0] if since else None,
+        until=until[1] if until else None,
+        as_of=as_of[1] - 1 if as_of else None,
+    )
+
+
+def answer(reach: Reach, indexes: SearchIndexes, question: Question, crawls: Sequence[str] = ()) -> SearchAnswer:
+    """Search crawls by their ids, or all of them. Raise ``ProblemError``."""
+    found, ids, notes = _found(reach, indexes, question, crawls)
+    facets = {name: _values(counts) for name, counts in found.facets.items() if name != "folder"}
+    if "folder" in found.facets:
+        named = {str(folder): crawl for folder, crawl in ids.items()}
+        facets["crawl"] = _values({named[folder]: n for folder, n in found.facets["folder"].items()})
+    else:
+        facets.pop("crawl", None)
+    return SearchAnswer(
+        total=found.total,
+        results=tuple(_result(hit, ids[hit.folder]) for hit in found.hits),
+        more=found.has_more,
+        facets=facets,
+        timeline=tuple(Span(begin=_day(span.begin), end=_day(span.end), count=span.count) for span in found.timeline),
+        undated=found.undated,
+        unknown=found.unknown,
+        loosened=found.loosened,
+        notes=notes,
+    )
+
+
+def table(
+    reach: Reach, indexes: SearchIndexes, question: Question, crawls: Sequence[str], how: Literal["csv", "jsonl"]
+) -> Iterator[bytes]:
+    """Return the first thousand results as CSV (RFC 4180) or JSON lines. Raise ``ProblemError``."""
+    whole = replace(question, limit=MOST_HITS, offset=0, counts_facets=False)
+    found, _, _ = _found(reach, indexes, whole, crawls)
+    rows = map(ResultRow.of, found.hits)
+    if how == "jsonl":
+        return (json.dumps(asdict(row), ensure_ascii=True).encode() + b"\n" for row in rows)
+    names = [field.name for field in fields(ResultRow)]
+    lines = ([getattr(row, name) for name in names] for row in rows)
+    return (_line(values) for values in (names, *lines))
+
+
+def _found(
+    reach: Reach, indexes: SearchIndexes, question: Question, crawls: Sequence[str]
+) -> tuple[Found, dict[Path, str], tuple[str, ...]]:
+    wanted: Sequence[Crawl] = [reach.crawl(name) for name in crawls] or [*reach.crawls()]
+    opened = indexes.opened(wanted)
+    try:
+        found = search(opened.folders, question)
+    except QueryError as error:
+        raise ProblemError(BAD_SEARCH, str(error)) from error
+    return found, dict(opened.ids), opened.notes
+
+
+def _result(hit: Hit, crawl: str) -> Result:
+    row = asdict(ResultRow.of(hit))
+    row |= {"crawl": crawl, "until": row["until"] or None, "site": hit.site}
+    pieces = tuple(Piece(text=piece.text, marked=piece.is_marked) for piece in hit.snippet)
+    return Result(**{name: row[name] for name in Result.model_fields if name != "snippet"}, snippet=pieces)
+
+
+def _values(counts: Mapping[str, int]) -> tuple[Value, ...]:
+    return tuple(Value(value=value, count=count) for value, count in counts.items())
+
+
+def _day(seconds: int) -> str:
+    return utc(seconds * 1_000_000)[:10]
+
+
+def _line(values: Sequence[object]) -> bytes:
+    # Text that a spreadsheet would take for a formula gets an apostrophe in front.
+    cells = [f"'{each}" if isinstance(each, str) and each.startswith(_FORMULA) else each for each in values]
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\r\n").writerow(cells)
+    return text.getvalue().encode("utf-8", "replace")

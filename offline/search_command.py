@@ -1,0 +1,154 @@
+"""``aah search``: what archives hold, found by its words.
+
+The command imports its modules when it runs: help has to answer at once.
+"""
+# ruff: noqa: PLC0415
+
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from aahcrawler.exits import MISTAKE, told
+
+search_app = typer.Typer()
+
+
+class ResultFormat(StrEnum):
+    """Formats of results."""
+
+    TABLE = "table"
+    JSONL = "jsonl"
+    CSV = "csv"
+
+
+class ResultOrder(StrEnum):
+    """Orders of results."""
+
+    RELEVANCE = "relevance"
+    NEWEST = "newest"
+    OLDEST = "oldest"
+    CAPTURED = "captured"
+
+
+class DatedBy(StrEnum):
+    """Dates that a search can be narrowed by."""
+
+    PUBLISHED = "published"
+    CAPTURED = "captured"
+
+
+Values = list[str] | None
+
+
+@search_app.command()
+def search(
+    arguments: Annotated[
+        list[str],
+        typer.Argument(metavar="CRAWL... QUERY", help="Folders of crawls or imports, or folders of them; then words."),
+    ],
+    kind: Annotated[Values, typer.Option("--kind", help="Only pages, objects or media: page, object, media.")] = None,
+    object_type: Annotated[Values, typer.Option("--type", help="Only this type: post, article, document.")] = None,
+    site: Annotated[Values, typer.Option("--site", help="Only this site or host.")] = None,
+    author: Annotated[Values, typer.Option("--author", help="Only what this author wrote.")] = None,
+    language: Annotated[Values, typer.Option("--language", help="Only this language, by its code: en.")] = None,
+    begin: Annotated[str, typer.Option("--from", metavar="DATE", help="From then on: 2026, 2026-01, 2026-01-31.")] = "",
+    end: Annotated[str, typer.Option("--to", metavar="DATE", help="Up to then; the year, month or day counts.")] = "",
+    by: Annotated[DatedBy, typer.Option("--by", help="The date that --from and --to mean.")] = DatedBy.PUBLISHED,
+    as_of: Annotated[str, typer.Option("--as-of", metavar="DATE", help="What was there at the end of that day.")] = "",
+    every_version: Annotated[
+        bool, typer.Option("--versions", help="Every version, not the last one of each page and object alone.")
+    ] = False,
+    unfolded: Annotated[bool, typer.Option("--unfolded", help="Near duplicates as results of their own.")] = False,
+    order: Annotated[ResultOrder, typer.Option("--order", help="The order of the results.")] = ResultOrder.RELEVANCE,
+    facets: Annotated[bool, typer.Option("--facets", help="Count the values of what was found, too.")] = False,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, max=1000, help="The most results.")] = 10,
+    output_format: Annotated[
+        ResultFormat, typer.Option("--format", help="The format of the results.")
+    ] = ResultFormat.TABLE,
+    save: Annotated[str, typer.Option("--save", metavar="NAME", help="Keep the search under this name.")] = "",
+    new: Annotated[
+        str, typer.Option("--new", metavar="NAME", help="What a kept search finds that was not there at the last look.")
+    ] = "",
+    feed: Annotated[
+        Path | None, typer.Option("--feed", metavar="FILE", help="Write the results as a feed, too.")
+    ] = None,
+) -> None:
+    """Search the pages and objects of archives; their indexes are brought up to date first.
+
+    Words all have to be there; "a phrase", OR, -without, (a OR b), begin*, mispelt~, author:jo, site:example.org,
+    published:2012..2014. A word that nobody wrote is taken for a misspelt one.
+    """
+    import sqlite3
+    import sys
+    from datetime import UTC, datetime
+
+    from aahcrawler.search import (
+        NotIndexedError,
+        QueryError,
+        Question,
+        SavedSearch,
+        SavedSearchError,
+        moment,
+        news,
+        read_saved,
+        saved_path,
+        write_saved,
+    )
+    from aahcrawler.search import search as find
+    from aahcrawler.search.result_rows import atom
+    from aahcrawler.segments import DamageError
+    from offline.search_output import tell, up_to_date, write
+
+    places, query = _divided(arguments, has_query=not new)
+    filters = {"kind": kind, "type": object_type, "site": site, "author": author, "language": language}
+    with told(NotIndexedError, QueryError, SavedSearchError, DamageError, OSError, sqlite3.Error):
+        question = Question(
+            query=query,
+            filters={name: values for name, values in filters.items() if values},
+            since=moment(begin)[0] if begin else None,
+            until=moment(end)[1] if end else None,
+            timed=by.value,
+            as_of=moment(as_of)[1] - 1 if as_of else None,
+            scope="all" if every_version else "last",
+            order=order.value,
+            limit=limit,
+            is_folded=not unfolded,
+            counts_facets=facets,
+        )
+        if save:
+            saved_path(places[0], save)
+        folders = [each.opened() for each in up_to_date(places)]
+        for line in (f"{each.crawl}: {damage}" for each in folders for damage in each.reach.damaged):
+            typer.echo(line, err=True)
+        if new:
+            found, hits, looked = news(folders, read_saved(places[0], new), limit)
+            write_saved(places[0], new, looked)
+        else:
+            found = find(folders, question)
+            hits = found.hits
+        if save:
+            write_saved(places[0], save, news(folders, SavedSearch.of(question), 1)[2])
+        write(hits, output_format.value, sys.stdout)
+        for line in tell(found, hits, is_new=bool(new), facets=facets):
+            typer.echo(line, err=True)
+        if feed is not None:
+            title = f"Search: {new or save or query}"
+            lines = atom(title, new or save or query, hits, datetime.now(UTC))
+            feed.write_text("\n".join(lines) + "\n", "utf-8")
+
+
+def _divided(arguments: Sequence[str], *, has_query: bool) -> tuple[list[Path], str]:
+    """Return folders and query. A query with a hyphen before it, or a folder in its place, is told of."""
+    *names, query = arguments if has_query else (*arguments, "")
+    places = [Path(name) for name in names]
+    if not places:
+        typer.echo(f'{query}: name a folder, and behind it what to look for: aah search {query} "high water"', err=True)
+        raise typer.Exit(MISTAKE)
+    for place in places:
+        if not place.is_dir():
+            typer.echo(f"{place}: is no folder; a query of several words is put in quotes", err=True)
+            raise typer.Exit(MISTAKE)
+    return places, query

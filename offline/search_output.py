@@ -1,0 +1,88 @@
+"""Brings indexes up to date for a search on a terminal, and writes what was found."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal, TextIO
+
+from aahcrawler.derived_index import coverage
+from aahcrawler.search import Found, Hit, NotIndexedError, SearchedFolder, SearchIndex, folders_in
+from aahcrawler.search.result_rows import ResultRow
+from offline.counting import counting
+from offline.tables import write_csv, write_jsonl
+
+_WIDTH = 100
+_LOOSENED = {
+    "spelling": "nothing matches as it is written; words that are spelt like these were looked for",
+    "words": "nothing has all of the words; results have half of them at least",
+}
+
+
+def up_to_date(places: Sequence[Path]) -> list[SearchedFolder]:
+    """Return the folders of crawls in some places, with their indexes brought up to date.
+
+    One that another process keeps is left to it. Raise ``NotIndexedError`` where there are no folders of crawls,
+    ``sqlite3.Error`` and ``OSError``.
+    """
+    folders = list(dict.fromkeys(folder for place in places for folder in folders_in(place)))
+    if not folders:
+        raise NotIndexedError(f"{places[0]}: holds no crawl and no import; name the folder of one")
+    with counting("kB indexed") as count:
+        found = []
+        for folder in folders:
+            index = SearchIndex(folder).open()
+            before = coverage(index.base).covered
+            while not index.catch_up(0) and (covered := coverage(index.base).covered) > before:
+                count("kB indexed", (covered - before) // 1000)
+                before = covered
+            index.rest()
+            found.append(SearchedFolder(folder, index))
+    return found
+
+
+def write(hits: Sequence[Hit], how: Literal["table", "jsonl", "csv"], out: TextIO) -> None:
+    """Write results to a stream."""
+    rows = map(ResultRow.of, hits)
+    match how:
+        case "jsonl":
+            write_jsonl(rows, out)
+        case "csv":
+            write_csv(rows, out)
+        case _:
+            for number, row in enumerate(rows, 1):
+                out.writelines(f"{line}\n" for line in _shown(number, row))
+
+
+def tell(found: Found, hits: Sequence[Hit], *, is_new: bool, facets: bool) -> Iterator[str]:
+    """Yield lines about a search beside its results."""
+    if found.unknown:
+        yield f"nobody wrote {', '.join(found.unknown)}; words that are spelt like it were looked for"
+    if found.loosened:
+        yield _LOOSENED[found.loosened]
+    new = f", {len(hits):,} of them new" if is_new else ""
+    yield f"{found.total:,} found{new}"
+    for name, counts in found.facets.items() if facets else ():
+        yield f"{name}: {', '.join(f'{_line(value)} {n:,}' for value, n in counts.items())}"
+    if facets:
+        dated = (f"{_day(span.begin)} {span.count:,}" for span in found.timeline if span.count)
+        yield f"from: {', '.join(dated)}; without a date {found.undated:,}"
+
+
+def _shown(number: int, row: ResultRow) -> Iterator[str]:
+    yield f"{number}. {_line(row.title or row.url)}"
+    about = (row.type, row.author, row.published[:10] or f"captured {row.captured[:10]}", row.folder)
+    gone = " · gone since" if row.gone else ""
+    alike = f" · {row.alike} like it" if row.alike else ""
+    yield f"   {' · '.join(filter(None, map(_line, about)))}{gone}{alike}"
+    if row.snippet:
+        yield f"   {_line(row.snippet)}"
+    yield f"   {row.url}"
+
+
+def _line(text: str) -> str:
+    """Return a text in one line without signs that a terminal would act on."""
+    return "".join(each if each.isprintable() else " " for each in text)
+
+
+def _day(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")

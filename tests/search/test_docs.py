@@ -1,0 +1,78 @@
+"""``docs/reading-room.md``: its example runs, and finds what it says; the command refuses what it should."""
+
+import csv
+import io
+import json
+import re
+import shlex
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from typer.testing import CliRunner
+
+from aahcrawler.cli import app
+from tests.search.archives import post, running
+
+PAGE = (Path(__file__).parents[2] / "docs" / "reading-room.md").read_text("utf-8")
+
+
+def test_the_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    example = PAGE.partition("## An example\n")[2].partition("\n## ")[0]
+    (made,), (commands,) = (re.findall(rf"```{kind}\n(.*?)```", example, re.DOTALL) for kind in ("python", "sh"))
+    monkeypatch.chdir(tmp_path)
+    exec(compile(made, "reading-room.md", "exec"), {})  # noqa: S102 - the example of the page
+    said = [CliRunner().invoke(app, shlex.split(line)[1:]) for line in commands.splitlines()]
+    assert [result.exit_code for result in said] == [0] * 5, [result.output for result in said]
+    _, one, misspelt, saved, new = (result.output for result in said)
+    assert "http://dikes.example.org/north" in one
+    assert "1 found" in one
+    assert "nobody wrote voluntears" in misspelt
+    assert "http://dikes.example.org/north" in misspelt
+    assert {json.loads(line)["url"] for line in saved.splitlines() if line.startswith("{")} == {
+        f"http://dikes.example.org/{name}" for name in ("north", "south")
+    }
+    assert "2 found, 0 of them new" in new
+    assert ET.parse("dikes.xml").getroot().tag == "{http://www.w3.org/2005/Atom}feed"  # noqa: S314 - it is our own
+
+
+def test_results_are_written_as_tables_and_feeds_whatever_they_say(tmp_path: Path) -> None:
+    hostile = '=cmd|calc\x1b[31m "quoted"\n<b>&\u202e\x00 flood'
+    with running(tmp_path / "a") as crawl:
+        crawl.page("p", "nothing", [post("o", hostile, author="=Jo", title="<&>\x07")])
+    feed = tmp_path / "feed.xml"
+    shown = CliRunner().invoke(app, ["search", str(tmp_path), "flood", "--feed", str(feed)])
+    assert "\x1b" not in shown.output
+    assert "\u202e" not in shown.output
+    (entry,) = ET.parse(feed).getroot().iterfind("{*}entry")  # noqa: S314 - it is our own
+    assert entry.findtext("{*}title") == "<&>"
+    table = CliRunner().invoke(app, ["search", str(tmp_path), "flood", "--format", "csv"])
+    (row,) = csv.DictReader(io.StringIO(table.stdout, newline=""))
+    assert row["author"] == "'=Jo"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["flood"], "name a folder"),
+        (["nowhere", "flood"], "is no folder"),
+        ([".", "flood"], "holds no crawl"),
+        (["a", "colour:red"], "no field"),
+        (["a", "flood", "--from", "yesterday"], "no date"),
+        (["a", "flood", "--save", "../x"], "cannot be the name"),
+        (["a", "--new", "unknown"], "no search is saved as unknown"),
+    ],
+)
+def test_what_cannot_be_searched_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], says: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with running(tmp_path / "a") as crawl:
+        crawl.page("p", "the flood")
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    if arguments[0] == ".":
+        monkeypatch.chdir(empty)
+    result = CliRunner().invoke(app, ["search", *arguments])
+    assert result.exit_code == 2
+    assert says in result.output

@@ -1,0 +1,193 @@
+"""Questions find what they ask for, in whatever language and spelling, and ranks of several folders are one."""
+
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aahcrawler.search import QueryError, Question, SearchedFolder, news, search
+from aahcrawler.search.query_language import parse
+from aahcrawler.search.saved_searches import SavedSearch
+from aahcrawler.search.searching import Span, time_bounds
+from tests.search.archives import caught_up, found, names, post, running
+
+GERMAN = "Die Häuser an den Deichen sind nach der Sturmflut wieder aufgebaut worden, sagten die Bewohner."
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("floods")
+    with running(folder) as crawl:
+        crawl.page(
+            "english",
+            "nothing else",
+            [
+                post("water", "High water reached the dyke at noon.", "Zoë Brandt", datetime(2013, 6, 3, tzinfo=UTC)),
+                post("walking", "They were walking along the levees all night.", date=datetime(2014, 1, 1, tzinfo=UTC)),
+                post("title", "No word of it here.", title="Dyke wardens"),
+                post("water2", "The water is high.", "Jo Smith"),
+            ],
+        )
+        crawl.page("german", "nichts", [post("german", GERMAN)])
+        crawl.page("japanese", "", [post("japanese", "昨日の洪水で東京都の堤防が決壊した。", "李雷")])
+        crawl.page("thai", "", [post("thai", "น้ำท่วมกรุงเทพมหานคร")])
+    caught_up(folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("water", {"water", "water2"}),
+        ('"high water"', {"water"}),
+        ('"water high"~1', {"water2"}),
+        ("water -dyke", {"water2"}),
+        ("water NOT noon", {"water2"}),
+        ("noon OR night", {"water", "walking"}),
+        ("(noon OR night) levees", {"walking"}),
+        ("walked levee", {"walking"}),
+        ("wallking", {"walking"}),
+        ("watre~ noon", {"water"}),
+        ("lev*", {"walking"}),
+        ("author:zoe", {"water"}),
+        ('author:"jo smith"', {"water2"}),
+        ("author:smiht", {"water2"}),
+        ("title:dyke", {"title"}),
+        ("published:2013", {"water"}),
+        ("published:2013-06..2014", {"water", "walking"}),
+        ("published:>2013", {"walking"}),
+        ("type:post site:forum.test noon", {"water"}),
+        ("type:po* noon", {"water"}),
+        ("haus deich", {"german"}),
+        ("HAUSER", {"german"}),
+        ("language:de", {"german"}),
+        ("東京", {"japanese"}),
+        ("洪水 堤防", {"japanese"}),
+        ("東堤", set()),
+        ("堤", {"japanese"}),
+        ("author:李", {"japanese"}),
+        ("กรุงเทพ", {"thai"}),
+        ("score:0.4..0.6 noon", {"water"}),
+        ("score:>0.6", set()),
+        ("status:404", set()),
+        ("https://forum.test/none", set()),
+        ("--", None),
+    ],
+)
+def test_queries(folder: Path, query: str, expected: set[str] | None) -> None:
+    hits = names(found(folder, query, filters={"kind": ["object"]}, is_folded=False))
+    assert set(hits) == expected if expected is not None else hits
+
+
+@pytest.mark.parametrize(
+    ("query", "place", "says"),
+    [
+        ('dyke "high water', 5, "quotation mark"),
+        ("(dyke", 0, "not closed"),
+        ("dyke)", 4, "not opened"),
+        ("dyke AND", 8, "missing"),
+        ("OR dyke", 0, "missing"),
+        ("colour:red", 0, "no field"),
+        ("published:yesterday", 10, "no date"),
+        ("published:2014..2013", 10, "not before"),
+        ("score:high", 6, "no number"),
+        ("status:99999999999999999999999", 7, "out of range"),
+        ("[a TO b]", 1, "a range is of"),
+        ("(" * 40 + "a", 20, "deep"),
+        ("a " * 70, 128, "more than 64"),
+    ],
+)
+def test_a_query_that_cannot_be_read_is_told_of_with_its_place(query: str, place: int, says: str) -> None:
+    with pytest.raises(QueryError, match=says) as raised:
+        parse(query)
+    assert raised.value.place == place
+
+
+@given(st.text(alphabet='ab (")-:~*[]T.O<>=1é東', max_size=40))
+def test_any_query_is_answered_or_told_of(folder: Path, query: str) -> None:
+    place = 0
+    try:
+        search([SearchedFolder(folder).opened()], Question(query, limit=2))
+    except QueryError as error:
+        place = error.place
+    assert 0 <= place <= len(query)
+
+
+def test_results_show_the_words_in_their_place_and_counts_of_their_values(folder: Path) -> None:
+    result = found(folder, "levee walked", timed="published")
+    (hit,) = result.hits
+    assert [piece.text for piece in hit.snippet if piece.is_marked] == ["walking", "levees"]
+    assert "".join(piece.text for piece in hit.snippet) == hit.entry.text
+    assert result.facets["type"] == {"post": 1}
+    assert result.facets["application"] == {"phpBB": 1}
+    assert result.timeline == (Span(1388534400, 1388620800, 1),)
+
+
+def test_what_nobody_wrote_is_looked_for_as_misspelt_and_this_is_told(folder: Path) -> None:
+    result = found(folder, "leveees")
+    assert result.unknown == ("leveees",)
+    assert names(result) == ["walking"]
+    assert found(folder, "walking levees zzzzzzzz").loosened == "words"
+
+
+def test_filters_are_of_any_of_their_values(folder: Path) -> None:
+    assert set(names(found(folder, filters={"author": ["Zoë Brandt", "Jo Smith"]}))) == {"water", "water2"}
+    assert set(names(found(folder, filters={"site": ["other.test"]}))) == set()
+
+
+def test_near_duplicates_are_folded_unless_they_are_asked_for(tmp_path: Path) -> None:
+    text = " ".join(f"word{number} and the flood of that year" for number in range(60))
+    with running(tmp_path) as crawl:
+        crawl.page("a", "x", [post("one", text)])
+        crawl.page("b", "y", [post("two", text.replace("word30", "word31"))])
+        crawl.page("c", "z", [post("three", "Quite another text on the flood.")])
+    result = found(tmp_path, "flood")
+    assert sorted((hit.alike for hit in result.hits), reverse=True) == [1, 0]
+    assert len(found(tmp_path, "flood", is_folded=False).hits) == 3
+
+
+def test_scores_of_several_folders_are_as_if_they_were_one(tmp_path: Path) -> None:
+    common = [post(f"c{number}", "the flood came again") for number in range(30)]
+    rare = [post("rare", "the flood came at dawn"), post("other", "a quiet day with cake at home")]
+    for name, written in (("apart/a", [common]), ("apart/b", [rare]), ("one", [common, rare])):
+        with running(tmp_path / name) as crawl:
+            for number, objects in enumerate(written):
+                crawl.page(f"{name}{number}", "nothing", objects)
+    apart = [caught_up(tmp_path / "apart" / name).opened() for name in "ab"]
+    question = Question("flood came", filters={"kind": ["object"]}, is_folded=False, limit=40)
+    scores, whole = (
+        {hit.entry.thing: hit.score for hit in found.hits}
+        for found in (
+            search(apart, question),
+            found(tmp_path / "one", "flood came", filters={"kind": ["object"]}, is_folded=False, limit=40),
+        )
+    )
+    assert scores.keys() == whole.keys()
+    assert all(score == pytest.approx(whole[thing], rel=0.25) for thing, score in scores.items())
+    alone = search(apart[1:], question).hits[0].score
+    rare_thing = next(thing for thing in scores if thing.endswith("#rare"))
+    assert abs(scores[rare_thing] - whole[rare_thing]) < abs(alone - whole[rare_thing])
+
+
+def test_a_saved_search_tells_what_is_new_since_the_last_look(tmp_path: Path) -> None:
+    with running(tmp_path) as crawl:
+        crawl.page("a", "one", [post("o", "the flood came")])
+        _, new, saved = news([caught_up(tmp_path).opened()], SavedSearch(query="flood"), 10)
+        assert [hit.entry.text for hit in new] == ["the flood came"]
+        crawl.page("b", "two", [post("p", "the flood went")])
+        whole, new, saved = news([caught_up(tmp_path).opened()], saved, 10)
+        assert whole.total == 2
+        assert [hit.entry.text for hit in new] == ["the flood went"]
+        assert news([caught_up(tmp_path).opened()], saved, 10)[1] == ()
+
+
+@given(st.integers(-62_000_000_000, 250_000_000_000), st.integers(0, 10_000_000_000))
+def test_the_time_line_covers_a_time_without_gaps(first: int, length: int) -> None:
+    bounds = time_bounds(first, min(first + length, 253_000_000_000))
+    assert bounds[0][0] <= first < bounds[0][1]
+    assert bounds[-1][1] > min(first + length, 253_000_000_000)
+    assert all(before[1] == after[0] for before, after in pairwise(bounds))
+    assert len(bounds) <= 130

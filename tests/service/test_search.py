@@ -1,0 +1,135 @@
+"""The search over HTTP: what the JSON interface answers, what the client returns, and what the cockpit's page shows."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+
+from aahcrawler.service.api.app import ServiceSettings
+from aahcrawler.service.catalog.crawl_catalog import Catalog
+from aahcrawler.service.cockpit.site import COOKIE
+from aahcrawler.service.web.rates import UNLIMITED
+from aahcrawler.service_client import ServiceClient, ServiceError
+from benchmarks.cockpit_crawl import CRAWL, write_crawl
+from benchmarks.cockpit_pages import Shape
+from tests.cockpit.cockpit_browser import READER, Cockpit
+from tests.cockpit.cockpit_browser import serving as serving_cockpit
+from tests.crawl.crawling import until
+from tests.search.archives import post, running
+from tests.service.asking import Service, serving
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("crawls")
+    write_crawl(place / "crawl", Shape(30, 30))
+    return place
+
+
+@pytest.fixture(scope="module")
+def service(place: Path) -> Iterator[Service]:
+    with serving(ServiceSettings(Catalog([place]), rates=UNLIMITED)) as found:
+        until(lambda: not found.get("/v1/search").json["notes"])
+        yield found
+
+
+@pytest.fixture(scope="module")
+def cockpit(place: Path) -> Iterator[tuple[Cockpit, str]]:
+    with serving_cockpit(place) as found:
+        cookie = f"{COOKIE}={found.entered(READER)}"
+        until(lambda: b"not indexed yet" not in found.ask("GET", "/search", Cookie=cookie).body)
+        until(lambda: b"is being indexed" not in found.ask("GET", "/search", Cookie=cookie).body)
+        yield found, cookie
+
+
+def page(cockpit: tuple[Cockpit, str], path: str = "", **asked: object) -> str:
+    """Return the search page, or a table."""
+    answer = cockpit[0].ask("GET", f"/search{path}?{urlencode(asked, doseq=True)}", Cookie=cockpit[1])
+    assert answer.status == 200, answer.body
+    return answer.body.decode()
+
+
+def test_results_come_with_counts_and_can_be_narrowed_and_gone_through(service: Service) -> None:
+    client = ServiceClient(f"http://127.0.0.1:{service.port}")
+    whole = client.search("mayor", kind="object")
+    assert whole["total"] >= len(whole["results"]) > 0
+    first = whole["results"][0]
+    assert first["crawl"] == CRAWL
+    marked = [piece["text"].lower() for each in whole["results"] for piece in each["snippet"] if piece["marked"]]
+    assert set(marked) == {"mayor"}
+    kinds = {each["value"]: each["count"] for each in whole["facets"]["type"]}
+    assert sum(kinds.values()) == whole["total"]
+    for kind, count in kinds.items():
+        assert client.search("mayor", kind="object", type=kind, facets=False)["total"] == count
+    gone_through = [
+        each["url"]
+        for offset in range(0, whole["total"], 7)
+        for each in client.search("mayor", kind="object", limit=7, offset=offset, folded=False)["results"]
+    ]
+    assert len(gone_through) == len(set(gone_through)) == whole["total"]
+
+
+def test_what_cannot_be_asked_is_told(service: Service) -> None:
+    client = ServiceClient(f"http://127.0.0.1:{service.port}")
+    with pytest.raises(ServiceError, match="character 7") as raised:
+        client.search('mayor "torn')
+    assert raised.value.kind == "invalid-search"
+    with pytest.raises(ServiceError, match="no date"):
+        client.search(since="yesterday")
+    with pytest.raises(ServiceError) as raised:
+        client.search(crawl="none")
+    assert raised.value.status == 404
+
+
+def test_what_a_crawl_adds_is_found_while_the_service_runs(place: Path, service: Service) -> None:
+    with running(place / "crawl") as crawl:
+        crawl.page("new", "An unheard-of word: xylotymbou.", [post("new", "Xylotymbou, too.")])
+        until(lambda: service.get("/v1/search?q=xylotymbou").json["total"] == 2)
+
+
+def test_the_page_shows_results_that_lead_to_their_captures(cockpit: tuple[Cockpit, str]) -> None:
+    shown = page(cockpit, q="mayor", kind="object")
+    leads = unescape(re.findall(r'<h3><a href="([^"]+)"', shown)[0])
+    assert "<mark>mayor</mark>" in shown.lower()
+    assert f"/crawls/{CRAWL}/captures/" in leads
+    until(lambda: cockpit[0].ask("GET", leads, Cookie=cockpit[1]).status == 200)
+    capture = cockpit[0].ask("GET", leads, Cookie=cockpit[1]).body.decode()
+    assert "Found on it" in capture
+    assert "<mark>mayor</mark>" in capture.lower()
+
+
+def test_each_facet_and_bar_of_the_page_leads_to_as_many_results_as_it_says(cockpit: tuple[Cockpit, str]) -> None:
+    shown = page(cockpit, q="mayor")
+    facets = re.findall(r'<li><a href="([^"]+)"[^>]*><bdi>[^<]*</bdi></a> <span class="why">([\d,]+)', shown)
+    bars = re.findall(r'<a href="([^"]+)" aria-label="[^"]*: ([\d,]+)"', shown)
+    assert len(facets) > 5
+    assert len(bars) > 1
+    for leads, count in (*facets[:6], *(bar for bar in bars if bar[1] != "0")):
+        answer = cockpit[0].ask("GET", unescape(leads), Cookie=cockpit[1]).body.decode()
+        assert re.search(rf">{count} results?<", answer), leads
+
+
+def test_an_address_is_asked_for_in_the_archive(cockpit: tuple[Cockpit, str]) -> None:
+    url = json.loads(page(cockpit, "/results.jsonl", q="mayor", kind="page").splitlines()[0])["url"]
+    assert "Yes, 1 capture" in page(cockpit, q=url)
+    assert "No crawl here has a capture" in page(cockpit, q=f"{url}/none")
+
+
+def test_what_was_found_can_be_had_as_a_table(cockpit: tuple[Cockpit, str]) -> None:
+    rows = [*csv.DictReader(io.StringIO(page(cockpit, "/results.csv", q="mayor", type="post"), newline=""))]
+    assert rows
+    assert {row["type"] for row in rows} == {"post"}
+    assert len(page(cockpit, "/results.jsonl", q="mayor", type="post").splitlines()) == len(rows)
+
+
+def test_a_query_that_cannot_be_read_stays_in_the_box_with_its_mistake(cockpit: tuple[Cockpit, str]) -> None:
+    shown = page(cockpit, q='mayor "<script>')
+    assert "quotation mark is not closed" in shown
+    assert "&lt;script&gt;" in shown
+    assert "<script>" not in shown.partition("<main")[2]
