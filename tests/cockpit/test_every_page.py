@@ -185,7 +185,7 @@ def test_pages_of_an_import(chromium: Browser, tmp_path: Path) -> None:
     path.write_bytes(members([*pages(3), record(40, b"HTTP/1.1 404 Gone\r\n\r\n", url="http://dikes.test/g")])[:-30])
     assert CliRunner().invoke(app, ["import", str(path), str(place / "dikes")]).exit_code == NOT_WHOLE
     with serving(place) as cockpit, visiting(chromium, cockpit) as visit:
-        walk = Walk(visit)
+        walk = Walk(visit, is_full=True)
         walk.look(visit.goto("/"), "crawls with an import")
         for part in ("", "?told=all", "/archive", "/pages", "/pages?captured=2011&media=text/html", "/manage"):
             walk.look(visit.goto(f"/crawls/dikes{part}"), f"import {part}")

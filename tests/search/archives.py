@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from aahcrawler.archive import WarcWriter
+from aahcrawler.archive.writer import WarcWriter
 from aahcrawler.layout import ARCHIVE, OBJECTS
 from aahcrawler.metadata import Metadata, write
 from aahcrawler.objects.versions import Changes
