@@ -344,6 +344,8 @@ def _holds_posts(prepared: PreparedPage, part: MainPart, posts: Sequence[RecordS
     rivals = [each for each in posts if not _are_comments(each) and _section(prepared, each) is None]
     if not rivals or (part.title and part.running > OUTWEIGHS * _running(prepared, rivals)):
         return False
+    if not part.title and _running(prepared, rivals) > OUTWEIGHS * part.running:
+        return True
     return not _is_signed(part) or min(prepared.outline.places[each.records[0].element] for each in rivals) < part.place
 
 

@@ -79,7 +79,7 @@ def records(page: Page) -> tuple[RecordSet, ...]:
 def find_records(prepared: PreparedPage) -> tuple[RecordSet, ...]:
     """Return the sets of records, as `records` does, of a page that is prepared already."""
     outline = prepared.outline
-    signed = preformatted_messages(outline, prepared.shown, prepared.names)
+    signed = preformatted_messages(outline, prepared.dates, prepared.names)
     signed = signed or signed_records(outline, prepared.shown, prepared.names.base)
     judged = [_Judged(each, tuple(_places(outline, each)), signed=True) for each in signed]
     headed = headed_places(outline, prepared.names)
