@@ -12,11 +12,12 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from hashlib import blake2b
-from itertools import groupby, islice, takewhile
+from itertools import dropwhile, groupby, islice, takewhile
 
 from lxml.etree import XPath
 from lxml.etree import _Element as Element
 
+from aahcrawler.induction.field_labels import is_text_label
 from aahcrawler.induction.main_part import MainPart
 from aahcrawler.induction.outline import MOST_DEPTH, Extents, Outline, Piece, weight
 from aahcrawler.induction.prepared_page import PreparedPage
@@ -213,7 +214,7 @@ def _finished(
     """Return lines as a text: without the page's heading and byline, and with the standfirst above them."""
     title = shown.headings | {_key(prepared.names.title)} | {_key(part.title) if part is not None else ""}
     begun = _below_heading(shown, lines, part)
-    whole = tuple(_without_byline(_without_title(begun, title), part))
+    whole = tuple(dropwhile(_announces_text, _without_byline(_without_title(begun, title), part)))
     lead = tuple(_lead(shown, part, whole))
     own = _without_frame(shown, [line for line in whole if _key(line) not in shown.linked])
     found = _Lines((*lead, *own), shown.linked)
@@ -614,6 +615,11 @@ def _without_byline(lines: Iterable[str], part: MainPart | None) -> Iterator[str
         begun = begun or len(_key(line)) >= LONG_LINE
         if begun or not any(name in _key(line) for name in names):
             yield line
+
+
+def _announces_text(line: str) -> bool:
+    """Return whether a line above a text is a label of it, such as "Description", or consists of signs."""
+    return not _key(line) or is_text_label(line)
 
 
 def _lead(shown: _Shown, part: MainPart | None, lines: Sequence[str]) -> Iterator[str]:

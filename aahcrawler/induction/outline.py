@@ -157,6 +157,14 @@ class Outline:
         self._running = (0, *accumulate(running))
         return bool(found)
 
+    def count_as_running(self, first: int, end: int) -> None:
+        """Count the text in a range of places as running text, however short it is, but that of links."""
+        running = [after - before for before, after in pairwise(self._running)]
+        for piece in self.pieces_of(self.parents[first]):
+            if first <= piece.owner < end and not piece.linked and piece.weight < RUNNING:
+                running[piece.owner] += piece.weight
+        self._running = (0, *accumulate(running))
+
     def rename(self, old: str, new: str) -> None:
         """Take all elements of one name for such of another."""
         self.tags = [new if tag == old else tag for tag in self.tags]
