@@ -428,7 +428,7 @@ class _Lines:
         return self.lines[has[0] : has[-1] + 1] if has else []
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Block:
     """A line that the page shows: its pieces, and its letters."""
 
@@ -440,7 +440,7 @@ class _Block:
         """Whether it has running text besides its links."""
         return sum(piece.weight for piece in self.pieces if not piece.linked) >= RUNNING
 
-    @property
+    @cached_property
     def linked(self) -> float:
         """The share of its text that is links, of all but the words before a headline ("Read more:") that is one.
 

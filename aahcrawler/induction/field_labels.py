@@ -168,6 +168,8 @@ def split_label(text: str) -> tuple[FieldLabel | None, str]:
     >>> split_label("Author: Ann Boyd"), split_label("Ann Boyd")
     ((<FieldLabel.AUTHOR: 'author'>, 'Ann Boyd'), (None, 'Ann Boyd'))
     """
+    if ":" not in text and "\uff1a" not in text:
+        return None, text
     head, mark, value = text.replace("\uff1a", ":", 1).partition(":")
     field = field_of(head) if mark and value.strip() else None
     return (field, value.strip()) if field is not None else (None, text)

@@ -4,6 +4,7 @@ import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from itertools import accumulate, chain, pairwise
 from typing import NamedTuple, TypeVar, cast
 
@@ -27,6 +28,8 @@ FEWEST_SHORT, SHORT, VERSE = 4, 20, 80
 """The fewest short lines of one element that are a text, the least weight of each that is an element of its own, and
 of all of them together."""
 
+_LONGEST_KEPT = 300
+"""Characters of classes whose words are kept for other elements: pages of a template have the same ones."""
 _LINES = frozenset({"dd", "div", "li", "p"})
 CONTROLS = frozenset({"form", "button", "select", "textarea", "input", "option", "label", "svg", "iframe", "object"})
 _SKIPPED = UNREAD | {"svg", "select", "math", "iframe", "object", "textarea", "button"}
@@ -235,7 +238,11 @@ class Outline:
 
     def is_within(self, place: int, tags: Iterable[str]) -> bool:
         """Return whether an element is or lies in one of some names."""
-        return self.tags[place] in tags or any(self.tags[above] in tags for above in self.ancestors(place))
+        while place >= 0:
+            if self.tags[place] in tags:
+                return True
+            place = self.parents[place]
+        return False
 
 
 class Extents:
@@ -265,6 +272,11 @@ def _tokens(element: Element) -> tuple[str, ...]:
     given = element.get("class")
     if not given:
         return ()
+    return _words(given) if len(given) <= _LONGEST_KEPT else _words.__wrapped__(given)
+
+
+@lru_cache(maxsize=20_000)
+def _words(given: str) -> tuple[str, ...]:
     return tuple(sorted({word for word in given.split()[:12] if len(word) < 60 and not _DIGIT.search(word)}))
 
 
