@@ -5,7 +5,6 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 
 from aahcrawler.induction.byline_words import is_byline_word, names_nobody
 from aahcrawler.induction.outline import CONTROLS, Extents, Outline, Piece, weight
@@ -120,10 +119,10 @@ class Content:
                 continue
             size = _size_beside_date(piece) if piece.owner in self.dated else piece.weight
             value = size if size >= _SHORT else 0.3 * size
-            for above in chain((piece.owner,), self.outline.ancestors(piece.owner)):
+            above = piece.owner
+            while above >= 0:
                 self.weights[above] = self.weights.get(above, 0.0) + value
-                if above in roots:
-                    break
+                above = -1 if above in roots else self.outline.parents[above]
 
     def _is_byline(self, piece: Piece) -> bool:
         """Return whether a piece is a date or the words around it, as only several parts show by having them all."""
