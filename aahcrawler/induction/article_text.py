@@ -218,8 +218,8 @@ def _finished(
     begun = _below_heading(shown, lines, part)
     whole = tuple(dropwhile(_announces_text, _without_byline(_without_title(begun, title), part)))
     lead = tuple(_lead(shown, part, whole))
-    own = [_without_mark(shown, line) for line in whole if _key(line) not in shown.linked]
-    own = _without_frame(shown, own)
+    unlinked = [_without_mark(shown, line) for line in whole if _key(line) not in shown.linked]
+    own = _without_frame(shown, unlinked)
     found = _Lines((*lead, *own), shown.linked)
     running = shown.weight_of(found.long)
     return ArticleText(tuple(found.lines), len(lead), running, (*lead, *whole), agreed)

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Flag, auto
 from functools import reduce
-from itertools import pairwise
 from operator import or_
 
 from lxml.etree import _Element as Element
@@ -120,8 +119,9 @@ def _messages(outline: Outline, place: int, dates: DateReader, names: Names) -> 
     """Yield the messages in a preformatted element."""
     lines = _Lines(outline, names).of(outline.elements[place])
     headers = _boundaries(lines, list(_headers(lines)))
-    for header, following in pairwise((*headers, None)):
-        body = _text(lines[header.end : following.first if following is not None else len(lines)])
+    ends = (*(header.first for header in headers[1:]), len(lines))
+    for header, end in zip(headers, ends, strict=False):
+        body = _text(lines[header.end : end])
         record = _message(outline.elements[place], lines[header.first : header.end], header, body, dates)
         if record is not None:
             yield record
