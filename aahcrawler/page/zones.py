@@ -186,7 +186,7 @@ _DROPPED_NAMES = _words(
 _SIDE_NAMES = _words("side-?(?:bars?|nav|menu|column|panel) aside rail blogroll tag-?clouds? see-?also \\w*related")
 _FOOTER = re.compile(r"(?:^|\s)foot(?:er)?(?=$|[\s\d_-])")
 _WIDGET = re.compile(r"(?:^|\s)widgets?(?=$|[\s\d_-])")
-_HELP = re.compile(r"(?:^|\s)(?:page-)?help(?:-?(?:block|box|hint|link|note|text))?(?=$|\s)")
+_HELP = re.compile(r"(?:^|\s)(?:[a-z]+-)?help(?:-?(?:block|box|hint|link|note|text))?(?=$|\s)")
 """Notes of software on how a page is used, which stand on each page of a kind."""
 _WEAK_SIDE_NAMES = _words(
     "archives? categories recent recommend\\w* popular trending latest similar tags most-?read further cat-?links "

@@ -24,7 +24,7 @@ ROWS = """<title>#17 ({title}) – Works</title><body><div id=banner><div id=hea
 <h1 id=trac-ticket-title class=searchable><a href="/ticket/17" class=trac-id>#17</a> <span class=trac-status><a href="/query?status=new">new</a></span> <span class=trac-type><a href="/query?type=defect">defect</a></span></h1><h1 class=searchable><span class=summary>{title}</span></h1>
 <table class=properties><tr><th id=h_reporter>Reported by:</th><td headers=h_reporter><a class=trac-author href="/query?reporter=carla">{author}</a></td><th id=h_owner>Owned by:</th><td headers=h_owner>somebody</td></tr><tr><th>Priority:</th><td>major</td><th>Milestone:</th><td></td></tr></table>
 <div class=description><h2>Description</h2><div class=searchable><p>{text}</p></div></div></div></div>
-<div id=help><strong>Note:</strong> See <a href="/wiki/Tickets">Tickets</a> for help on using tickets.</div></div></div><div id=footer>Powered by some software</div>"""
+<div class=works-help><strong>Note:</strong> See <a href="/wiki/Tickets">Tickets</a> for help on using tickets.</div></div></div><div id=footer>Powered by some software</div>"""
 
 DETAILS = """<title>[BOAT-17] {title} - Works Tracker</title><body><header id=header role=banner><nav><ul><li><a href="/secure/Dashboard">Dashboards</a></li><li><a href="/projects">Projects</a></li></ul></nav></header>
 <div id=page><section id=content role=main><div id=issue-content class=issue-view><header id=stalker class=issue-header><div class=aui-page-header-main><ol class="aui-nav aui-nav-breadcrumbs"><li><a href="/browse/BOAT">Boats</a></li><li><a class=issue-link href="/browse/BOAT-17">BOAT-17</a></li></ol><h1 id=summary-val>{title}</h1></div></header>
