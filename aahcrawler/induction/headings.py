@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from aahcrawler.induction.outline import Outline
+from aahcrawler.induction.outline import Extents, Outline
 from aahcrawler.page import Page
 from aahcrawler.page.text import bare, excerpt, fold, headline
 from aahcrawler.urls import canonicalize, queue_of, resolve
@@ -87,19 +87,24 @@ def page_heading(outline: Outline, names: Names, before: int, roots: Sequence[in
     first = [place for place, tag in enumerate(outline.tags) if tag == "h1"]
     only = first[0] if len(first) == 1 and first[0] < outline.ends[before] else None
     text = outline.once(only, heading_text) if only is not None else ""
-    return (text, only) if text and only is not None else _set_apart(outline, names, before)
+    return (text, only) if text and only is not None else _set_apart(outline, names, before, roots)
 
 
-def _set_apart(outline: Outline, names: Names, before: int) -> tuple[str, int] | None:
-    """Return the first words before or in a text that are the page's title, in bold or large letters as of old."""
+def _set_apart(outline: Outline, names: Names, before: int, roots: Sequence[int]) -> tuple[str, int] | None:
+    """Return the first words before or in a text that are the page's title, in bold or large letters as of old.
+
+    They stand outside of records, whose ``roots`` are given in document order.
+    """
     title = bare(names.title)
+    records = Extents((root, outline.ends[root]) for root in roots)
     for piece in outline.pieces:
         place = piece.owner
         if place >= outline.ends[before]:
             break
         if piece.linked or outline.tags[place] not in _LARGE or bare(piece.text) != title or len(title) < _LEAST_TITLE:
             continue
-        if outline.free(place) + outline.linked(place) == piece.weight and not outline.is_within(place, OUTSIDE):
+        is_alone = outline.free(place) + outline.linked(place) == piece.weight
+        if is_alone and not outline.is_within(place, OUTSIDE) and not records.cover(place):
             return piece.text, place
     return None
 
