@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from aahcrawler.induction.generic_objects import read
+from aahcrawler.induction.headings import page_heading
+from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.webobject import Person
 from tests.page.building import page_of
 
@@ -115,3 +117,12 @@ def test_no_tag_is_a_title(place: str) -> None:
     )
     (found,) = read(page_of(page, url="http://site.test/2021/slip")).objects
     assert (found.type, found.first("title"), found.first("body")) == ("article", TITLE, LONG[0])
+
+
+def test_bold_words_that_are_the_title_head_a_page_unless_they_stand_in_a_record() -> None:
+    markup = f"<title>{TITLE}</title><body><pre><b>{TITLE}</b>\n{LONG[0]}</pre><p>{LONG[1]}</p>"
+    prepared = PreparedPage.of(page_of(markup, url="http://site.test/slip"))
+    outline = prepared.outline
+    bold, record = outline.tags.index("b"), outline.tags.index("pre")
+    assert page_heading(outline, prepared.names, 0, ()) == (TITLE, bold)
+    assert page_heading(outline, prepared.names, 0, (record,)) is None

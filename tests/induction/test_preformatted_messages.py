@@ -87,8 +87,10 @@ def test_an_element_for_each_message_is_read_like_one_for_all() -> None:
 
 
 def test_a_list_of_the_thread_below_its_messages_is_no_article() -> None:
-    overview = "".join(f"{day:%Y-%m-%d %H:%M} ` <a href='#m{n}'>{NAMES[n]}</a>\n" for n, day in enumerate(DAYS)) * 4
-    found = told(f"<pre>{''.join(map(linked, range(4)))}</pre><hr><pre>Thread overview: 4+ messages\n{overview}</pre>")
+    overview = "".join(f"{day:%Y-%m-%d %H:%M} ` <a href='#m{n}'>{NAMES[n]}</a>\n" for n, day in enumerate(DAYS))
+    messages = "".join(f"<pre>{linked(n)}</pre><hr>" for n in range(4))
+    note = "Thread overview: 4+ messages (download: <a href=t.gz>mbox.gz</a>)\n-- links below jump to the message --\n"
+    found = told(f"<pre><a href='/'>Boats</a></pre>{messages}<pre>{note}{overview}</pre>")
     assert [each.type for each in found] == ["post", "reply", "reply", "reply"]
 
 
