@@ -23,8 +23,9 @@ from aahcrawler.induction.candidates import called_record
 from aahcrawler.induction.comment_sections import Section
 from aahcrawler.induction.dated_entries import dated_entries
 from aahcrawler.induction.headings import heading_target, is_front
+from aahcrawler.induction.labelled_texts import text_below, text_headings
 from aahcrawler.induction.main_part import MainPart, main_part
-from aahcrawler.induction.outline import Outline
+from aahcrawler.induction.outline import Extents, Outline
 from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.induction.record_sets import Nature, NoObject, Record, RecordSet
 from aahcrawler.induction.record_shapes import is_of
@@ -107,13 +108,13 @@ class Judged:
 def judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given: Sequence[Item]) -> Judged:
     """Return the article of a page, if it is one, and the records that are posts or comments, as `_judge` does.
 
-    A page without running text may have one of short lines.
+    A page without running text may have one of short lines, or be a ticket of a few words.
     """
     judged = _judge(page, prepared, sets, given)
     if judged.reason not in (NoObject.NO_TEXT, NoObject.LITTLE_TEXT):
         return judged
-    verses = _verses(page, prepared, judged.sets)
-    return judged if verses is None else Judged(judged.sets, verses, ())
+    short = _verses(page, prepared, judged.sets) or _few_words(prepared, judged.sets)
+    return judged if short is None else Judged(judged.sets, short, ())
 
 
 def _judge(page: Page, prepared: PreparedPage, sets: tuple[RecordSet, ...], given: Sequence[Item]) -> Judged:
@@ -344,6 +345,8 @@ def _holds_posts(prepared: PreparedPage, part: MainPart, posts: Sequence[RecordS
     rivals = [each for each in posts if not _are_comments(each) and _section(prepared, each) is None]
     if not rivals or (part.title and part.running > OUTWEIGHS * _running(prepared, rivals)):
         return False
+    if not part.title and _running(prepared, rivals) > OUTWEIGHS * part.running:
+        return True
     return not _is_signed(part) or min(prepared.outline.places[each.records[0].element] for each in rivals) < part.place
 
 
@@ -423,6 +426,24 @@ def _verses(page: Page, prepared: PreparedPage, sets: Sequence[RecordSet]) -> Ar
     if text.letters < LEAST_VERSES or text.linked > text.letters or _is_of_links(prepared, text):
         return None
     return None if _stands_below(prepared, text) else Article(part, text)
+
+
+def _few_words(prepared: PreparedPage, sets: Sequence[RecordSet]) -> Article | None:
+    """Return the article of a ticket of a few words: they stand below a label of their own, beside labelled values."""
+    outline = prepared.outline
+    valued = Extents(_labelled(prepared))
+    below = [text_below(outline, place) for place in text_headings(outline)]
+    below = [(first, end) for first, end in below if first and not valued.cover(first)]
+    if not prepared.labels or len(below) != 1:
+        return None
+    first, end = below[0]
+    outline.count_as_running(first, end)
+    part = main_part(outline, prepared.shown, sets, prepared.names, prepared.labels)
+    if part is None or not part.title or not _is_ticket(prepared, part):
+        return None
+    around = ((0, first), (end, len(outline.tags)))
+    text = apart_from(structure_text(prepared, part), outline, (*around, *_taken(prepared, sets)))
+    return Article(part, text) if text.letters and text.linked <= text.letters else None
 
 
 def _stands_below(prepared: PreparedPage, text: ArticleText) -> bool:

@@ -12,11 +12,12 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from hashlib import blake2b
-from itertools import groupby, islice, takewhile
+from itertools import dropwhile, groupby, islice, takewhile
 
 from lxml.etree import XPath
 from lxml.etree import _Element as Element
 
+from aahcrawler.induction.field_labels import is_text_label
 from aahcrawler.induction.main_part import MainPart
 from aahcrawler.induction.outline import MOST_DEPTH, Extents, Outline, Piece, weight
 from aahcrawler.induction.prepared_page import PreparedPage
@@ -57,6 +58,8 @@ LEAST_OWN = 0.3
 
 _too_deep = XPath("boolean(self::*" + MOST_DEPTH * "/*" + ")")
 _FIRST_LINES = 8
+_STEPS = 3
+"""The fewest sentences that are a list of steps at the end of a text."""
 _LINKED, _FREE = 0.9, 0.3
 _LONGEST_WAY = 40
 _LEAST_LINK, _MANY_LINKS, _MOST_LINKS = 4, 4, 200
@@ -213,9 +216,10 @@ def _finished(
     """Return lines as a text: without the page's heading and byline, and with the standfirst above them."""
     title = shown.headings | {_key(prepared.names.title)} | {_key(part.title) if part is not None else ""}
     begun = _below_heading(shown, lines, part)
-    whole = tuple(_without_byline(_without_title(begun, title), part))
+    whole = tuple(dropwhile(_announces_text, _without_byline(_without_title(begun, title), part)))
     lead = tuple(_lead(shown, part, whole))
-    own = _without_frame(shown, [line for line in whole if _key(line) not in shown.linked])
+    unlinked = [_without_mark(shown, line) for line in whole if _key(line) not in shown.linked]
+    own = _without_frame(shown, unlinked)
     found = _Lines((*lead, *own), shown.linked)
     running = shown.weight_of(found.long)
     return ArticleText(tuple(found.lines), len(lead), running, (*lead, *whole), agreed)
@@ -395,11 +399,17 @@ class _Lines:
         return len(self.lines) == 1 and bool(other.letters) and all(map(self.keys.has, other.letters))
 
     def without_end(self, other: "_Lines") -> Sequence[str]:
-        """Return the lines without the short ones behind the last one that another reading has as well."""
+        """Return the lines without the short ones behind the last one that another reading has as well.
+
+        Several sentences there are steps of a list.
+        """
         kept = self.lines_of((other,))
         last = len(self.lines) - self.lines[::-1].index(kept[-1]) if kept else len(self.lines)
-        behind = any(len(line) >= LONG_LINE for line in self.lines[last:])
-        return self.lines if behind else self.lines[:last]
+        behind = self.lines[last:]
+        steps = [line for line in behind if len(line) >= RUNNING and line.rstrip(_QUOTES).endswith(_SENTENCE)]
+        return (
+            self.lines if len(steps) >= _STEPS or any(len(line) >= LONG_LINE for line in behind) else self.lines[:last]
+        )
 
     def share_in(self, other: "_Lines") -> float:
         """Return the share of the running text that another reading has as well."""
@@ -418,7 +428,7 @@ class _Lines:
         return self.lines[has[0] : has[-1] + 1] if has else []
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Block:
     """A line that the page shows: its pieces, and its letters."""
 
@@ -430,7 +440,7 @@ class _Block:
         """Whether it has running text besides its links."""
         return sum(piece.weight for piece in self.pieces if not piece.linked) >= RUNNING
 
-    @property
+    @cached_property
     def linked(self) -> float:
         """The share of its text that is links, of all but the words before a headline ("Read more:") that is one.
 
@@ -479,6 +489,12 @@ class _Shown:
         linked = {each.key for each in of_links}
         linked |= {_key(piece.text) for each in of_links for piece in each.pieces}
         return frozenset(linked.difference(each.key for each in self.blocks if each.linked <= _LINKED))
+
+    @cached_property
+    def marks(self) -> Mapping[str, str]:
+        """The signs that links at the beginning or the end of a line show, by the letters of the line."""
+        ends = ((each.key, each.pieces[at].text) for each in self.blocks for at in (0, -1) if each.pieces[at].linked)
+        return {key: text for key, text in ends if key and not _LETTER.search(text)}
 
     @cached_property
     def headings(self) -> frozenset[str]:
@@ -614,6 +630,17 @@ def _without_byline(lines: Iterable[str], part: MainPart | None) -> Iterator[str
         begun = begun or len(_key(line)) >= LONG_LINE
         if begun or not any(name in _key(line) for name in names):
             yield line
+
+
+def _without_mark(shown: _Shown, line: str) -> str:
+    """Return a line without the link to itself that shows a sign alone: ``The winch¶``."""
+    marks = shown.marks.get(_key(line), "")
+    return line.strip(marks + " ") if marks else line
+
+
+def _announces_text(line: str) -> bool:
+    """Return whether a line above a text is a label of it, such as "Description", or consists of signs."""
+    return not _key(line) or is_text_label(line)
 
 
 def _lead(shown: _Shown, part: MainPart | None, lines: Sequence[str]) -> Iterator[str]:

@@ -34,7 +34,8 @@ class FieldLabel(StrEnum):
 
 
 _AUTHOR = """
-author|authors|by|from|posted by|written by|reported by|reporter|submitted by|submitter|created by|creator|
+author|authors|by|from|posted by|written by|authored by|filed by|logged by|requested by|
+reported by|reporter|submitted by|submitter|created by|creator|
 opened by|added by|asked by|started by|sent by|sender|poster|originator|raised by|contributed by|comment by|
 name|username|nickname|autor|autorin|von|verfasser|verfasserin|verfasst von|erstellt von|gemeldet von|absender|
 geschrieben von|auteur|par|de|expéditeur|rapporteur|créé par|publié par|posté par|autora|remitente|creado por|
@@ -68,6 +69,15 @@ superseder|depends on|blocks|attachments|importance|modified|an|kopie|antwort an
 zuständig|zugewiesen|fällig|priorität|à|copie|assigné à|statut|priorité|para|asignado a|estado|prioridad|a|
 assegnato a|stato|priorità|aan|toegewezen aan|till|til|komu|кому|назначена|статус|приоритет
 """
+_TEXT = """
+description|bug description|issue description|problem description|full description|detailed description|
+description of the problem|details|message|message text|comment|comments|user comments|text|body|content|question|
+beschreibung|fehlerbeschreibung|ausführliche beschreibung|nachricht|inhalt|description du problème|texte|contenu|
+descripción|mensaje|contenido|descrizione|messaggio|contenuto|testo|descrição|mensagem|conteúdo|beschrijving|
+omschrijving|bericht|inhoud|beskrivning|beskrivelse|meddelande|kuvaus|viesti|opis|wiadomość|treść|описание|сообщение|
+текст|popis|zpráva|leírás|açıklama|mesaj|περιγραφή|μήνυμα|描述|内容|说明|説明|本文|설명|내용
+"""
+_TEXT_LABELS = frozenset(word.strip() for word in _TEXT.replace("\n", "").split("|"))
 _WORDS: dict[str, FieldLabel] = {
     word.strip(): field
     for field, words in (
@@ -99,6 +109,8 @@ _OF_FIELD = re.compile(
 )
 _TURNS = frozenset(("updated by", "changed by", "modified by", "aktualisiert von", "geändert von", "mis à jour par"))
 _MARKS = " \t:\uff1a-–—*•·()[]|»«,.#"
+LABEL_MARKS = " \t:\uff1a-–—*#"
+HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _CLAUSES = re.compile(r"[,;|•·()\[\]»«]|\s[-–—]\s|\.\s")
 _LABELS = frozenset({"th", "dt", "label", "dfn"})
 _ROWS = frozenset({"tr", "li", "dl", "p", "td", "th", "dd", "dt", "h1", "h2", "h3", "h4", "h5", "h6"})
@@ -121,6 +133,15 @@ def field_of(label: str) -> FieldLabel | None:
 def _known_field(label: str) -> FieldLabel | None:
     words = " ".join(label.strip(_MARKS).casefold().split())
     return _WORDS.get(words) or (FieldLabel.OTHER if words and tells_of_change(words) else None)
+
+
+def is_text_label(text: str) -> bool:
+    """Return whether words announce a text.
+
+    >>> is_text_label("Description:"), is_text_label("Status:")
+    (True, False)
+    """
+    return len(text) <= LONGEST_LABEL and " ".join(text.strip(LABEL_MARKS).casefold().split()) in _TEXT_LABELS
 
 
 def is_turn(words: str) -> bool:
@@ -147,6 +168,8 @@ def split_label(text: str) -> tuple[FieldLabel | None, str]:
     >>> split_label("Author: Ann Boyd"), split_label("Ann Boyd")
     ((<FieldLabel.AUTHOR: 'author'>, 'Ann Boyd'), (None, 'Ann Boyd'))
     """
+    if ":" not in text and "\uff1a" not in text:
+        return None, text
     head, mark, value = text.replace("\uff1a", ":", 1).partition(":")
     field = field_of(head) if mark and value.strip() else None
     return (field, value.strip()) if field is not None else (None, text)
@@ -243,6 +266,8 @@ def _is_label_block(outline: Outline, place: int) -> bool:
     before: FieldLabel | None = None
     for piece in outline.pieces_of(place):
         text = piece.text
+        if outline.tags[piece.owner] in HEADINGS and is_text_label(text):
+            return False
         if piece.weight > LONGEST_VALUE or (before is not FieldLabel.TITLE and _is_sentence(text)):
             return False
         split = split_label(text)[0] is not None

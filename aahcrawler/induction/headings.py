@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from aahcrawler.induction.outline import Outline
+from aahcrawler.induction.outline import Extents, Outline
 from aahcrawler.page import Page
 from aahcrawler.page.text import bare, excerpt, fold, headline
 from aahcrawler.urls import canonicalize, queue_of, resolve
@@ -17,6 +17,8 @@ LONGEST_HEADING = 300
 """The most characters of a heading that are read."""
 _HEADINGS = ("h1", "h2", "h3")
 _MINOR_HEADINGS = ("h4", "h5", "h6")
+_LARGE = frozenset({"b", "big", "center", "font", "strong"})
+_LEAST_TITLE = 4
 _PARTS = re.compile(r"\s+(?:[-–—|•»«/·]|::)\s+")
 _ANNOUNCES = re.compile(
     r"\W*(?:\d+\s+)?(?:comments?|replies|answers?|responses?|discussion|activit(?:y|ies)|history|notes|journal|"
@@ -72,7 +74,7 @@ def page_heading(outline: Outline, names: Names, before: int, roots: Sequence[in
 
     It lies before the main text or begins it, outside of records. Its words are those of the page's title; one that
     links to the page itself is preferred, then one that does not link to the front page, then the last one. If only the
-    site's name is before the text, the heading may be behind it.
+    site's name is before the text, the heading may be behind it. Words in bold or large letters may stand for one.
     """
     found = headings(outline, names)
     free = [each for each in found if not any(outline.contains(root, each.place) for root in roots)]
@@ -85,7 +87,26 @@ def page_heading(outline: Outline, names: Names, before: int, roots: Sequence[in
     first = [place for place, tag in enumerate(outline.tags) if tag == "h1"]
     only = first[0] if len(first) == 1 and first[0] < outline.ends[before] else None
     text = outline.once(only, heading_text) if only is not None else ""
-    return (text, only) if text and only is not None else None
+    return (text, only) if text and only is not None else _set_apart(outline, names, before, roots)
+
+
+def _set_apart(outline: Outline, names: Names, before: int, roots: Sequence[int]) -> tuple[str, int] | None:
+    """Return the first words before or in a text that are the page's title, in bold or large letters as of old.
+
+    They stand outside of records, whose ``roots`` are given in document order.
+    """
+    title = bare(names.title)
+    records = Extents((root, outline.ends[root]) for root in roots)
+    for piece in outline.pieces:
+        place = piece.owner
+        if place >= outline.ends[before]:
+            break
+        if piece.linked or outline.tags[place] not in _LARGE or bare(piece.text) != title or len(title) < _LEAST_TITLE:
+            continue
+        is_alone = outline.free(place) + outline.linked(place) == piece.weight
+        if is_alone and not outline.is_within(place, OUTSIDE) and not records.cover(place):
+            return piece.text, place
+    return None
 
 
 def headed_places(outline: Outline, names: Names) -> tuple[int, ...]:

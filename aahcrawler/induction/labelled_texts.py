@@ -3,22 +3,19 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from aahcrawler.induction.field_labels import LONGEST_LABEL, FieldLabel, field_of, split_label
+from aahcrawler.induction.field_labels import (
+    HEADINGS,
+    LABEL_MARKS,
+    LONGEST_LABEL,
+    FieldLabel,
+    field_of,
+    is_text_label,
+    split_label,
+)
 from aahcrawler.induction.outline import Outline
 
-_TEXT = """
-description|bug description|issue description|problem description|full description|detailed description|
-description of the problem|details|message|message text|comment|comments|user comments|text|body|content|question|
-beschreibung|fehlerbeschreibung|ausführliche beschreibung|nachricht|inhalt|description du problème|texte|contenu|
-descripción|mensaje|contenido|descrizione|messaggio|contenuto|testo|descrição|mensagem|conteúdo|beschrijving|
-omschrijving|bericht|inhoud|beskrivning|beskrivelse|meddelande|kuvaus|viesti|opis|wiadomość|treść|описание|сообщение|
-текст|popis|zpráva|leírás|açıklama|mesaj|περιγραφή|μήνυμα|描述|内容|说明|説明|本文|설명|내용
-"""
-_WORDS = frozenset(word.strip() for word in _TEXT.replace("\n", "").split("|"))
-_MARKS = " \t:\uff1a-–—*#"
 _CELLS = frozenset({"td", "th", "dt"})
-_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
-_LINES = _HEADINGS | {"dt", "th", "legend", "label", "strong", "b", "p", "div", "span", "summary"}
+_LINES = HEADINGS | {"dt", "th", "legend", "label", "strong", "b", "p", "div", "span", "summary"}
 _FEWEST, _FEWEST_OTHER = 2, 3
 """The known labels beside a text, and those where none is that of an author, a date or a title."""
 
@@ -30,15 +27,6 @@ class LabelledText:
     place: int
     labels: tuple[int, ...]
     told: frozenset[FieldLabel]
-
-
-def is_text_label(text: str) -> bool:
-    """Return whether words announce a text.
-
-    >>> is_text_label("Description:"), is_text_label("Status:")
-    (True, False)
-    """
-    return len(text) <= LONGEST_LABEL and " ".join(text.strip(_MARKS).casefold().split()) in _WORDS
 
 
 def labelled_texts(outline: Outline) -> tuple[LabelledText, ...]:
@@ -70,6 +58,19 @@ def text_headings(outline: Outline) -> Iterator[int]:
             place = outline.parents[place]
         if outline.tags[place] in _LINES and _shown(outline, place) == piece.weight:
             yield place
+
+
+def text_below(outline: Outline, heading: int) -> tuple[int, int]:
+    """Return the extent of what follows an element that announces a text, up to the next heading; (0, 0) for nothing.
+
+    A heading may stand in a box of its own, beside that of its text.
+    """
+    place = heading
+    while outline.parents[place] > 0 and _shown(outline, outline.parents[place]) == _shown(outline, heading):
+        place = outline.parents[place]
+    first, end = outline.ends[place], outline.ends[outline.parents[place]]
+    following = next((each for each in range(first, end) if outline.tags[each] in HEADINGS), end)
+    return (first, following) if first < following else (0, 0)
 
 
 def _shown(outline: Outline, place: int) -> int:
@@ -145,7 +146,7 @@ def _field(outline: Outline, cell: int) -> FieldLabel | None:
 def _first_words(outline: Outline, cell: int) -> str:
     """Return the label that a cell is or begins with."""
     piece = next(outline.pieces_of(cell))
-    return piece.text.partition(":")[0].strip(_MARKS).casefold()
+    return piece.text.partition(":")[0].strip(LABEL_MARKS).casefold()
 
 
 def _is_header(outline: Outline, above: Sequence[int], row: Sequence[int]) -> bool:

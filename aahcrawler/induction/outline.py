@@ -4,6 +4,7 @@ import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from itertools import accumulate, chain, pairwise
 from typing import NamedTuple, TypeVar, cast
 
@@ -27,6 +28,8 @@ FEWEST_SHORT, SHORT, VERSE = 4, 20, 80
 """The fewest short lines of one element that are a text, the least weight of each that is an element of its own, and
 of all of them together."""
 
+_LONGEST_KEPT = 300
+"""Characters of classes whose words are kept for other elements: pages of a template have the same ones."""
 _LINES = frozenset({"dd", "div", "li", "p"})
 CONTROLS = frozenset({"form", "button", "select", "textarea", "input", "option", "label", "svg", "iframe", "object"})
 _SKIPPED = UNREAD | {"svg", "select", "math", "iframe", "object", "textarea", "button"}
@@ -157,6 +160,14 @@ class Outline:
         self._running = (0, *accumulate(running))
         return bool(found)
 
+    def count_as_running(self, first: int, end: int) -> None:
+        """Count the text in a range of places as running text, however short it is, but that of links."""
+        running = [after - before for before, after in pairwise(self._running)]
+        for piece in self.pieces_of(self.parents[first]):
+            if first <= piece.owner < end and not piece.linked and piece.weight < RUNNING:
+                running[piece.owner] += piece.weight
+        self._running = (0, *accumulate(running))
+
     def rename(self, old: str, new: str) -> None:
         """Take all elements of one name for such of another."""
         self.tags = [new if tag == old else tag for tag in self.tags]
@@ -227,7 +238,11 @@ class Outline:
 
     def is_within(self, place: int, tags: Iterable[str]) -> bool:
         """Return whether an element is or lies in one of some names."""
-        return self.tags[place] in tags or any(self.tags[above] in tags for above in self.ancestors(place))
+        while place >= 0:
+            if self.tags[place] in tags:
+                return True
+            place = self.parents[place]
+        return False
 
 
 class Extents:
@@ -257,6 +272,11 @@ def _tokens(element: Element) -> tuple[str, ...]:
     given = element.get("class")
     if not given:
         return ()
+    return _words(given) if len(given) <= _LONGEST_KEPT else _words.__wrapped__(given)
+
+
+@lru_cache(maxsize=20_000)
+def _words(given: str) -> tuple[str, ...]:
     return tuple(sorted({word for word in given.split()[:12] if len(word) < 60 and not _DIGIT.search(word)}))
 
 

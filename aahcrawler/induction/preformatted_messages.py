@@ -1,13 +1,18 @@
-"""Find messages of mail whose header lines and text stand in one preformatted element, as archives of mail show them.
+"""Find messages of mail whose header lines and text stand in preformatted elements, as archives of mail show them.
 
 The header is that of RFC 5322: lines that begin with the name of a field, up to an empty line. Archives write a sender
-and a date into one line as well: ``From: Ann Boyd @ 2021-03-02 8:15 UTC``.
+and a date into one line as well: ``From: Ann Boyd @ 2021-03-02 8:15 UTC``. One element may hold all messages of a
+thread: each header is then marked, as no author can: by an anchor, a link to its message, a rule or bold labels, or by
+the line that begins a message in an mbox file (RFC 4155).
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import dropwhile, islice, takewhile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Flag, auto
+from functools import reduce
+from operator import or_
 
 from lxml.etree import _Element as Element
 from lxml.etree import iterwalk
@@ -18,8 +23,8 @@ from aahcrawler.induction.headings import Names, own_address
 from aahcrawler.induction.outline import Outline
 from aahcrawler.induction.record_identity import says_link
 from aahcrawler.induction.record_sets import Byline, Dated, Nature, Record, RecordSet, Region
-from aahcrawler.induction.shown_dates import Shown
-from aahcrawler.page.text import fold
+from aahcrawler.induction.shown_dates import DateReader
+from aahcrawler.page.text import UNREAD, fold
 from aahcrawler.urls import resolve
 
 CONFIDENCE = 0.97
@@ -27,21 +32,46 @@ MOST_MESSAGES = 500
 LONGEST_NAME = 60
 
 _BEFORE_HEADER = 2
-"""The most lines before a header: archives repeat the subject there."""
+"""The most lines before a header that are no links: archives repeat the subject there, and who sent it when."""
+_MOST_BEFORE = 16
+"""The most lines before a header, those of links to its neighbours in the thread among them."""
 _MOST_HEADERS = 60
 _CONTROLS = 3
 """The most lines below a text that hold links to answer it, to its thread and the like."""
+_MOST_KEYED = 4
+"""The mean number of lines with an anchor for each message beyond which anchors are those of lines."""
 _BEHIND_NAME = re.compile(r"\s*(?:<|&lt;|\(|\[|\s@\s|,\s).*", re.DOTALL)
+_BEHIND_ADDRESS = re.compile(r"[^\s()]+(?:@|\s(?:at|AT)\s)[^\s()]+\s+\((?P<name>[^()]*[^\W\d_][^()]*)\)")
 _FROM = re.compile(r"\s*(?:from|von|de|da|van|från|fra|av|od|от|lähettäjä|差出人|发件人)\s*[:：]", re.IGNORECASE)
+_MBOX = re.compile(r"From \S+(?: at \S+)?\s+[A-Z][a-z]{2} +[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d(?::\d\d)?.* \d{4}")
 _MARKS = " *\t#"
+
+
+class _Mark(Flag):
+    """What sets a header off that a template made from one that somebody quotes."""
+
+    NONE = 0
+    ANCHOR = auto()
+    LINK = auto()
+    RULE = auto()
+    BOLD = auto()
+    MBOX = auto()
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line of a preformatted element: its text, and how much of it, white space apart, stands in links."""
+    """A line of a preformatted element.
+
+    ``linked`` tells how much of its text, white space apart, stands in links; ``keys`` are the identifiers of the
+    elements that begin on it, ``link`` is the URL of one that says that it is the address of what it stands in.
+    """
 
     text: str
-    linked: int
+    linked: int = 0
+    keys: tuple[str, ...] = ()
+    link: str | None = None
+    is_ruled: bool = False
+    is_bold: bool = False
 
     @property
     def is_control(self) -> bool:
@@ -49,81 +79,128 @@ class _Line:
         return self.linked > 0 and 2 * self.linked >= len("".join(self.text.split()))
 
 
-def preformatted_messages(outline: Outline, shown: Sequence[Shown], names: Names) -> tuple[RecordSet, ...]:
-    """Return the messages of a page as one set, none where it has none. The time is linear in the size of the page."""
+@dataclass(frozen=True, slots=True)
+class _Header:
+    """Where the lines of a message begin, where those of its fields do, where both end, and what marks them."""
+
+    first: int
+    fields: int
+    end: int
+    marks: _Mark
+
+
+def preformatted_messages(outline: Outline, dates: DateReader, names: Names) -> tuple[RecordSet, ...]:
+    """Return the messages of a page as one set, none where it has none. The time is linear in the size of the page.
+
+    Examples of messages in a text that is as long are none.
+    """
     found: list[Record] = []
     for place, tag in enumerate(outline.tags):
         if tag == "pre" and len(found) < MOST_MESSAGES:
-            record = _message(outline, place, shown, names)
-            found += [record] if record is not None else []
-    if not found:
+            found += _messages(outline, place, dates, names)
+    if not found or (not any(each.permalink or each.key for each in found) and _are_examples(outline, found)):
         return ()
-    if len(found) == 1 and found[0].permalink is None:
-        found = [_alone(found[0], names)]
+    if len(found) == 1:
+        found = [replace(found[0], permalink=found[0].permalink or own_address(names), key=None)]
         return (RecordSet(found[0].element, tuple(found), Nature.POSTS, CONFIDENCE, alone=True),)
     container = outline.places[found[0].element]
     for record in found[1:]:
         container = outline.common(container, outline.places[record.element])
-    return (RecordSet(outline.elements[max(container, 0)], tuple(found), Nature.POSTS, CONFIDENCE),)
+    return (RecordSet(outline.elements[max(container, 0)], tuple(found[:MOST_MESSAGES]), Nature.POSTS, CONFIDENCE),)
 
 
-def _alone(record: Record, names: Names) -> Record:
-    return Record(record.elements, record.body, record.author, record.date, record.title, permalink=own_address(names))
+def _are_examples(outline: Outline, found: Sequence[Record]) -> bool:
+    """Return whether the elements of messages have less text than the paragraphs around them."""
+    held = [outline.places[element] for element in {each.element: None for each in found}]
+    return sum(map(outline.free, held)) < outline.running(0) - sum(map(outline.running, held))
 
 
-def _message(outline: Outline, place: int, shown: Sequence[Shown], names: Names) -> Record | None:
-    """Return the message in a preformatted element; None where it has no sender, no date or no text."""
-    element = outline.elements[place]
-    text = _lines(element)
-    lines = list(islice(dropwhile(lambda line: not line.text.strip(), text), _BEFORE_HEADER + _MOST_HEADERS))
-    start = next((n for n, line in enumerate(lines[:_BEFORE_HEADER]) if _field(line.text)), None)
-    if start is None or not any(_FROM.match(line.text) for line in lines[start : start + _MOST_HEADERS]):
+def _messages(outline: Outline, place: int, dates: DateReader, names: Names) -> Iterator[Record]:
+    """Yield the messages in a preformatted element."""
+    lines = _Lines(outline, names).of(outline.elements[place])
+    headers = _boundaries(lines, list(_headers(lines)))
+    ends = (*(header.first for header in headers[1:]), len(lines))
+    for header, end in zip(headers, ends, strict=False):
+        body = _text(lines[header.end : end])
+        record = _message(outline.elements[place], lines[header.first : header.end], header, body, dates)
+        if record is not None:
+            yield record
+
+
+def _message(element: Element, lines: Sequence[_Line], header: _Header, body: str, dates: DateReader) -> Record | None:
+    """Return a message; None where it has no sender, no date or no text."""
+    above, told = lines[: header.fields - header.first], lines[header.fields - header.first :]
+    fields = {field: value for line in reversed(told) for field, value in [split_label(line.text)] if field is not None}
+    author = _sender(fields.get(FieldLabel.AUTHOR, ""))
+    told_dates = (fold(fields.get(field, "")) for field in (FieldLabel.DATE, FieldLabel.AUTHOR))
+    date = next((read for text in told_dates if text and (read := dates.of_line(text)[1]) is not None), None)
+    if date is None or not author or len(author) > LONGEST_NAME or not body:
         return None
-    lines += text
-    header = list(takewhile(lambda line: line.text.strip(), lines[start : start + _MOST_HEADERS]))
-    fields = {
-        field: value for line in reversed(header) if (field := _field(line.text)) for value in [_value(line.text)]
-    }
-    told = " ".join(line.text for line in header)
-    within = (each for each in shown if outline.contains(place, each.place) and not each.unread)
-    dated = next((each for each in within if fold(each.text) in fold(told)), None)
-    author = name_in(_BEHIND_NAME.sub("", fields.get(FieldLabel.AUTHOR, "")))
-    body = _text(lines[start + len(header) :])
-    if dated is None or not author or len(author) > LONGEST_NAME or not body:
-        return None
-    above = " ".join(line.text for line in lines[:start])
-    title = fold(fields.get(FieldLabel.TITLE, "") or above).strip(_MARKS)
+    subject = next((line.text for line in above if not line.is_control and not _MBOX.match(line.text)), "")
     return Record(
         (element,),
         Region((element,), (), body),
         Byline(author, element, None, labelled=True),
-        Dated(dated.read, outline.elements[dated.place], dated.attribute),
-        title,
-        permalink=_permalink(outline, place, names, len(told) + len(above)),
-        key=element.get("id"),
+        Dated(date, element),
+        fold(fields.get(FieldLabel.TITLE, "") or subject).strip(_MARKS),
+        permalink=next((line.link for line in lines if line.link), None),
+        key=next((key for line in lines for key in line.keys), None) or element.get("id"),
     )
 
 
-def _field(text: str) -> FieldLabel | None:
-    return split_label(text)[0]
+def _sender(value: str) -> str:
+    """Return the name in a sender: before its address, or in brackets behind it."""
+    named = _BEHIND_ADDRESS.fullmatch(value.strip())
+    return name_in(named["name"] if named else _BEHIND_NAME.sub("", value))
 
 
-def _value(text: str) -> str:
-    return split_label(text)[1]
+def _headers(lines: Sequence[_Line]) -> Iterator[_Header]:
+    """Yield what looks like the header of a message: lines of fields behind an empty line, the sender among them."""
+    for first, end in _paragraphs(lines):
+        within = lines[first : min(end, first + _MOST_BEFORE + _MOST_HEADERS)]
+        fields = next((n for n, line in enumerate(within) if split_label(line.text)[0] is not None), None)
+        if fields is None or not any(_FROM.match(line.text) for line in within[fields : fields + _MOST_HEADERS]):
+            continue
+        others = sum(not line.linked for line in within[:fields])
+        if others <= _BEFORE_HEADER and fields <= _MOST_BEFORE:
+            yield _Header(first, first + fields, end, _marks(within, fields))
 
 
-def _permalink(outline: Outline, place: int, names: Names, size: int) -> str | None:
-    """Return the URL in the header, its first ``size`` characters, that says that it is the message's."""
-    passed = 0
-    for piece in outline.pieces_of(place):
-        if passed > size:
-            break
-        passed += len(piece.text)
-        element = outline.elements[piece.owner]
-        href = element.get("href") if outline.tags[piece.owner] == "a" else None
-        if href and not href.startswith("#") and says_link(outline, piece.owner):
-            return resolve(names.base, href)
-    return None
+def _marks(lines: Sequence[_Line], fields: int) -> _Mark:
+    marks = {
+        _Mark.ANCHOR: any(line.keys for line in lines),
+        _Mark.LINK: any(line.link for line in lines),
+        _Mark.RULE: lines[0].is_ruled,
+        _Mark.BOLD: lines[fields].is_bold,
+        _Mark.MBOX: _MBOX.match(lines[0].text) is not None,
+    }
+    return reduce(or_, (mark for mark, is_there in marks.items() if is_there), _Mark.NONE)
+
+
+def _boundaries(lines: Sequence[_Line], headers: Sequence[_Header]) -> Sequence[_Header]:
+    """Return the headers that begin messages: those marked like the first one.
+
+    One with which the element begins needs no mark; then those behind rules follow it.
+    """
+    keyed = sum(bool(line.keys) for line in lines)
+    believed = ~_Mark.NONE if keyed <= _MOST_KEYED * len(headers) else ~_Mark.ANCHOR
+    marked = [header for header in headers if header.marks & believed]
+    like_first = [header for header in marked if header.marks & believed & marked[0].marks]
+    opens = bool(headers) and not any(line.text.strip() for line in lines[: headers[0].first])
+    if opens and (not marked or headers[0] is not marked[0]):
+        return (headers[0], *(header for header in marked if header.marks & _Mark.RULE))
+    return like_first
+
+
+def _paragraphs(lines: Sequence[_Line]) -> Iterator[tuple[int, int]]:
+    """Yield the first line of each run of lines with text, and the one behind its last."""
+    first = None
+    for number, line in enumerate((*lines, _Line(""))):
+        if first is not None and (not line.text.strip() or line.is_ruled):
+            yield first, number
+            first = None
+        if first is None and line.text.strip():
+            first = number
 
 
 def _text(lines: Sequence[_Line]) -> str:
@@ -138,26 +215,70 @@ def _text(lines: Sequence[_Line]) -> str:
     return "\n".join(line.text.rstrip() for line in kept).strip("\n")
 
 
-def _lines(element: Element) -> Iterator[_Line]:
-    text, linked = "", 0
-    for piece, in_link in _runs(element):
-        head, *others = piece.split("\n")
-        text, linked = text + head, linked + (len("".join(head.split())) if in_link else 0)
-        for other in others:
-            yield _Line(text, linked)
-            text, linked = other, len("".join(other.split())) if in_link else 0
-    yield _Line(text, linked)
+class _Lines:
+    """Cuts preformatted elements into lines; a rule begins a new one."""
 
+    def __init__(self, outline: Outline, names: Names) -> None:
+        self._outline, self._names = outline, names
+        self._lines: list[_Line] = []
+        self._clear()
 
-def _runs(element: Element) -> Iterator[tuple[str, bool]]:
-    """Yield the text within an element as it is written, and of each run whether it stands in a link."""
-    links = 0
-    for event, each in iterwalk(element, events=("start", "end")):
-        is_link = each.tag == "a"
-        if event == "start":
-            links += is_link
-            yield each.text or "", links > 0
-        else:
-            links -= is_link
-            if each is not element:
-                yield each.tail or "", links > 0
+    def of(self, element: Element) -> Sequence[_Line]:
+        """Return the lines of an element."""
+        self._lines = []
+        inside: Counter[str] = Counter()
+        walk = iterwalk(element, events=("start", "end", "comment", "pi"))
+        for event, each in walk:
+            if event == "start" and each.tag in UNREAD:
+                walk.skip_subtree()
+            elif event == "start":
+                inside[str(each.tag)] += 1
+                if each is not element:
+                    self._begin(each)
+                self._add(each.text, inside)
+            else:
+                inside[str(each.tag)] -= event == "end" and each.tag not in UNREAD
+                self._add(each.tail if each is not element else None, inside)
+        self._end()
+        return self._lines
+
+    def _clear(self, *, is_ruled: bool = False) -> None:
+        self._text: list[str] = []
+        self._keys: list[str] = []
+        self._linked = 0
+        self._link: str | None = None
+        self._is_ruled, self._is_bold, self._is_empty = is_ruled, False, True
+
+    def _begin(self, element: Element) -> None:
+        """Note what the beginning of an element says of its line."""
+        if element.tag == "hr":
+            self._end()
+            self._clear(is_ruled=True)
+        self._keys += dict.fromkeys(key for name in ("id", "name") if (key := element.get(name)))
+        self._link = self._link or self._address(element)
+
+    def _add(self, run: str | None, inside: Mapping[str, int]) -> None:
+        for number, piece in enumerate(run.split("\n") if run else ()):
+            if number:
+                self._end()
+            if piece.strip():
+                self._is_bold = self._is_bold or (self._is_empty and inside["b"] + inside["strong"] > 0)
+                self._linked += len("".join(piece.split())) if inside["a"] else 0
+                self._is_empty = False
+            self._text.append(piece)
+
+    def _end(self) -> None:
+        """End a line; rule and anchors of an empty one are those of the next."""
+        shown, kept = ([], self._keys) if self._is_empty else (self._keys, [])
+        text = "".join(self._text)
+        self._lines.append(_Line(text, self._linked, tuple(shown), self._link, self._is_ruled, self._is_bold))
+        self._clear(is_ruled=self._is_ruled and self._is_empty)
+        self._keys += kept
+
+    def _address(self, element: Element) -> str | None:
+        """Return the URL of a link that says that it is that of what it stands in."""
+        href = element.get("href") if element.tag == "a" else None
+        place = self._outline.places.get(element)
+        if not href or href.startswith("#") or place is None or not says_link(self._outline, place):
+            return None
+        return resolve(self._names.base, href)

@@ -12,7 +12,7 @@ from aahcrawler.induction.field_labels import label_blocks
 from aahcrawler.induction.headings import Names, headed_places
 from aahcrawler.induction.labelled_texts import LabelledText, labelled_texts, text_headings
 from aahcrawler.induction.outline import Extents, Outline
-from aahcrawler.induction.shown_dates import Shown, shown_dates
+from aahcrawler.induction.shown_dates import DateReader, Shown, shown_dates
 from aahcrawler.page import Page
 from aahcrawler.page.hidden import Hidden
 from aahcrawler.page.record_shape import RecordShape
@@ -22,7 +22,7 @@ _DIALOG = re.compile(r"(?:^|[\s_-])(?:modal|dialog|popup|overlay|lightbox)(?:$|[
 
 @dataclass(frozen=True, slots=True)
 class PreparedPage:
-    """The common input of induction: a page's outline, the dates it shows, its names.
+    """The common input of induction: a page's outline, the dates it shows and what reads others, its names.
 
     ``writing`` is the place of the element that holds the first text area, None if there is none. Text areas that are
     hidden or in dialogs do not count. ``shapes`` are those of the records of the page's site, ``sections`` the
@@ -31,6 +31,7 @@ class PreparedPage:
     """
 
     outline: Outline
+    dates: DateReader
     shown: tuple[Shown, ...]
     names: Names
     writing: int | None
@@ -43,14 +44,15 @@ class PreparedPage:
     def of(cls, page: Page) -> "PreparedPage":
         """Prepare an HTML page."""
         outline = Outline(page.tree)
-        shown = shown_dates(outline, page.fetched_at, page.language, page.order)
+        dates = DateReader(outline, page.fetched_at, page.language, page.order)
+        shown = shown_dates(outline, dates)
         names = Names.of(page)
         if asides_hold_content(outline, names):
             outline.rename("aside", "div")
         sections = comment_sections(outline, shown, headed_places(outline, names))
         texts = labelled_texts(outline)
         labels = _labels(outline, texts)
-        return cls(outline, shown, names, _writing(page, outline), page.record_shapes, sections, labels, texts)
+        return cls(outline, dates, shown, names, _writing(page, outline), page.record_shapes, sections, labels, texts)
 
     def section_of(self, elements: Iterable[Element]) -> Section | None:
         """Return the section of comments that all of some elements lie in, None if there is none."""

@@ -1,10 +1,10 @@
 """The text of one record, or of an article: which elements within it are the body, and which are beside it."""
 
 import re
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 
 from aahcrawler.induction.byline_words import is_byline_word, names_nobody
 from aahcrawler.induction.outline import CONTROLS, Extents, Outline, Piece, weight
@@ -62,6 +62,13 @@ class Part:
                 yield place
                 place += 1
 
+    def places_among(self, outline: Outline, places: Sequence[int]) -> Iterator[int]:
+        """Yield those of some places, in order, that are its own."""
+        holes = Extents((hole, outline.ends[hole]) for hole in self.holes)
+        for root in self.roots:
+            within = places[bisect_left(places, root) : bisect_left(places, outline.ends[root])]
+            yield from (place for place in within if not holes.cover(place)) if self.holes else within
+
     def pieces(self, outline: Outline) -> Iterator[Piece]:
         """Yield its text, except that of records within it."""
         holes = Extents((hole, outline.ends[hole]) for hole in self.holes)
@@ -90,9 +97,10 @@ class Content:
         common = self._common()
         least = max(2, int(self.shared * len(self.parts))) if len(self.parts) > 1 else 1
         labelled = Extents((place, self.outline.ends[place]) for place in self.labels)
+        names: dict[tuple[str, tuple[str, ...]], str] = {}
         for part in self.parts:
             self._weigh(part, common, labelled)
-            self._name(part, least)
+            self._name(part, least, names)
 
     def _common(self) -> frozenset[str]:
         if len(self.parts) < 3:
@@ -111,17 +119,17 @@ class Content:
                 continue
             size = _size_beside_date(piece) if piece.owner in self.dated else piece.weight
             value = size if size >= _SHORT else 0.3 * size
-            for above in chain((piece.owner,), self.outline.ancestors(piece.owner)):
+            above = piece.owner
+            while above >= 0:
                 self.weights[above] = self.weights.get(above, 0.0) + value
-                if above in roots:
-                    break
+                above = -1 if above in roots else self.outline.parents[above]
 
     def _is_byline(self, piece: Piece) -> bool:
         """Return whether a piece is a date or the words around it, as only several parts show by having them all."""
         return piece.weight < _SHORT and (piece.owner in self.dated or names_nobody(piece.text))
 
-    def _name(self, part: Part, least: int) -> None:
-        """Give each element the trail of names that leads to it from its record."""
+    def _name(self, part: Part, least: int, names: dict[tuple[str, tuple[str, ...]], str]) -> None:
+        """Give each element the trail of names that leads to it from its record; ``names`` are those found so far."""
         outline = self.outline
         for number, root in enumerate(part.roots):
             self.slots[root] = (f"{outline.tags[root]}{number}",)
@@ -131,10 +139,13 @@ class Content:
             above = self.slots.get(outline.parents[place], ())
             if len(above) > 20:
                 continue
-            words = [word for word in outline.tokens[place] if outline.frequency[word] >= least]
-            tag = outline.tags[place]
-            ordinal = str(self._ordinal(place)) if tag in _CELLS and not words else ""
-            self.slots[place] = (*above, ".".join((tag + ordinal, *words)))
+            named = outline.tags[place], outline.tokens[place]
+            name = names.get(named)
+            if name is None:
+                words = (word for word in named[1] if outline.frequency[word] >= least)
+                name = names[named] = ".".join((named[0], *words))
+            is_bare = name in _CELLS
+            self.slots[place] = (*above, f"{name}{self._ordinal(place)}" if is_bare else name)
 
     def _ordinal(self, place: int) -> int:
         """Return the position of an element among its siblings of the same name; those beyond the third count alike."""
@@ -364,11 +375,7 @@ class _Descent:
             return True
         if tags <= _NOISY_TAGS and (share < 0.5 or not tags.isdisjoint(CONTROLS)):
             return True
-        marked = sum(
-            any(outline.contains(place, mark) for mark in self.beside.get(number, ())) and not self._is_entry(place)
-            for number, place in places
-        )
-        if marked >= 0.5 * len(places) and share < 0.5:
+        if share < 0.5 and sum(self._holds_mark(number, place) for number, place in places) >= 0.5 * len(places):
             return True
         if share < 0.5 and sum(self._holds_form(place) for _, place in places) >= 0.5 * len(places):
             return True
@@ -405,6 +412,11 @@ class _Descent:
     def _holds_form(self, place: int) -> bool:
         outline = self.content.outline
         return any(outline.tags[each] in ("form", "input") for each in range(place, outline.ends[place]))
+
+    def _holds_mark(self, number: int, place: int) -> bool:
+        """Return whether an element holds the date or the author of a record, and is no entry of a list."""
+        outline = self.content.outline
+        return any(outline.contains(place, mark) for mark in self.beside.get(number, ())) and not self._is_entry(place)
 
     def _names(self, place: int) -> Iterable[str]:
         element = self.content.outline.elements[place]

@@ -33,6 +33,8 @@ MOST_PLACES = 400
 """The most elements of one record that are examined for its author."""
 
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_MOST_IN_NAME = 12
+"""The most elements that a name consists of, its own among them."""
 _NAME_TAGS = frozenset(
     {
         "a",
@@ -301,14 +303,10 @@ class _Names:
         outline = self.content.outline
         dated = self.fields.dates.get(number)
         tried = 0
-        for place in part.places(outline):
-            if outline.tags[place] not in _NAME_TAGS or outline.ends[place] - place > 12 or place in self.dated:
-                continue
-            if outline.free(place) + outline.linked(place) > 2 * LONGEST_NAME:
-                continue
+        for place in part.places_among(outline, outline.once(0, _name_places)):
             if dated is not None and outline.contains(place, dated.place):
                 continue
-            if any(inner in self.dated for inner in range(place, outline.ends[place])):
+            if not self.dated.isdisjoint(range(place, outline.ends[place])):
                 continue
             if outline.parents[place] in self.dated and outline.tags[outline.parents[place]] in ("time", "a"):
                 continue
@@ -490,6 +488,17 @@ def _without_common_words(found: Mapping[int, Name]) -> dict[int, Name]:
     if len(found) >= 3 and len({" ".join(each) for each in words.values()}) == 1:
         return {}
     return {number: Name(" ".join(words[number]), name.place, name.href, number) for number, name in found.items()}
+
+
+def _name_places(outline: Outline, _: int) -> Sequence[int]:
+    """Return the places of elements that are small enough for a name."""
+    return [
+        place
+        for place, tag in enumerate(outline.tags)
+        if tag in _NAME_TAGS
+        and outline.ends[place] - place <= _MOST_IN_NAME
+        and outline.free(place) + outline.linked(place) <= 2 * LONGEST_NAME
+    ]
 
 
 def name_at(outline: Outline, place: int, number: int) -> Name | None:

@@ -4,7 +4,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise, takewhile
 
@@ -24,7 +24,7 @@ from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.induction.record_bodies import Content, Found, Part, Slot, bodies
 from aahcrawler.induction.record_fields import Fields, Name, name_at, read_unsigned, sign
 from aahcrawler.induction.record_identity import RecordIdentity, Template, addresses
-from aahcrawler.induction.record_sets import Byline, Dated, Nature, Record, RecordSet
+from aahcrawler.induction.record_sets import Byline, Dated, Nature, Record, RecordSet, Region
 from aahcrawler.induction.record_shapes import SURE, follow, known_shapes, matches
 from aahcrawler.induction.signed_contributions import signed_records
 from aahcrawler.induction.teaser_detection import Leads
@@ -79,7 +79,7 @@ def records(page: Page) -> tuple[RecordSet, ...]:
 def find_records(prepared: PreparedPage) -> tuple[RecordSet, ...]:
     """Return the sets of records, as `records` does, of a page that is prepared already."""
     outline = prepared.outline
-    signed = preformatted_messages(outline, prepared.shown, prepared.names)
+    signed = preformatted_messages(outline, prepared.dates, prepared.names)
     signed = signed or signed_records(outline, prepared.shown, prepared.names.base)
     judged = [_Judged(each, tuple(_places(outline, each)), signed=True) for each in signed]
     headed = headed_places(outline, prepared.names)
@@ -219,6 +219,8 @@ class _Reading:
 
     prepared: PreparedPage
     candidate: Candidate
+    regions: dict[Found, Region] = field(default_factory=dict)
+    """The regions of bodies, of each of which the text is read once."""
 
     @cached_property
     def _dated(self) -> frozenset[int]:
@@ -373,7 +375,7 @@ class _Reading:
         held = sum(content.weight(place) for each in found if each for place in each.elements)
         whole = sum(content.weight(root) for part in parts for root in part.roots) or 1.0
         mean = held / size
-        texts = [region(outline, each).plain()[:500] if each else "" for each in found]
+        texts = [self._region(each).plain()[:500] if each else "" for each in found]
         many = self._dates_apiece(content, fields)
         score = 0.3 * dated + 0.25 * named + 0.1 * keyed + 0.2 * bodied + 0.15 * min(1.0, held / whole)
         if self._are_comments:
@@ -388,6 +390,11 @@ class _Reading:
         score *= 1.0 if many <= MOST_DATES else 0.4
         score *= 1.0 if len({each for each in texts if each}) > 0.5 * bodied * size or size == 1 else 0.4
         return round(min(1.0, score), 4)
+
+    def _region(self, found: Found) -> Region:
+        if found not in self.regions:
+            self.regions[found] = region(self.prepared.outline, found)
+        return self.regions[found]
 
     def _called_records(self) -> float:
         """Return the share of records that their identifiers call posts or comments, each by a number of its own."""
@@ -436,7 +443,7 @@ class _Reading:
         title = self._title(titled, name, found)
         return Record(
             elements=tuple(outline.elements[root] for root in part.roots),
-            body=region(outline, found) if found else None,
+            body=self._region(found) if found else None,
             author=Byline(name.text, outline.elements[name.place], href) if name is not None else None,
             date=Dated(dated.read, outline.elements[dated.place], dated.attribute) if dated else None,
             title=title,

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from functools import cached_property
 
 from lxml.etree import _Element as Element
 
@@ -10,7 +11,7 @@ from aahcrawler.page.date_grammar import Reading
 from aahcrawler.page.text import inner_html, plain_text
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Region:
     """A part of a page: adjacent elements, without some of their descendants.
 
@@ -22,9 +23,11 @@ class Region:
     text: str | None = None
 
     def plain(self) -> str:
-        """Return the plain text, a line for each block."""
-        if self.text is not None:
-            return self.text
+        """Return the plain text, a line for each block; it is read once, as readers do not change trees."""
+        return self._plain if self.text is None else self.text
+
+    @cached_property
+    def _plain(self) -> str:
         return "\n".join(filter(None, (plain_text(element, self.without) for element in self.elements)))
 
     def html(self) -> str:

@@ -65,7 +65,10 @@ def follow(outline: Outline, roots: Sequence[int], field: tuple[int, Trail]) -> 
 
 
 def _is_proven(each: RecordSet) -> bool:
-    return each.nature is Nature.POSTS and len(each.records) >= 2 and each.confidence >= SURE and not each.aside
+    apart = len({record.element for record in each.records}) == len(each.records)
+    return (
+        each.nature is Nature.POSTS and len(each.records) >= 2 and each.confidence >= SURE and not each.aside and apart
+    )
 
 
 def _shapes(outline: Outline, each: RecordSet) -> Iterator[RecordShape]:

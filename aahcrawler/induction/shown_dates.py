@@ -67,23 +67,19 @@ class Shown:
         return self.read.moment
 
 
-def shown_dates(
-    outline: Outline, now: datetime, language: str | None, order: dates.Order | None = None
-) -> tuple[Shown, ...]:
+def shown_dates(outline: Outline, reader: "DateReader") -> tuple[Shown, ...]:
     """Return the dates of a page in document order, at most one for each element.
 
-    Attributes made for machines are believed before text. Numbers such as 01/02/2022 are read in the ``order`` of the
-    site, else day first if any of the page's can only be read so. Where more lines of one shape look like dates than
+    Attributes made for machines are believed before text. Where more lines of one shape look like dates than
     can be read, these lines are among the results, unread: that a date cannot be read costs no record.
     """
-    reader = _Reader(now, language, order or _order(outline))
     found: dict[int, Shown] = {}
     for shown in reader.of_attributes(outline):
         found.setdefault(shown.place, shown)
     for shown in reader.of_text(outline):
         if not any(place in found and found[place].declared for place in (shown.place, outline.parents[shown.place])):
             found.setdefault(shown.place, shown)
-    for group in _unread(outline, now, found):
+    for group in _unread(outline, reader.now, found):
         if len(group) > len(found):
             found |= {shown.place: shown for shown in group}
             break
@@ -141,16 +137,21 @@ def _order(outline: Outline) -> dates.Order | None:
     return "mdy" if any(second > 12 >= first for first, second in pairs) else None
 
 
-class _Reader:
-    """Reads texts of one page as dates, each text once and not more than ``MOST_TRIED``."""
+class DateReader:
+    """Reads texts of one page as dates, each text once and not more than ``MOST_TRIED``.
 
-    def __init__(self, now: datetime, language: str | None, order: dates.Order | None) -> None:
-        self._now = now
+    Numbers such as 01/02/2022 are read in the ``order`` of the site, else day first if any of the page's can only be
+    read so.
+    """
+
+    def __init__(self, outline: Outline, now: datetime, language: str | None, order: dates.Order | None = None) -> None:
+        self.now = now
         self._language = language
-        self._order: dates.Order | None = order
+        self._order: dates.Order | None = order or _order(outline)
         self._read: dict[str, Reading | None] = {}
 
     def of_attributes(self, outline: Outline) -> Iterator[Shown]:
+        """Yield the dates in attributes made for machines, one for each element at most."""
         for place, element in enumerate(outline.elements):
             for name, value in date_attributes(element):
                 text = fold(value)
@@ -163,15 +164,18 @@ class _Reader:
                     break
 
     def of_text(self, outline: Outline) -> Iterator[Shown]:
+        """Yield the dates in the pieces of a page's text."""
         for number, piece in enumerate(outline.pieces):
-            text = piece.text
-            if len(text) > LONGEST:
-                continue
-            read = self._reading(text) if _may_be_date(text) else None
-            if read is None and _DAY_AND_YEAR.search(text):
-                text, read = self._within(text)
+            text, read = self.of_line(piece.text)
             if read is not None:
                 yield Shown(piece.owner, read, text, number)
+
+    def of_line(self, text: str) -> tuple[str, Reading | None]:
+        """Return the date that a line shows, and the words of it that tell it; None where it shows none or is long."""
+        if len(text) > LONGEST:
+            return text, None
+        read = self._reading(text) if _may_be_date(text) else None
+        return self._within(text) if read is None and _DAY_AND_YEAR.search(text) else (text, read)
 
     def _within(self, text: str) -> tuple[str, Reading | None]:
         """Look for a date among other words, behind the number of a post if it begins with one."""
@@ -197,7 +201,7 @@ class _Reader:
         if text not in self._read:
             if len(self._read) >= MOST_TRIED:
                 return None
-            found = dates.read(text, now=self._now, language=self._language, order=self._order)
+            found = dates.read(text, now=self.now, language=self._language, order=self._order)
             self._read[text] = found if found is not None and found.moment.year >= EARLIEST else None
         return self._read[text]
 

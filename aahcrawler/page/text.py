@@ -75,11 +75,22 @@ def plain_text(element: Element, without: Collection[Element] = ()) -> str:
 
 
 def headline(element: Element, limit: int) -> str:
-    """Return the text of a heading in one line without that of buttons in it, such as one to edit it.
+    """Return the text of a heading in one line without that of buttons in it and of links to itself that show a sign.
 
     The work is bounded by ``limit``, as that of ``excerpt`` is.
+
+    >>> from lxml.html import fromstring
+    >>> headline(fromstring("<h1>The winch<a href='#winch'>¶</a><button>Edit</button></h1>"), 100)
+    'The winch'
     """
-    return excerpt(element, limit, {each for each in islice(element.iter(), 8 * limit) if each.tag == "button"})
+    parts = islice(element.iter(), 8 * limit)
+    return excerpt(element, limit, {each for each in parts if each.tag == "button" or _is_mark(each)})
+
+
+def _is_mark(link: Element) -> bool:
+    """Return whether a link leads to a place in its page and shows a sign or nothing."""
+    shows_sign = link.tag == "a" and len(link) == 0 and not any(map(str.isalnum, link.text or ""))
+    return shows_sign and (link.get("href") or "").startswith("#")
 
 
 def excerpt(element: Element, limit: int, without: Container[Element] = ()) -> str:

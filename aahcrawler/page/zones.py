@@ -186,6 +186,8 @@ _DROPPED_NAMES = _words(
 _SIDE_NAMES = _words("side-?(?:bars?|nav|menu|column|panel) aside rail blogroll tag-?clouds? see-?also \\w*related")
 _FOOTER = re.compile(r"(?:^|\s)foot(?:er)?(?=$|[\s\d_-])")
 _WIDGET = re.compile(r"(?:^|\s)widgets?(?=$|[\s\d_-])")
+_HELP = re.compile(r"(?:^|\s)(?:[a-z]+-)?help(?:-?(?:block|box|hint|link|note|text))?(?=$|\s)")
+"""Notes of software on how a page is used, which stand on each page of a kind."""
 _WEAK_SIDE_NAMES = _words(
     "archives? categories recent recommend\\w* popular trending latest similar tags most-?read further cat-?links "
     "nav-?box"
@@ -199,6 +201,7 @@ _HEADER_NAMES = _words("(?:site|page|main|global)-?header masthead")
 _NAMES = (
     (Zone.DROPPED, _DROPPED_NAMES),
     (Zone.DROPPED, _FOOTER),
+    (Zone.DROPPED, _HELP),
     (Zone.SIDE, _SIDE_NAMES),
     (Zone.SIDE, _WIDGET),
     (Zone.MENU, _MENU_NAMES),

@@ -7,7 +7,7 @@ import pytest
 
 from aahcrawler.induction.generic_objects import read
 from aahcrawler.webobject import Person, WebObject
-from tests.induction import tracker_pages
+from tests.induction import short_tickets, tracker_pages
 from tests.induction.tracker_pages import LONG, PAGES, SHORT, TITLE, Note, notes
 from tests.page.building import page_of
 
@@ -42,6 +42,21 @@ def test_notes_may_be_a_few_words(make: Make) -> None:
     given = notes(SHORT)
     found = read(page_of(make(given), url=URL)).objects
     assert [told(each) for each in found] == [(each.text, each.name, each.day) for each in given]
+
+
+@pytest.mark.parametrize("maker", short_tickets.TEMPLATES)
+@pytest.mark.parametrize("text", short_tickets.TEXTS, ids=["a report", "a few words"])
+def test_a_ticket_without_notes_is_read_whatever_its_length(maker: str, text: str) -> None:
+    template = short_tickets.TEMPLATES[maker]
+    markup = template.markup.format(
+        title=short_tickets.TITLE, author=short_tickets.AUTHOR, day=short_tickets.DAY, text=text
+    )
+    (found,) = read(page_of(markup, url="http://site.test" + template.path)).objects
+    assert (found.first("title"), found.first("body")) == (short_tickets.TITLE, text)
+    author, date = found.first("author"), found.first("date")
+    assert author is None or (isinstance(author, Person) and author.name == short_tickets.AUTHOR)
+    assert isinstance(date, datetime)
+    assert date.date().isoformat() == short_tickets.DAY
 
 
 @pytest.mark.parametrize("make", PAGES.values(), ids=PAGES)
