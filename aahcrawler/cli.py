@@ -100,7 +100,7 @@ def crawl(
     ] = 1,
 ) -> None:
     """Crawl what a definition asks for; the same command goes on where a crawl stopped."""
-    from aahcrawler.crawl.health.garbage_collection import uncollected
+    from aahcrawler.crawl.health.process_memory import uncollected
 
     with uncollected():
         from aahcrawler.crawl.scrapy.run import project_settings, run
@@ -191,7 +191,7 @@ def repair_archive(path: Folder) -> None:
     """
     from aahcrawler.archive.folders import ArchiveError, ArchiveFolder
     from aahcrawler.archive.repair import repair
-    from aahcrawler.objects.mending import mend
+    from aahcrawler.objects.nquads import mend
     from aahcrawler.segments import SegmentError
 
     mended = 0
@@ -278,7 +278,7 @@ def cockpit(
     ] = None,
 ) -> None:
     """Watch, steer and look at crawls in a browser, until Ctrl-C. The terminal shows a code to sign in with."""
-    from aahcrawler.crawl.health.garbage_collection import uncollected
+    from aahcrawler.crawl.health.process_memory import uncollected
 
     with uncollected():
         from aahcrawler.service.cockpit_server import Published, serve_cockpit
@@ -314,7 +314,7 @@ def serve(
     ] = None,
 ) -> None:
     """Serve the JSON web service that takes scored URLs for crawls, until Ctrl-C."""
-    from aahcrawler.crawl.health.garbage_collection import uncollected
+    from aahcrawler.crawl.health.process_memory import uncollected
 
     with uncollected():
         from aahcrawler.service.server import Listening, RefusedToServeError

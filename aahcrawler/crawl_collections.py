@@ -20,7 +20,7 @@ from ruamel.yaml.events import AliasEvent
 
 from aahcrawler.layout import CREATED, DEFINITION, EXPORTS
 from aahcrawler.tombstones import replace_durably
-from online_analysis.icd.metadata_fields import Lines, Metadata
+from online_analysis.icd.definition import Lines, Metadata
 from online_analysis.icd.section import refuse
 
 EXTENSION: Final = ".collection.yaml"

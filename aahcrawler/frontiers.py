@@ -12,8 +12,8 @@ from filelock import FileLock
 from aahcrawler.crawls import number
 from aahcrawler.definitions import read_id
 from aahcrawler.frontier.protocol import FrontierUnavailableError
+from aahcrawler.frontier.server.binary import REDIS_URL
 from aahcrawler.frontier.server.embedded import EmbeddedServer
-from aahcrawler.frontier.server.environment import REDIS_URL
 from aahcrawler.frontier.server.server_process import lender_of, lent_at, served_at
 from aahcrawler.layout import DEFINITION, FRONTIER, LOCK
 from aahcrawler.lending import acquired, lending, taken_back

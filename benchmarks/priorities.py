@@ -24,12 +24,10 @@ from benchmarks.recorded import PROJECT
 from benchmarks.results import Cell, Row, report
 from knowledge_base.file_selection import named_folders
 from offline.simulation.built_in_judges import BUILT_IN, judge_file
-from offline.simulation.gaps import closed
 from offline.simulation.measures import rows
-from offline.simulation.progress import Watcher
-from offline.simulation.sample import read_samples
-from offline.simulation.sample_definition import read_template
-from offline.simulation.simulation import Simulation, simulate
+from offline.simulation.report import closed
+from offline.simulation.sample import read_samples, read_template
+from offline.simulation.simulation import Simulation, Watcher, simulate
 from offline.simulation.strategies import FIRST, ORACLE, SHIPPED
 
 PROCESSES = 2

@@ -14,14 +14,13 @@ from pathlib import Path
 from lxml import etree
 from lxml.html import HtmlElement
 
-from aahcrawler.helper.extraction.main_item import main_item
+from aahcrawler.helper.extraction.field_reader import main_item
 from aahcrawler.helper.extraction.runs import run_items
 from aahcrawler.page import Page, markup
 from knowledge_base.matching import Sight, literals_of
 from knowledge_base.model import Pattern, Run, Signal
-from knowledge_base.parsing.attributes import has_expression, names_url, text, url_rule, words, yes
+from knowledge_base.parsing.attributes import Notes, has_expression, names_url, text, url_rule, words, yes
 from knowledge_base.parsing.detection_patterns import pattern
-from knowledge_base.parsing.notes import Notes
 from knowledge_base.selectors import Node, Selector, SourceLiterals, compile_selector
 from knowledge_base.url_rules import UrlRule
 

@@ -5,12 +5,26 @@ from lxml import etree
 from knowledge_base.behaviours import Behaviour
 from knowledge_base.globs import BadGlobError, glob_test
 from knowledge_base.model import Application, Condition, Kind
-from knowledge_base.parsing.attributes import conditions, names_url, selector, selectors, text, url_rule, yes
-from knowledge_base.parsing.behaviour_elements import behaviours, check_application, check_general
-from knowledge_base.parsing.detection_patterns import pattern
+from knowledge_base.parsing.attributes import (
+    Notes,
+    Problem,
+    conditions,
+    names_url,
+    selector,
+    selectors,
+    text,
+    url_rule,
+    yes,
+)
+from knowledge_base.parsing.detection_patterns import (
+    behaviours,
+    check_actions,
+    check_application,
+    check_general,
+    listings,
+    pattern,
+)
 from knowledge_base.parsing.levels import Levels
-from knowledge_base.parsing.listing_elements import check_actions, listings
-from knowledge_base.parsing.notes import Notes, Problem
 from knowledge_base.url_rules import AvoidRule, AvoidRules, DropRule, DropRules, Reason
 
 __all__ = ["Notes", "Problem", "check_expressions", "read_application", "read_kind", "read_unknown_pages"]

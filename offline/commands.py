@@ -48,8 +48,7 @@ def load(
     ] = "",
 ) -> None:
     """Load the new part of a crawl's RDF into a store, also while it runs; earlier statements stay."""
-    from offline.store.endpoint import Endpoint
-    from offline.store.http import HttpError
+    from offline.store.endpoint import Endpoint, HttpError
     from offline.store.loading import LoadError
     from offline.store.loading import load as load_into
     from offline.store.local import FOLDER, LocalStore, StoreError
@@ -86,8 +85,7 @@ def query(
     from offline.store.loading import LoadError
     from offline.store.loading import load as load_into
     from offline.store.local import FOLDER, LocalStore, StoreError
-    from offline.store.queries import QueryError, ask
-    from offline.store.ready import arguments, ready_query
+    from offline.store.queries import QueryError, arguments, ask, ready_query
 
     _one_of(sparql, ready, listing=listing)
     if listing:
@@ -121,7 +119,7 @@ def _crawl_folder(crawl: Path) -> Path:
 
 
 def _list() -> None:
-    from offline.store.ready import ready_queries
+    from offline.store.queries import ready_queries
 
     for ready in ready_queries():
         typer.echo(f"{ready.name}\n  {ready.summary}")

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from aahcrawler.exits import told
-from offline.selection.page_dates import DateOf
+from offline.selection.criteria import DateOf
 from offline.selection_commands import (
     ApplicationOption,
     DateOption,

@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 from aahcrawler.captures import BEGINNING, ArchivedCaptures, Capture, Position
 from aahcrawler.definitions import read_definition
 from aahcrawler.documents import is_document
-from aahcrawler.helper.site_memory.sites import site_of
+from aahcrawler.helper.site_memory import site_of
 from aahcrawler.jobs import Job, Made, Work
 from aahcrawler.layout import ARCHIVE, DEFINITION, IMPORT_READ, IMPORT_READING, INDEXES, NQUADS, OBJECTS, WARC
 from aahcrawler.metadata import Link, Metadata

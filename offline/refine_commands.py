@@ -37,8 +37,7 @@ def refine(
     from aahcrawler.urls import canonicalize
     from knowledge_base.file_selection import folders_for
     from knowledge_base.loader import LoadError
-    from offline.refinement.proposals import propose
-    from offline.refinement.reference_pages import RefinementError, reference_pages, topic_of
+    from offline.refinement.proposals import RefinementError, propose, reference_pages, topic_of
     from offline.refinement.review_file import written
     from offline.rereading import Reader, RereadError
     from online_analysis.icd import Icd, IcdError
@@ -72,10 +71,9 @@ def merge(
     review: Annotated[Path, typer.Argument(metavar="REVIEW", help="A file that `aah icd refine` wrote.")],
 ) -> None:
     """Add what is left in a reviewed file to the definition; its comments, order and layout stay."""
-    from offline.refinement.definition_merge import merge as merged_with
-    from offline.refinement.definition_merge import replace_file
-    from offline.refinement.reference_pages import RefinementError
-    from offline.refinement.review_file import read
+    from offline.refinement.proposals import RefinementError
+    from offline.refinement.review_file import merge as merged_with
+    from offline.refinement.review_file import read, replace_file
     from online_analysis.icd import IcdError
 
     with told(IcdError, RefinementError):

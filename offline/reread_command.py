@@ -35,7 +35,7 @@ def reread(
 
     from aahcrawler import urls
     from aahcrawler.archive.folders import ArchiveError, ArchiveFolder
-    from aahcrawler.helper.raised_failures import RaisedTally
+    from aahcrawler.helper.assistance import RaisedTally
     from aahcrawler.jobs import JobError
     from aahcrawler.layout import NQUADS, OBJECTS
     from aahcrawler.objects.reader import ReadError

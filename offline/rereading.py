@@ -26,10 +26,8 @@ from aahcrawler.definitions import DefinitionError, read_definition
 from aahcrawler.documents import DocumentReader, is_document
 from aahcrawler.fingerprint import files_digest, fingerprint
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
-from aahcrawler.helper.assistance import FailedAction
-from aahcrawler.helper.raised_failures import raised
-from aahcrawler.helper.site_memory.lessons import Lesson
-from aahcrawler.helper.site_memory.sites import site_of
+from aahcrawler.helper.assistance import FailedAction, raised
+from aahcrawler.helper.site_memory import Lesson, site_of
 from aahcrawler.jobs import Job, Made, Work
 from aahcrawler.layout import ARCHIVE, DEFINITION, INDEXES, LEARNED, OBJECTS, REREADING, TOPIC, WARC
 from aahcrawler.metadata import Link, Metadata

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from aahcrawler.exits import told
-from offline.selection.page_dates import DateOf
+from offline.selection.criteria import DateOf
 
 selection_app = typer.Typer()
 
@@ -75,8 +75,7 @@ def select(
     from aahcrawler.segments import SegmentError
     from offline.counting import counting
     from offline.selection.criteria import Criteria, CriteriaError
-    from offline.selection.selected_captures import SelectedCaptures
-    from offline.selection.warc_selection import SelectionError, chosen, refuse
+    from offline.selection.warc_selection import SelectedCaptures, SelectionError, chosen, refuse
     from offline.selection.warc_selection import select as select_pages
     from offline.store.loading import LoadError
     from offline.store.local import StoreError
@@ -172,7 +171,7 @@ def evaluate(
 
     from aahcrawler.fingerprint import files_digest
     from aahcrawler.helper import ApplicationAwareHelper
-    from aahcrawler.helper.raised_failures import RaisedTally
+    from aahcrawler.helper.assistance import RaisedTally
     from aahcrawler.jobs import JobError
     from aahcrawler.objects.reader import ReadError
     from aahcrawler.segments import SegmentError

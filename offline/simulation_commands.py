@@ -65,11 +65,9 @@ def simulate(
     from knowledge_base.loader import LoadError
     from offline.counting import counting
     from offline.simulation.built_in_judges import judge_file
-    from offline.simulation.progress import Watcher
     from offline.simulation.report import Targets, report
-    from offline.simulation.sample import WorldError, read_samples
-    from offline.simulation.sample_definition import read_template
-    from offline.simulation.simulation import Simulation, simulated
+    from offline.simulation.sample import WorldError, read_samples, read_template
+    from offline.simulation.simulation import Simulation, Watcher, simulated
     from offline.simulation.simulation import simulate as run
     from offline.simulation.strategies import StrategyError
 

@@ -12,7 +12,7 @@ from importlib.metadata import EntryPoint, entry_points
 from online_analysis.aggregation import OnlineAnalyser, Scores
 from online_analysis.document import Document
 from online_analysis.icd import ANALYSERS, PLUGINS, Icd, IcdError, Mistake
-from online_analysis.icd.models import model_version
+from online_analysis.icd.reference_files import model_version
 from online_analysis.topic import Topic
 
 logger = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from importlib import import_module
 from typer.main import get_command
 
 from aahcrawler import cli
-from aahcrawler.adaptation.detection.application_similarity import Similarity
+from aahcrawler.adaptation.detection.sign_relaxation import Similarity
 from aahcrawler.crawl.reload.self_repair import SelfRepair
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Headers, Page

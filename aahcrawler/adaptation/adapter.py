@@ -9,11 +9,10 @@ fails later is replaced in turn, so that any number of redesigns is survived (AR
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
-from aahcrawler.adaptation.detection.failure_detection import Trouble, of_action, since, trouble
+from aahcrawler.adaptation.detection.failure_detection import Trouble, body_of, body_text, of_action, since, trouble
 from aahcrawler.adaptation.detection.former_values import compared, contradicts, differs, evident, settled
 from aahcrawler.adaptation.detection.level_fallback import LevelFallback, is_telling
 from aahcrawler.adaptation.detection.sign_learning import SignLearning
-from aahcrawler.adaptation.detection.text_sampling import body_of, body_text
 from aahcrawler.adaptation.repair.action_learning import (
     LEAST_PAGES,
     Attempted,
@@ -32,17 +31,16 @@ from aahcrawler.adaptation.repair.strategy import RepairStrategy
 from aahcrawler.adaptation.repair.supplements import sketches, supplemented
 from aahcrawler.adaptation.repair.validation import adds_to, doubt, encloses, loses_nothing, reproduces
 from aahcrawler.adaptation.store.decisions import Rejected
-from aahcrawler.adaptation.store.learned import Learned, LearnedAction, LearnedLinks, LearnedSign
-from aahcrawler.adaptation.store.lru import LruMapping
+from aahcrawler.adaptation.store.learned import Learned, LearnedAction, LearnedLinks, LearnedSign, LruMapping
 from aahcrawler.helper.adaptation_protocol import Followed, Question, Taken
 from aahcrawler.helper.adaptation_protocol import Kept as KeptApplication
 from aahcrawler.helper.assistance import Failure
-from aahcrawler.helper.detection.attempts import FAILING
+from aahcrawler.helper.detection import FAILING
 from aahcrawler.helper.extraction.extraction import BODY, Extracted
 from aahcrawler.helper.extraction.outcome import Outcome, Runner
 from aahcrawler.helper.links.navigation import Chosen, Links
-from aahcrawler.helper.site_memory.sites import site_of
-from aahcrawler.induction.byline_words import is_byline_word, name_in
+from aahcrawler.helper.site_memory import site_of
+from aahcrawler.induction.field_labels import is_byline_word, name_in
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
 from aahcrawler.webobject import Person, Value

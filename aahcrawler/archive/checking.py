@@ -1,21 +1,262 @@
 """Checks WARC files and their index: reports faults, their places and their remedies."""
 
 import fcntl
+import hashlib
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from tempfile import gettempdir
 
-from aahcrawler.archive.findings import ADVICE, NOTES, Finding, Tally
 from aahcrawler.archive.folders import ArchiveFolder
 from aahcrawler.archive.index import LINES, SORTED, LineSorter, covered_files, index_lines
 from aahcrawler.archive.index_entry import Entry, IndexedRecords, place_of
-from aahcrawler.archive.relations import Relations, Revisits
-from aahcrawler.archive.scanning import Problem, scan
+from aahcrawler.archive.records import Profile
+from aahcrawler.archive.scanning import Header, Problem, Scanned, scan, timestamp
 from aahcrawler.layout import INDEX, WARC
 from aahcrawler.segments import OPEN, is_open, open_segment, segments
 
-__all__ = ["ADVICE", "NOTES", "Finding", "Tally", "check"]
+_COPY = "restore the file from a copy"
+_REPAIR = "aah archive repair keeps the torn end beside and cuts it off"
+_INDEX = "aah archive index makes it anew"
+_WRITER = "tell the makers of the software that wrote it; the bytes are all there"
+_NOTHING = "nothing has to be done"
+ADVICE = {
+    Problem.TORN: _REPAIR,
+    Problem.DAMAGED: _COPY,
+    Problem.FOREIGN: f"{_COPY}; a file that was never compressed is to be compressed record by record",
+    Problem.HEADER: _WRITER,
+    Problem.LENGTH: _COPY,
+    Problem.CROWDED: f"compress the file anew, record by record; {_WRITER}",
+    Problem.BLOCK_DIGEST: _COPY,
+    Problem.PAYLOAD_DIGEST: f"{_COPY}, unless the block digest is right: then {_WRITER}",
+    Problem.NO_WARCINFO: _WRITER,
+    Problem.FILENAME: "give the file its name back, if it is to be found by it",
+    Problem.DUPLICATE: _WRITER,
+    Problem.UNLINKED: _WRITER,
+    Problem.ALONE: f"{_NOTHING}: a crawl that was killed may leave its last response so",
+    Problem.PROFILE: f"{_NOTHING}: readers take such a record for one without content",
+    Problem.ORIGINAL_UNSAID: "it cannot be replayed; tell the makers of the software that wrote it",
+    Problem.ORIGINAL_AWAY: "keep the file that holds it with these, or the page cannot be replayed as of that day",
+    Problem.ORIGINAL_DIFFERS: f"replay would show the wrong content; {_WRITER}",
+    Problem.DETACHED: f"{_NOTHING}: its subject is unknown",
+    Problem.OPEN: "aah archive repair closes it; so does going on with the crawl",
+    Problem.WRITING: "check again when the crawl has ended",
+    Problem.UNREADABLE: "check the disk and its permissions",
+    Problem.NO_INDEX: _INDEX,
+    Problem.INDEX_LINE: _INDEX,
+    Problem.UNSORTED: _INDEX,
+    Problem.UNINDEXED: _INDEX,
+    Problem.MISSING: _INDEX,
+    Problem.STRAY: _INDEX,
+}
+NOTES = frozenset(
+    {
+        Problem.ALONE,
+        Problem.DETACHED,
+        Problem.FILENAME,
+        Problem.ORIGINAL_AWAY,
+        Problem.ORIGINAL_UNSAID,
+        Problem.PROFILE,
+        Problem.WRITING,
+    }
+)
+"""Problems that are worth telling and make an archive no worse."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A fault, or a note. ``offset`` is None where it concerns a whole file.
+
+    ``record_id`` is without angle brackets, and empty where it is not known.
+    """
+
+    file: Path
+    offset: int | None
+    record_id: str
+    problem: Problem
+    detail: str = ""
+
+    @property
+    def is_note(self) -> bool:
+        """Return whether the finding is a note: the archive is none the worse for it."""
+        return self.problem in NOTES
+
+    def __str__(self) -> str:
+        place = f"{self.file}" if self.offset is None else f"{self.file}:{self.offset}"
+        record = f" {self.record_id}:" if self.record_id else ""
+        detail = f" ({self.detail})" if self.detail else ""
+        text = f"{place}:{record} {self.problem}{detail}; {ADVICE[self.problem]}"
+        # What a file holds is not to move the cursor of whoever reads it.
+        return "".join(character if character.isprintable() else "\ufffd" for character in text)
+
+
+@dataclass(slots=True)
+class Tally:
+    """The counts of a check: files and records read, faults and notes."""
+
+    files: int = 0
+    records: int = 0
+    faults: int = 0
+    notes: int = 0
+
+    def __str__(self) -> str:
+        looked = f"{self.records} records in {self.files} files"
+        wrong = f"{self.faults} faults" if self.faults != 1 else "1 fault"
+        return f"{looked}: {wrong}, {self.notes} notes" if self.faults or self.notes else f"{looked}: all is well"
+
+
+_PROFILES = frozenset(
+    (
+        *(profile.value for profile in Profile),
+        *(profile.value.replace("/1.1/", "/1.0/") for profile in Profile),
+        "http://netpreserve.org/warc/1.0/revisit/uri-agnostic-identical-payload-digest",
+    )
+)
+_ORIGINAL, _REVISIT = b"0", b"1"
+
+
+@dataclass(slots=True)
+class Relations:
+    """The references among the records of one file. Ids are stored as hashes: there may be millions."""
+
+    path: Path
+    ids: set[int] = field(default_factory=set)
+    alone: dict[int, tuple[int, str]] = field(default_factory=dict)
+    awaited: dict[int, tuple[int, str, str]] = field(default_factory=dict)
+    warcinfos: set[str] = field(default_factory=set)
+    begun: bool = False
+
+    def take(self, record: Scanned) -> Iterator[Finding]:
+        """Take the next record; yield the faults of its references to those before it."""
+        header, record_id = record.header, record.header.record_id
+        if not self.begun and record.kind != "warcinfo":
+            yield self._finding(record, Problem.NO_WARCINFO)
+        self.begun = True
+        if not record_id:
+            return
+        number = hash(record_id)
+        if number in self.ids:
+            yield self._finding(record, Problem.DUPLICATE)
+        self.ids.add(number)
+        self.awaited.pop(number, None)
+        yield from self._warcinfo(record)
+        others = header.concurrent_to
+        for other in others:
+            if hash(other) not in self.ids:
+                self.awaited[hash(other)] = (record.offset, record_id, other)
+        self._pair(record, [hash(other) for other in others])
+        if record.kind == "metadata" and not others and not header.get("WARC-Refers-To"):
+            yield self._finding(record, Problem.DETACHED)
+
+    def unmet(self) -> Iterator[Finding]:
+        """Yield, at the end of the file, the references to records that did not come."""
+        for offset, record_id, other in self.awaited.values():
+            yield Finding(self.path, offset, record_id, Problem.UNLINKED, f"WARC-Concurrent-To {other[:200]}")
+        for offset, record_id in self.alone.values():
+            yield Finding(self.path, offset, record_id, Problem.ALONE)
+
+    def _pair(self, record: Scanned, others: list[int]) -> None:
+        """Note which responses still have no request; either may come first and name the other."""
+        number = hash(record.header.record_id)
+        if record.kind == "request":
+            for other in others:
+                self.alone.pop(other, None)
+        elif record.kind in {"response", "revisit"} and not others:
+            self.alone[number] = (record.offset, record.header.record_id)
+
+    def _warcinfo(self, record: Scanned) -> Iterator[Finding]:
+        if record.kind == "warcinfo":
+            self.warcinfos.add(record.header.record_id)
+            stated_name, name = record.header.get("WARC-Filename"), self.path.name.removesuffix(OPEN)
+            # Those further down came with records that were copied from other files.
+            if stated_name and stated_name != name and record.offset == 0:
+                yield self._finding(record, Problem.FILENAME, stated_name[:200])
+            return
+        named = record.header.get("WARC-Warcinfo-ID").strip("<>")
+        if named and named not in self.warcinfos:
+            yield self._finding(record, Problem.UNLINKED, f"WARC-Warcinfo-ID {named[:200]}")
+
+    def _finding(self, record: Scanned, problem: Problem, detail: str = "") -> Finding:
+        return Finding(self.path, record.offset, record.header.record_id, problem, detail)
+
+
+class Revisits:
+    """Checks in bounded memory that the originals of the revisits of any number of files exist.
+
+    ``sorter`` is for this alone. Originals and revisits may come in any order.
+    """
+
+    def __init__(self, sorter: LineSorter) -> None:
+        self._sorter = sorter
+
+    def take(self, record: Scanned, path: Path) -> Iterator[Finding]:
+        """Take the next record; yield its faults as a revisit by itself."""
+        header = record.header
+        if record.kind in {"response", "resource"}:
+            place = _place(header.get("WARC-Target-URI"), header.get("WARC-Date"))
+            self._put(_hashed(header.record_id), _ORIGINAL, [place, header.get("WARC-Payload-Digest")])
+            self._put(place, _ORIGINAL, [place, header.get("WARC-Payload-Digest")])
+        elif record.kind == "revisit":
+            if header.get("WARC-Profile") not in _PROFILES | {""}:
+                detail = header.get("WARC-Profile")[:200]
+                yield Finding(path, record.offset, header.record_id, Problem.PROFILE, detail)
+            named = _hashed(header.get("WARC-Refers-To").strip("<>")) or _stated_place(header)
+            if not named:
+                yield Finding(path, record.offset, header.record_id, Problem.ORIGINAL_UNSAID)
+            else:
+                reference = [_stated_place(header), header.get("WARC-Payload-Digest")]
+                self._put(named, _REVISIT, [*reference, str(path), str(record.offset), header.record_id])
+
+    def unmet(self) -> Iterator[Finding]:
+        """Yield, when all files have been read, the revisits that refer to nothing, or to an impossible original."""
+        for _, lines in groupby(self._sorter, lambda line: line.split(b" ", 1)[0]):
+            originals: list[list[str]] = []
+            for line in lines:
+                _, kind, text = line.split(b" ", 2)
+                if kind == _ORIGINAL:
+                    originals.append(json.loads(text))
+                else:
+                    yield from _held_against(originals, json.loads(text))
+
+    def _put(self, key: str, kind: bytes, values: list[str]) -> None:
+        if key:
+            self._sorter.extend((b"%b %b %b\n" % (key.encode("ascii"), kind, json.dumps(values).encode("ascii")),))
+
+
+def _held_against(originals: list[list[str]], revisit: list[str]) -> Iterator[Finding]:
+    place, digest, path, offset, record_id = revisit
+    if not originals:
+        yield Finding(Path(path), int(offset), record_id, Problem.ORIGINAL_AWAY)
+        return
+    if place and all(place != other for other, _ in originals):
+        detail = "WARC-Refers-To-Target-URI and -Date name another one than WARC-Refers-To"
+        yield Finding(Path(path), int(offset), record_id, Problem.ORIGINAL_DIFFERS, detail)
+    if all(_contradict(digest, other) for _, other in originals):
+        detail = f"its payload digest is {originals[0][1][:80]} and not {digest[:80]}"
+        yield Finding(Path(path), int(offset), record_id, Problem.ORIGINAL_DIFFERS, detail)
+
+
+def _contradict(digest: str, other: str) -> bool:
+    """Return whether two digests differ; those of different algorithms or notations cannot be compared."""
+    one, another = digest.casefold().partition(":"), other.casefold().partition(":")
+    return one[0] == another[0] and len(one[2]) == len(another[2]) and one[2] != another[2]
+
+
+def _stated_place(header: Header) -> str:
+    return _place(header.get("WARC-Refers-To-Target-URI"), header.get("WARC-Refers-To-Date"))
+
+
+def _place(url: str, date: str) -> str:
+    """Return a key of a URL at a second, empty where either is unknown."""
+    moment = timestamp(date)
+    return _hashed(f"{url.strip('<>')} {moment}") if url and moment else ""
+
+
+def _hashed(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=12).hexdigest() if text else ""
+
 
 _LISTED = ("url", "mime", "status", "digest", "length", "offset", "filename")
 

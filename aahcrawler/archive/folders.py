@@ -1,6 +1,6 @@
 """Finds the WARC files, the index and the lock of a crawl, given a crawl's folder or any other one."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -8,9 +8,12 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from aahcrawler.archive.resources import page_of_resource
 from aahcrawler.layout import ARCHIVE, DEFINITION, FRONTIER, INDEXES, LOCK, WARC
 from aahcrawler.lending import acquired, taken_back
-from aahcrawler.segments import segments
+from aahcrawler.segments import DamageError, segments
+from aahcrawler.tombstones import TakenDown
+from aahcrawler.urls import canonicalize
 
 
 class ArchiveError(Exception):
@@ -62,3 +65,27 @@ class ArchiveFolder:
             yield
         finally:
             lock.release()
+
+
+def is_referred(path: Path) -> bool:
+    """Return whether a WARC file of an archive is one of others."""
+    return path.is_symlink()
+
+
+def hidden_in(path: Path) -> Callable[[str], bool]:
+    """Return what says of a URL in a WARC file whether it was taken down and yet is there.
+
+    Raises ``OSError`` where nobody knows what was taken down.
+    """
+    if not is_referred(path):
+        return lambda _: False
+    try:
+        taken_down = TakenDown.of(path.parent.parent)
+    except DamageError as error:
+        raise OSError(str(error)) from error
+
+    def is_hidden(url: str) -> bool:
+        page = page_of_resource(url) or url
+        return taken_down.covers(canonicalize(page) or page)
+
+    return is_hidden

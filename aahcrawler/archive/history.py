@@ -18,9 +18,11 @@ from functools import partial
 from pathlib import Path
 from typing import Self, TypeVar
 
-from aahcrawler.archive.history_record import Former, HistoryRecord, Kind
-from aahcrawler.archive.history_rows import (
+from aahcrawler.archive.history_record import (
     EMPTY,
+    Former,
+    HistoryRecord,
+    Kind,
     Row,
     microseconds,
     moment_at,

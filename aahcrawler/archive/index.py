@@ -21,8 +21,8 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO
 
+from aahcrawler.archive.folders import hidden_in
 from aahcrawler.archive.index_entry import Entry, IndexedRecords, place_of
-from aahcrawler.archive.referred_files import hidden_in
 from aahcrawler.archive.scanning import scan
 from aahcrawler.layout import INDEX, WARC
 from aahcrawler.segments import is_open, no_link, segments

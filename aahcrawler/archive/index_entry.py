@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 
-from aahcrawler.archive.asked_requests import GOT, AskedRequest, key_of_url
-from aahcrawler.archive.payload import status_of
+from aahcrawler.archive.payload import GOT, AskedRequest, key_of_url, status_of
 from aahcrawler.archive.records import Fields, is_http
 from aahcrawler.archive.scanning import Scanned, timestamp
 

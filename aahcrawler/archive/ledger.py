@@ -15,11 +15,20 @@ from itertools import islice
 from pathlib import Path
 from typing import ClassVar, Final, NamedTuple, Self
 
-from aahcrawler.archive.history_record import Former, HistoryRecord
-from aahcrawler.archive.history_rows import EMPTY, Row, key_of, moment_at, row_of, stored_id, urn_of
+from aahcrawler.archive.folders import hidden_in
+from aahcrawler.archive.history_record import (
+    EMPTY,
+    Former,
+    HistoryRecord,
+    Row,
+    key_of,
+    moment_at,
+    row_of,
+    stored_id,
+    urn_of,
+)
 from aahcrawler.archive.record_access import Appended, appended
 from aahcrawler.archive.records import warc_date
-from aahcrawler.archive.referred_files import hidden_in
 from aahcrawler.derived_index import DerivedIndex, Known, Source, connection, opened_segment, segment_sources
 from aahcrawler.layout import HISTORY, WARC
 

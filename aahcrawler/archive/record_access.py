@@ -12,10 +12,9 @@ from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, TypeVar, cast
 
-from aahcrawler.archive.asked_requests import GOT, AskedRequest
 from aahcrawler.archive.gzip_members import Member, MemberError, members
 from aahcrawler.archive.index_entry import Place
-from aahcrawler.archive.payload import HEAD, HttpPayload, beginning_of
+from aahcrawler.archive.payload import GOT, HEAD, AskedRequest, HttpPayload, beginning_of
 from aahcrawler.archive.records import (
     HTTP_RESPONSE,
     REDACTED,

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-from aahcrawler.archive.folders import ArchiveFolder
+from aahcrawler.archive.folders import ArchiveFolder, is_referred
 from aahcrawler.archive.index import rebuild
-from aahcrawler.archive.referred_files import is_referred
 from aahcrawler.archive.scanning import Problem, scan
 from aahcrawler.layout import WARC
 from aahcrawler.segments import OPEN, SegmentError, is_open, no_link, segments

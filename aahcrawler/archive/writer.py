@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import BinaryIO
 from uuid import uuid4
 
-from aahcrawler.archive.asked_requests import AskedRequest
 from aahcrawler.archive.index import IndexWriter
 from aahcrawler.archive.index_entry import Entry
-from aahcrawler.archive.payload import HEAD, beginning_of, is_chunked, is_whole_head, status_of
+from aahcrawler.archive.payload import HEAD, AskedRequest, beginning_of, is_chunked, is_whole_head, status_of
 from aahcrawler.archive.records import (
     HTTP_RESPONSE,
     UNIDENTIFIED,

@@ -3,17 +3,26 @@
 import json
 import re
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
+from aahcrawler.documents import DocumentReader, is_document
+from aahcrawler.helper import ApplicationAwareHelper
+from aahcrawler.helper.site_memory import Sites
 from aahcrawler.layout import OBJECTS, SCORE_LOG, SCORES
 from aahcrawler.objects.capture_statements import CaptureStatements, read_statements
 from aahcrawler.objects.reader import Statements
+from aahcrawler.page import Page
 from aahcrawler.scores.entries import Judged
 from aahcrawler.scores.reader import entry_of
 from aahcrawler.segments import Members, open_segment, segments
+from knowledge_base.loader import load
+from online_analysis.document import Document
 
 _STATED: Final = "CREATE TABLE stated (record TEXT PRIMARY KEY, segment INTEGER, begin INTEGER) WITHOUT ROWID"
 _JUDGED: Final = "CREATE TABLE judged (url TEXT, at INTEGER, segment TEXT, begin INTEGER)"
@@ -87,3 +96,31 @@ def _judged_pages(folder: Path) -> sqlite3.Connection:
 
 def _milliseconds(date: datetime) -> int:
     return int(date.timestamp() * 1000)
+
+
+class PageDocuments:
+    """Makes documents of pages with the knowledge base in some folders, which is loaded for the first of them.
+
+    Each page is read by itself, as if it were the first of its site: it does not matter which were read before. What
+    a crawl has learned of sites is not known.
+    """
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self._folders = folders
+        self._sites = Sites()
+        self._files = DocumentReader()
+
+    def document(self, page: Page) -> Document:
+        """Return a page, or a PDF file and the like, as a document. Raises ``LoadError``."""
+        self._sites.forget()
+        if is_document(page):
+            page = replace(page, transcript=self._files.read(page.body))
+        return self._helper.assist(page).document
+
+    @cached_property
+    def _helper(self) -> ApplicationAwareHelper:
+        return ApplicationAwareHelper(load(*self._folders), self._sites).comparing_drafts()
+
+    def close(self) -> None:
+        """End the process that reads files."""
+        self._files.close()

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from aahcrawler.data_templates.data_scopes import DEEPEST, Keys
+from aahcrawler.data_templates.template_nodes import DEEPEST, Keys
 
 MOST_VALUES: Final = 50_000
 """Values of one page beyond which nothing is known of it."""

@@ -5,25 +5,19 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Self
 
+from aahcrawler.helper import generic_reading
 from aahcrawler.helper.adaptation_protocol import Adapter
 from aahcrawler.helper.application import draft_reading
 from aahcrawler.helper.application.application_reading import Adaptation, ApplicationReading
 from aahcrawler.helper.application.completion import Completion
 from aahcrawler.helper.application.scripted import Scripted, is_empty_shell, mounts, scripted
-from aahcrawler.helper.assistance import READ, Assistance, FailedAction, Failure
-from aahcrawler.helper.detection.attempts import Attempts, Watchdog
-from aahcrawler.helper.detection.recognition import Recognised, Recogniser
-from aahcrawler.helper.generic import generic_reading, sitemap_reading
-from aahcrawler.helper.links.ignored_links import Ignored
-from aahcrawler.helper.links.junk_urls import junk_reason
-from aahcrawler.helper.links.large_pages import links_alone, with_rest
+from aahcrawler.helper.assistance import READ, Assistance, FailedAction, Failure, failures_of
+from aahcrawler.helper.detection import Attempts, Recognised, Recogniser, Watchdog
+from aahcrawler.helper.links.junk_urls import Ignored, junk_reason
 from aahcrawler.helper.links.navigation import Links, gives_aliases
-from aahcrawler.helper.links.reading_budget import beginning_of
+from aahcrawler.helper.links.reading_budget import beginning_of, links_alone, with_rest
 from aahcrawler.helper.links.requests import Values, no_values
-from aahcrawler.helper.raised_failures import failures_of
-from aahcrawler.helper.site_memory.lessons import Lesson
-from aahcrawler.helper.site_memory.link_judge import LinkJudge
-from aahcrawler.helper.site_memory.sites import Sites, site_of
+from aahcrawler.helper.site_memory import Lesson, LinkJudge, Sites, site_of
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
 from aahcrawler.page.date_order import NumericDates
@@ -321,7 +315,7 @@ class ApplicationAwareHelper:
         """Yield the links of a sitemap, or of an announced feed, in pieces; never raises, whatever its content."""
         if judge is not None:
             self._sites.judge = judge
-        return sitemap_reading.read(page, self._sites)
+        return generic_reading.read_sitemap(page, self._sites)
 
     def _adapted(self, shown: Recognised, page: Page, former: Metadata | None) -> Recognised:
         """Return the assumed application and level of a page that shows no sign of them; of a draft none is assumed."""

@@ -12,14 +12,13 @@ from zipfile import BadZipFile
 
 from aahcrawler.archive.index import index_file
 from aahcrawler.imports.foreign_records import ForeignRecord, ForeignRecords, Loss
-from aahcrawler.imports.import_ledger import ImportLedger
 from aahcrawler.imports.import_notes import ImportCounts, ImportedFile, ImportNotes, Note, entries, note_all
-from aahcrawler.imports.import_writer import ImportWriter, SourceFile
+from aahcrawler.imports.import_writer import ImportLedger, ImportWriter, SourceFile
 from aahcrawler.imports.kept_records import KeptRecord, UnusableError, kept_record
 from aahcrawler.imports.read_ahead import Prepared, prepared, read_ahead
 from aahcrawler.imports.source_text import FilePlace
 from aahcrawler.imports.wacz_package import ZIP, WaczPackage
-from aahcrawler.jobs.worker_processes import own_processes
+from aahcrawler.jobs import own_processes
 from aahcrawler.layout import ARCHIVE, IMPORTED, INDEXES, WARC
 from aahcrawler.segments import recover
 from aahcrawler.tombstones import TakenDown

@@ -12,10 +12,9 @@ from urllib.parse import urlsplit
 
 from lxml.etree import _Element as Element
 
-from aahcrawler.induction.captions import Caption, Captions, Line, attribute_lines, lines_of, tells_facts
+from aahcrawler.induction.captions import Caption, Captions, Cell, Line, attribute_lines, cells, lines_of, tells_facts
 from aahcrawler.induction.outline import Extents, Outline, Piece
 from aahcrawler.induction.paging import is_continued
-from aahcrawler.induction.picture_cells import Cell, cells
 from aahcrawler.induction.pictures import Picture, is_file_name, pictures, stem
 from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.induction.record_sets import Nature, Record, RecordSet

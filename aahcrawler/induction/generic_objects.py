@@ -7,17 +7,18 @@ from datetime import UTC
 from functools import partial
 from hashlib import sha256
 from itertools import pairwise
+from typing import Final
 
 from lxml.etree import _Element as Element
 
 from aahcrawler.induction import datelines
 from aahcrawler.induction.article import LEAST_RUNNING, Article, Judged, judge, stands_in, teasers_of
+from aahcrawler.induction.captions import Caption
 from aahcrawler.induction.field_labels import FieldLabel, labelled_title
-from aahcrawler.induction.galleries import Gallery, gallery
+from aahcrawler.induction.galleries import Gallery, Photograph, gallery
 from aahcrawler.induction.headings import page_heading
-from aahcrawler.induction.merging import completed, merged, paired
 from aahcrawler.induction.paging import is_continued
-from aahcrawler.induction.photograph_objects import photograph_iri, photograph_objects
+from aahcrawler.induction.pictures import Picture
 from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.induction.record_fields import is_marked
 from aahcrawler.induction.record_finding import records
@@ -25,6 +26,7 @@ from aahcrawler.induction.record_sets import Byline, NoObject, Record, RecordSet
 from aahcrawler.induction.record_shapes import listed_shapes, shapes_of
 from aahcrawler.induction.script_data import script_text
 from aahcrawler.page import Page, claims, generic, schemaorg_texts, tiddlers
+from aahcrawler.page.claims import Claim
 from aahcrawler.page.record_shape import RecordShape
 from aahcrawler.page.schemaorg import Item, items
 from aahcrawler.page.text import bare, excerpt, fold
@@ -321,3 +323,147 @@ def _person(page: Page, byline: Byline | None) -> Person | None:
     if byline is None:
         return None
     return Person(fold(byline.name), resolve(page.base_url, byline.href) if byline.href else None)
+
+
+COMPARED = 200
+"""The number of characters by which two texts are compared."""
+
+
+def paired(declared: Sequence[Claim], records: Sequence[Record]) -> dict[int, int]:
+    """Return the record of each declared object that has one, both by their places; each record once.
+
+    They are the same if the declaration is on the record, within it or directly around it alone, else if their texts
+    are the same.
+    """
+    holders = {element: number for number, record in enumerate(records) for element in record.elements}
+    inside = _inside(holders)
+    by_text: dict[str, int] = {}
+    for each, record in enumerate(records):
+        if record.body is not None and (text := _compared(record.body.plain())):
+            by_text.setdefault(text, each)
+    found: dict[int, int] = {}
+    taken: set[int] = set()
+    for place, claim in enumerate(declared):
+        if claim.item is None:
+            continue
+        body = claim.object.first("body")
+        element = claim.item.element
+        same_text = by_text.get(_compared(body)) if isinstance(body, str) else None
+        standing = _record_at(element, holders, inside) if element is not None else None
+        number = next((one for one in (standing, same_text) if one is not None and one not in taken), None)
+        if number is not None:
+            found[place] = number
+            taken.add(number)
+    return found
+
+
+def merged(
+    found: Sequence[WebObject],
+    declared: Sequence[Claim],
+    pairs: Mapping[int, int],
+    induced: Mapping[int, WebObject],
+) -> list[WebObject]:
+    """Return the found objects, declared ones completed by their records.
+
+    An object that declares no URL of its own gets the record's, and so do references to it.
+    """
+    renamed: dict[str, str] = {}
+    by_iri: dict[str, tuple[Claim, WebObject]] = {}
+    for place, number in pairs.items():
+        if number in induced:
+            claim = declared[place]
+            by_iri[claim.object.iri] = (claim, induced[number])
+            if not claim.own:
+                renamed[claim.object.iri] = induced[number].iri
+            else:
+                renamed[induced[number].iri] = claim.object.iri
+    result: list[WebObject] = []
+    for each in found:
+        known = by_iri.get(each.iri)
+        whole = completed(each, known[1]) if known is not None else each
+        part_of = renamed.get(whole.part_of, whole.part_of) if whole.part_of else None
+        result.append(_renamed(replace(whole, iri=renamed.get(whole.iri, whole.iri), part_of=part_of), renamed))
+    return result
+
+
+def completed(declared: WebObject, induced: WebObject) -> WebObject:
+    """Return a declared object with the properties that only the induced one has."""
+    properties = {**induced.properties, **declared.properties}
+    return replace(declared, properties=properties, part_of=declared.part_of)
+
+
+def _renamed(each: WebObject, renamed: Mapping[str, str]) -> WebObject:
+    properties = {
+        name: tuple(
+            Reference(renamed.get(value.url, value.url)) if isinstance(value, Reference) else value for value in values
+        )
+        if name in ("parent", "url")
+        else values
+        for name, values in each.properties.items()
+    }
+    return replace(each, properties=properties)
+
+
+def _inside(holders: Mapping[Element, int]) -> dict[Element, int | None]:
+    """Return for elements directly around records which record they hold, None if they hold several."""
+    found: dict[Element, int | None] = {}
+    for element, number in holders.items():
+        above = element.getparent()
+        if above is not None:
+            found[above] = number if found.get(above, number) == number else None
+    return found
+
+
+def _record_at(element: Element, holders: Mapping[Element, int], inside: Mapping[Element, int | None]) -> int | None:
+    around = (holders[above] for above in (element, *element.iterancestors()) if above in holders)
+    exact = holders.get(element)
+    return exact if exact is not None else inside.get(element) if element in inside else next(around, None)
+
+
+def _compared(text: str) -> str:
+    return fold(text)[:COMPARED].casefold()
+
+
+_TYPES: Final = {"image": "photo", "video": "video", "audio": "audio"}
+
+
+def photograph_objects(page: Page, shown: Gallery) -> tuple[WebObject, ...]:
+    """Return the objects of a gallery: the page's own one first, an album or a photograph, then those of an album.
+
+    A photograph without a page of its own is named by its file (``photograph_iri``), so that it is one object on
+    whatever pages it stands. An album about which nothing is written is no object.
+    """
+    iri = claims.permalink(page)
+    found: list[WebObject] = []
+    if shown.own is not None:
+        media = (Reference(shown.own.picture.file or shown.own.picture.shown),)
+        own = _own(page, iri, "photo", shown.own.caption)
+        found.append(replace(own, properties={**own.properties, "media": media}))
+    elif shown.about is not None:
+        found.append(_own(page, iri, "gallery", shown.about))
+    found.extend(_photograph(page, iri, each) for each in shown.photographs)
+    return tuple({each.iri: each for each in reversed(found)}.values())[::-1]
+
+
+def photograph_iri(picture: Picture) -> str:
+    """Return the IRI of a photograph that has no page of its own, by its file."""
+    return f"{picture.file}#photograph"
+
+
+def _own(page: Page, iri: str, kind: str, caption: Caption) -> WebObject:
+    author = Person(caption.author) if caption.author else None
+    return replace(claims.undeclared(page, iri, caption.body, caption.title, author, caption.date), type=kind)
+
+
+def _photograph(page: Page, holder: str, each: Photograph) -> WebObject:
+    caption = each.caption
+    properties: dict[str, tuple[Value, ...]] = {
+        "title": (caption.title,) if caption.title else (),
+        "author": (Person(caption.author),) if caption.author else (),
+        "date": (caption.date,) if caption.date is not None else (),
+        "body": (caption.body,),
+        "url": (Reference(holder),),
+        "media": (Reference(each.picture.file or each.picture.shown),),
+    }
+    given: Mapping[str, tuple[Value, ...]] = {name: values for name, values in properties.items() if values}
+    return WebObject(photograph_iri(each.picture), _TYPES[each.picture.kind], page.url, given, holder)

@@ -6,9 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from aahcrawler.induction.byline_words import is_byline_word, names_nobody
+from aahcrawler.induction.field_labels import is_byline_word, names_nobody
 from aahcrawler.induction.outline import CONTROLS, Extents, Outline, Piece, weight
-from aahcrawler.induction.table_rows import is_entry
 from aahcrawler.page.text import excerpt
 
 Slot = tuple[str, ...]
@@ -478,3 +477,17 @@ class _Descent:
         ):
             last -= 1
         return places[first:last]
+
+
+def is_entry(outline: Outline, place: int) -> bool:
+    """Return whether an element is one of several rows with running text in one cell and others beside it.
+
+    Such are the posts of a thread in a table: a name in the row does not make it a byline.
+    """
+    if outline.tags[place] != "tr":
+        return False
+    cells = list(outline.children(place))
+    if len(cells) < 2 or sum(outline.running(cell) > 0 for cell in cells) != 1:
+        return False
+    rows = outline.children(outline.parents[place])
+    return any(row != place and outline.tags[row] == "tr" and outline.running(row) for row in rows)

@@ -11,15 +11,20 @@ from urllib.parse import urlsplit
 
 from lxml.etree import _Element as Element
 
-from aahcrawler.induction.byline_words import (
+from aahcrawler.induction.field_labels import (
     BESIDE,
     LINK_WORDS,
+    FieldLabel,
+    field_of,
     is_clause,
+    is_turn,
+    label_of,
     name_in,
     names_nobody,
+    split_label,
+    text_before,
     without_byline_words,
 )
-from aahcrawler.induction.field_labels import FieldLabel, field_of, is_turn, label_of, split_label, text_before
 from aahcrawler.induction.headings import heading_text
 from aahcrawler.induction.outline import Outline, weight
 from aahcrawler.induction.record_bodies import Content, Part, Slot

@@ -10,17 +10,14 @@ from itertools import pairwise, takewhile
 
 from lxml.etree import _Element as Element
 
-from aahcrawler.induction.asides import SIDE, SURELY_SIDE
 from aahcrawler.induction.candidates import MESSAGE, OPENED, Candidate, called_record, candidates, own_text
-from aahcrawler.induction.embedded_posts import are_embedded
 from aahcrawler.induction.field_labels import FieldLabel
 from aahcrawler.induction.headings import headed_places, is_front, own_address
-from aahcrawler.induction.lone_messages import message
 from aahcrawler.induction.main_part import region
+from aahcrawler.induction.messages import are_embedded, message, preformatted_messages
 from aahcrawler.induction.opening_posts import with_opening
 from aahcrawler.induction.outline import Extents, Outline
-from aahcrawler.induction.preformatted_messages import preformatted_messages
-from aahcrawler.induction.prepared_page import PreparedPage
+from aahcrawler.induction.prepared_page import SIDE, SURELY_SIDE, PreparedPage
 from aahcrawler.induction.record_bodies import Content, Found, Part, Slot, bodies
 from aahcrawler.induction.record_fields import Fields, Name, name_at, read_unsigned, sign
 from aahcrawler.induction.record_identity import RecordIdentity, Template, addresses

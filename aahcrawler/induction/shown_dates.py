@@ -6,12 +6,11 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from aahcrawler.induction.byline_words import is_byline_word
-from aahcrawler.induction.field_labels import tells_of_change, text_before
+from aahcrawler.induction.field_labels import is_byline_word, tells_of_change, text_before
 from aahcrawler.induction.outline import Outline
 from aahcrawler.page import dates
-from aahcrawler.page.date_attributes import date_attributes
 from aahcrawler.page.date_grammar import Reading
+from aahcrawler.page.dates import date_attributes
 from aahcrawler.page.text import fold
 
 MOST_TRIED = 1_500

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from aahcrawler.induction.byline_words import names_nobody
+from aahcrawler.induction.field_labels import names_nobody
 from aahcrawler.induction.outline import Outline, weight
 from aahcrawler.induction.record_sets import Byline, Dated, Nature, Record, RecordSet, Region
 from aahcrawler.induction.shown_dates import Shown

@@ -1,15 +1,22 @@
 """N-Quads text, made of plain values so that every line parses whatever a page had in it. No blank nodes."""
 
+import gzip
+import os
 import re
+import zlib
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from hashlib import sha256
+from pathlib import Path
+from typing import BinaryIO
 from urllib.parse import quote, urlsplit
 
 from pyoxigraph import NamedNode
 
+from aahcrawler.layout import NQUADS
 from aahcrawler.objects.vocabulary import SHORTENED, XSD_BOOLEAN, XSD_DATE_TIME, XSD_DOUBLE, XSD_INTEGER
+from aahcrawler.segments import SegmentError, is_open, no_link, recover, segments
 from aahcrawler.webobject import Person, Reference, Value
 
 LONGEST_LITERAL = 8 << 20
@@ -204,3 +211,54 @@ def _escaped(address: str) -> str:
     escaped = _UNFIT.sub(lambda match: quote(match[0], safe="", errors="replace"), address)
     document, mark, fragment = escaped.partition("#")
     return document + mark + fragment.replace("#", "%23")
+
+
+_CHUNK = 1 << 16
+_PART = ".part"
+
+
+def mend(folder: Path) -> Iterator[str]:
+    """Bound lines that are too long in each segment of a folder, as they are bounded today; yield what was done.
+
+    What comes before the first such line in a segment keeps its bytes, and so its place. Nobody may write meanwhile.
+    Raises ``SegmentError`` where a segment is damaged or cannot be written.
+    """
+    recover(folder, NQUADS)
+    for path in (path for path in segments(folder, NQUADS) if not is_open(path)):
+        try:
+            with path.open("rb") as file:
+                count = sum(_mended(text) != text for _, text in _members(file))
+            if count:
+                _mend(path)
+                yield f"{path}: texts or names too long to be read were shortened in {count} of its captures"
+        except (OSError, EOFError, zlib.error) as error:
+            raise SegmentError(f"{path}: cannot be mended ({error}). Restore it from a copy.") from error
+
+
+def _mend(path: Path) -> None:
+    part = path.with_name(path.name + _PART)
+    with path.open("rb") as file, open(part, "wb", opener=no_link) as beside:
+        for member, text in _members(file):
+            whole = _mended(text)
+            beside.write(member if whole == text else gzip.compress(whole, 1))
+        beside.flush()
+        os.fsync(beside.fileno())
+    part.replace(path)
+
+
+def _mended(text: bytes) -> bytes:
+    return mended(text) if len(text) > LONGEST_LITERAL else text
+
+
+def _members(file: BinaryIO) -> Iterator[tuple[bytes, bytes]]:
+    """Yield each gzip member of a file, as it is and as its text."""
+    pending = file.read(_CHUNK)
+    while pending:
+        inflate, member, text = zlib.decompressobj(wbits=31), [], []
+        while not inflate.eof:
+            text.append(inflate.decompress(pending))
+            member.append(pending[: len(pending) - len(inflate.unused_data)])
+            pending = inflate.unused_data or file.read(_CHUNK)
+            if not pending and not inflate.eof:
+                raise EOFError("it ends in the middle of a capture")
+        yield b"".join(member), b"".join(text)

@@ -10,7 +10,7 @@ from aahcrawler.definition_bundle import unpacked
 from aahcrawler.definitions import read_definition
 from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.frontier.redis.registry import RedisRegistry
-from aahcrawler.frontier.server.environment import REDIS_URL
+from aahcrawler.frontier.server.binary import REDIS_URL
 from aahcrawler.frontiers import NoCrawlError, crawl_of, server_of
 from aahcrawler.layout import DEFINITION
 from online_analysis.icd import Icd

@@ -8,8 +8,8 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
 from dateutil.relativedelta import relativedelta
 
-from aahcrawler.page import calendars, clocks
-from aahcrawler.page.clocks import Clock
+from aahcrawler.page import date_parts
+from aahcrawler.page.date_parts import Clock
 from aahcrawler.page.datewords import LETTER, SPACELESS, DateWords, order_of
 
 _MINUTE, _HOUR, _DAY, _WEEK, _MONTH = 60, 3_600, 86_400, 604_800, 2_629_746
@@ -193,7 +193,7 @@ def _clock(text: Text, items: _Items, vocabulary: DateWords) -> tuple[time | Non
     words = list(items.words)
     words.remove(half)
     left = _Items(tuple(words), items.numbers)
-    return (clock if text.clock.is_settled else clocks.in_half(clock, *vocabulary.halves[half])), left
+    return (clock if text.clock.is_settled else date_parts.in_half(clock, *vocabulary.halves[half])), left
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +249,7 @@ def _in_digits(text: Text, items: _Items, vocabulary: DateWords, setting: Settin
     days = [
         day
         for year, month, day_of_month in _orders(text.numeric, setting)
-        if (day := calendars.day_of(year, int(month), int(day_of_month), language, setting.latest)) is not None
+        if (day := date_parts.day_of(year, int(month), int(day_of_month), language, setting.latest)) is not None
     ]
     if setting.order is None:
         days = [day for day in days if day <= setting.latest] or days
@@ -301,7 +301,7 @@ def _day_of_month(month: int, items: _Items, vocabulary: DateWords, setting: Set
     year, day = (first.digits, second.digits) if year_first else (second.digits, first.digits)
     if len(day) > 2:
         return None
-    found = calendars.day_of(year.lstrip("'"), month, int(day), setting.language or vocabulary.code, setting.latest)
+    found = date_parts.day_of(year.lstrip("'"), month, int(day), setting.language or vocabulary.code, setting.latest)
     return None if found is None else _Day(found)
 
 
@@ -318,8 +318,8 @@ def _last_such(month: int, digits: str, weekdays: set[int], setting: Setting) ->
 
 def _persian_day(month: int, numbers: Sequence[_Number], setting: Setting) -> _Day | None:
     if len(numbers) == 1 and len(numbers[0].digits) <= 2 and numbers[0].digits.isdecimal():
-        now = calendars.persian_year(setting.now.date())
-        days = (calendars.persian(year, month, int(numbers[0].digits)) for year in range(now, now - _YEARS_BACK, -1))
+        now = date_parts.persian_year(setting.now.date())
+        days = (date_parts.persian(year, month, int(numbers[0].digits)) for year in range(now, now - _YEARS_BACK, -1))
         found = next((day for day in days if day is not None and day <= setting.latest), None)
         return None if found is None else _Day(found, lacks_year=True)
     if len(numbers) != 2:
@@ -327,9 +327,9 @@ def _persian_day(month: int, numbers: Sequence[_Number], setting: Setting) -> _D
     first, second = (each.digits.lstrip("'") for each in numbers)
     year, day = (first, second) if len(first) == 4 else (second, first)
     years = (year,) if len(year) == 4 else tuple(f"{century}{year}" for century in (13, 14)) if len(year) == 2 else ()
-    named = [calendars.persian(int(each), month, int(day)) for each in years if len(day) <= 2]
+    named = [date_parts.persian(int(each), month, int(day)) for each in years if len(day) <= 2]
     past = [each for each in named if each is not None and each <= setting.latest]
-    likely = [each for each in past if len(year) == 4 or each.year >= calendars.FIRST_OF_WEB]
+    likely = [each for each in past if len(year) == 4 or each.year >= date_parts.FIRST_OF_WEB]
     return _Day(likely[0]) if len(likely) == 1 else None
 
 

@@ -9,18 +9,11 @@ from functools import lru_cache
 from typing import Literal
 from zoneinfo import ZoneInfo
 
-from aahcrawler.page import calendars, clocks
+from lxml.etree import _Element as Element
+
+from aahcrawler.page import date_parts
 from aahcrawler.page.date_grammar import CLOCK_MARK, DAY_MARK, InLanguage, Reading, Setting, Text, read_in
-from aahcrawler.page.datewords import (
-    SPACELESS,
-    WORD,
-    code_of,
-    languages,
-    plain_letters,
-    spaceless,
-    spoken,
-    vocabulary,
-)
+from aahcrawler.page.datewords import SPACELESS, WORD, code_of, languages, plain_letters, spaceless, spoken, vocabulary
 
 Order = Literal["dmy", "mdy", "ymd"]
 
@@ -148,7 +141,7 @@ def _machine_date(text: str) -> Reading | None:
             return None
     except ValueError:
         return None
-    is_usual = EARLIEST.year - 1 <= found.year < 2400 and clocks.is_offset(found.utcoffset())
+    is_usual = EARLIEST.year - 1 <= found.year < 2400 and date_parts.is_offset(found.utcoffset())
     return Reading(found, timed=len(text) > len("2001-03-20")) if is_usual else None
 
 
@@ -158,7 +151,7 @@ _ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th|er|ste|o|e)(?![\w'])")
 _JOINED = re.compile(r"(?<=\d)t(?=\d)|(?<=-\d\d)\.(?=\d\d:\d\d)|(?<=[a-z./-]\d{4}):(?=\d\d:\d\d)")
 _GLUED = re.compile(r"(?<=\d)(?=[ap]m\b)|(?<=\d)(?=z\b)")
 _OF_ANY = "st nd rd th er ste o e t z h am pm a p m utc gmt"
-_NEUTRAL = frozenset(_OF_ANY.split()) | clocks.ZONE_NAMES
+_NEUTRAL = frozenset(_OF_ANY.split()) | date_parts.ZONE_NAMES
 """What may stand in a date of any language."""
 
 _OF_THEIR_OWN = frozenset({"th", "fa", "ps", "zh", "ja", "ko", "hu", "mn", "lt", "eu"})
@@ -173,16 +166,16 @@ def _human_date(text: str, setting: Setting) -> Reading | None:
     if not _may_be_date(plain):
         return None
     plain = _GLUED.sub(" ", _JOINED.sub(" ", _ORDINAL.sub("", plain)))
-    plain = plain if plain.isascii() else calendars.with_digits(plain)
+    plain = plain if plain.isascii() else date_parts.with_digits(plain)
     numeric, day, rest = _take_day(plain, setting)
     is_chinese = code_of(setting.language) == "zh"
-    clock, left = clocks.take(rest, clocks.SURE, CLOCK_MARK, is_chinese=is_chinese)
+    clock, left = date_parts.take(rest, date_parts.SURE, CLOCK_MARK, is_chinese=is_chinese)
     if clock is None and (numeric is not None or day is not None):
-        clock, left = clocks.take(rest, clocks.LOOSE, CLOCK_MARK, is_chinese=is_chinese)
+        clock, left = date_parts.take(rest, date_parts.LOOSE, CLOCK_MARK, is_chinese=is_chinese)
     found = _in_languages(Text(left, numeric, day, clock), setting)
     if found is None and day is None and (clock is None or numeric is not None):
         # What looks like a date in digits, or like two numbers, may be a time with points beside a month in words.
-        clock, left = clocks.take(plain, clocks.LOOSE, CLOCK_MARK, is_chinese=is_chinese)
+        clock, left = date_parts.take(plain, date_parts.LOOSE, CLOCK_MARK, is_chinese=is_chinese)
         found = _in_languages(Text(left, None, None, clock), setting) if clock is not None else None
         return None if found is None or found.lacks_year else found
     return found
@@ -202,12 +195,12 @@ def _take_day(text: str, setting: Setting) -> tuple[re.Match[str] | None, date |
     Raise ValueError if it is no date.
     """
     is_chinese_or_japanese = not text.isascii() or code_of(setting.language) == "ja"
-    of_era = calendars.era_date(text, setting.language) if is_chinese_or_japanese else None
+    of_era = date_parts.era_date(text, setting.language) if is_chinese_or_japanese else None
     if of_era is not None:
         match, day = of_era
     elif is_chinese_or_japanese and (found := _CJK_DATE.search(text)) is not None:
         match = found
-        day = calendars.day_of(match[1], int(match[2]), int(match[3]), setting.language, setting.latest)
+        day = date_parts.day_of(match[1], int(match[2]), int(match[3]), setting.language, setting.latest)
     else:
         numeric = _NUMERIC.search(text)
         rest = text if numeric is None else f"{text[: numeric.start()]}{DAY_MARK}{text[numeric.end() :]}"
@@ -302,3 +295,46 @@ def _near_words() -> frozenset[str]:
 def _near_groups(code: str) -> tuple[Iterable[str], ...]:
     words = vocabulary(code)
     return words.days, words.ago, words.now
+
+
+LONGEST = 80
+"""The most characters of an attribute that holds a date and nothing else."""
+
+_PLAIN = ("title", "content")
+"""Attributes in which a bare number is that of an article, an order or a telephone."""
+
+_OF_TIME = re.compile(
+    r"data-(?:[a-z]+-)*?(?:u?time|timestamp|unixtime|date|datetime|epoch|ts|livestamp|created|posted|published)(?:-[a-z]+)*"
+)
+_OF_OTHERS = re.compile(
+    r"updat|modif|edit|chang|expir|until|end|start|begin|now|server|current|zone|format|joined|regist|dur"
+)
+"""What the name of an attribute has that tells of another moment, or of none."""
+
+
+@lru_cache(maxsize=1_000)
+def _is_of_time(name: str) -> bool:
+    return name == "datetime" or (_OF_TIME.fullmatch(name) is not None and _OF_OTHERS.search(name) is None)
+
+
+def date_attributes(element: Element) -> Iterator[tuple[str, str]]:
+    """Yield the names and values of attributes that may hold a date, those made for machines first.
+
+    Seconds and milliseconds since 1970 have as many digits as ``dates`` knows.
+    """
+    given = element.attrib
+    if not given:
+        return
+    for name in given:
+        if isinstance(name, str) and name[:4] in ("data", "date") and _is_of_time(name):
+            value = given[name].strip()
+            if _may_hold_date(value):
+                yield name, f"0{value}" if value.isdecimal() and len(value) in (9, 12) else value
+    for name in _PLAIN:
+        plain = given.get(name)
+        if plain and _may_hold_date(plain) and not plain.strip().isdecimal():
+            yield name, plain
+
+
+def _may_hold_date(value: str) -> bool:
+    return 6 <= len(value) <= LONGEST and any(map(str.isdigit, value))

@@ -8,8 +8,7 @@ from datetime import datetime
 from itertools import islice
 
 from aahcrawler.page import Page, dates, markup
-from aahcrawler.page.loose_tokens import Mistakes
-from aahcrawler.page.loose_xml import Element, LooseXml, Vocabulary, exact_url
+from aahcrawler.page.loose_xml import Element, LooseXml, Mistakes, Vocabulary, exact_url
 from aahcrawler.page.sniffing import is_xml
 from aahcrawler.page.text import excerpt, fold
 from aahcrawler.urls import resolve

@@ -11,8 +11,8 @@ from resiliparse.extract.html2text import extract_plain_text
 from resiliparse.parse.lang import detect_fast
 
 from aahcrawler.page import Page, claims, dates
+from aahcrawler.page.link_surroundings import teaser
 from aahcrawler.page.schemaorg import items
-from aahcrawler.page.teasers import teaser
 from aahcrawler.page.text import BLOCKS, OtherLinks, excerpt, fold, headline, plain_text
 from aahcrawler.urls import resolve
 from online_analysis.language_model import identifier

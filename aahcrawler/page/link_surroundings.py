@@ -3,11 +3,12 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from sys import intern
 
 from lxml import etree
 from lxml.etree import _Element as Element
 
-from aahcrawler.page.text import plain_text
+from aahcrawler.page.text import excerpt, plain_text
 
 LONGEST_PARAGRAPH = 1_000
 """The most characters of an entry that are one paragraph; a longer entry is split, and each link gets its paragraph."""
@@ -115,3 +116,74 @@ def _run(block: Element, ends: Collection[Element], heads: Collection[Element]) 
             break
         run.append(sibling)
     return tuple(run), False
+
+
+LONGEST_TEASER = 300
+"""Characters that are read of the text below a heading."""
+
+_TEASER_HEADINGS = frozenset({"h2", "h3", "h4", "h5", "h6", "dt"})
+_WRAPPERS = frozenset({"div", "header", "hgroup"})
+_TEXTS = frozenset({"blockquote", "dd", "div", "main", "p", "section"})
+_MOST_WRAPPERS = 2
+
+
+def teaser(block: Element) -> str:
+    """Return the beginning of the text right below a heading or a term, empty if there is none.
+
+    For a heading at the end of its container, that is the text after the container. An element that contains headings
+    is not such a text. Other elements announce nothing.
+    """
+    if block.tag not in _TEASER_HEADINGS:
+        return ""
+    after = block.getnext()
+    above = block.getparent()
+    for _ in range(_MOST_WRAPPERS):
+        if after is not None or above is None or above.tag not in _WRAPPERS:
+            break
+        after, above = above.getnext(), above.getparent()
+    if after is None or after.tag not in _TEXTS or _holds_heading(after):
+        return ""
+    return excerpt(after, LONGEST_TEASER)
+
+
+def _holds_heading(element: Element) -> bool:
+    return next(element.iterdescendants("h1", *_TEASER_HEADINGS), None) is not None
+
+
+LONGEST_TAG_PATH = 600
+"""Characters that are kept of a tag path, those nearest to the link."""
+
+_LONGEST_NAME = 40
+_NO_DIGITS = str.maketrans("", "", "0123456789")
+
+
+class TagPaths:
+    """Tag paths on one page; ancestors shared by several links are visited once."""
+
+    def __init__(self) -> None:
+        self._known: dict[Element, str] = {}
+
+    def of(self, element: Element) -> str:
+        """Return the tags from the root down to an element, each with its first class, else its id.
+
+        Digits are left out, so that elements which differ in a number have the same path: ``html/body/div.post/p/a``. A
+        path longer than ``LONGEST_TAG_PATH`` loses whole tags at its beginning.
+        """
+        missing: list[Element] = []
+        step: Element | None = element
+        while step is not None and step not in self._known:
+            missing.append(step)
+            step = step.getparent()
+        path = self._known[step] if step is not None else ""
+        for each in reversed(missing):
+            path = self._known[each] = _within(path, each)
+        # Pages of a site have the same few places: they are kept once, however many links are.
+        return intern(path)
+
+
+def _within(path: str, element: Element) -> str:
+    tag = str(element.tag)
+    name = (element.get("class") or element.get("id") or "").split(maxsplit=1)
+    step = (f"{tag}.{name[0][:_LONGEST_NAME]}" if name else tag).translate(_NO_DIGITS)
+    longer = f"{path}/{step}" if path else step
+    return longer if len(longer) <= LONGEST_TAG_PATH else longer[-LONGEST_TAG_PATH:].partition("/")[2]

@@ -1,11 +1,15 @@
 """Tell the links that lead to a file of the page, a picture, sound or film, from those that lead to another page."""
 
 import re
+from collections import Counter
+from collections.abc import Mapping
+from itertools import islice
 from typing import Final
 from urllib.parse import urlsplit
 
 from lxml.etree import _Element as Element
 
+from aahcrawler.page.page import Page
 from online_analysis.media_types import type_by_url
 
 KINDS: Final = frozenset({"image", "audio", "video"})
@@ -41,3 +45,26 @@ def kind_of_file(url: str, declared: str | None = None) -> str | None:
 def linked_file(link: Element, url: str) -> str | None:
     """Return the kind of the file that a link to a URL, an ``a`` or ``area``, leads to, as ``kind_of_file`` does."""
     return kind_of_file(url, link.get("type"))
+
+
+MOST_LINKS: Final = 5_000
+"""The most links of one page that are looked at."""
+_FOREIGN: Final = re.compile(
+    r"(ftps?|sftp|tftp|gophers?|gemini|spartan|titan|nex|finger|wais|dict|s?news|nntp|magnet|ed2k|ip[fn]s|dat|hyper|dweb"
+    r"|file|smb|nfs|rsync|svn|git|rtsps?|rtmp|mmsh?|telnet):(.+)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Links whose schemes name documents, files and places (IANA's registry of URI schemes, and what is common without it).
+
+Others name people, programs and actions, such as ``mailto`` and ``javascript``, or are no schemes: ``Talk:Harbour``.
+"""
+
+
+def foreign_links(page: Page) -> Mapping[str, int]:
+    """Return by scheme how many different links, and frames, of a page lead to documents by other ways than HTTP."""
+    found = set()
+    for element in islice(page.tree.iter("a", "area", "frame", "iframe"), MOST_LINKS):
+        match = _FOREIGN.fullmatch((element.get("href") or element.get("src") or "").strip())
+        if match is not None:
+            found.add((match[1].lower(), match[2]))
+    return Counter(scheme for scheme, _ in found)

@@ -7,17 +7,16 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from itertools import islice
-from typing import TypeVar, cast
+from typing import Final, TypeVar, cast
 from urllib.parse import urlsplit
 
 from lxml.html import HtmlElement
 
-from aahcrawler.page import charset, jsontree, markup, onward, xhtml
-from aahcrawler.page.bases import based
+from aahcrawler.page import charset, jsontree, markup, onward
 from aahcrawler.page.dates import Order
 from aahcrawler.page.failed_stages import FailedStage, FailedStages
 from aahcrawler.page.record_shape import RecordShape
-from aahcrawler.page.sniffing import HTML, XHTML, is_xml, read_as, sniff, xhtml_prefix
+from aahcrawler.page.sniffing import HTML, XHTML, is_xml, read_as, xhtml_prefix
 from aahcrawler.page.transcript import Transcript
 from aahcrawler.urls import DocumentBase, resolve
 from knowledge_base.element_index import Elements
@@ -165,7 +164,7 @@ class Page:
         if not self.is_html:
             return markup.empty()
         raw = self.body[:PARSED_BYTES] if self.encoding == "utf-8" else self.text.encode("utf-8", "replace")
-        html = xhtml.as_html(raw, xhtml_prefix(raw) or b"") if self.media_type == XHTML else raw
+        html = markup.as_html(raw, xhtml_prefix(raw) or b"") if self.media_type == XHTML else raw
         tree = markup.with_shadow_roots(markup.parse(html))
         return markup.with_inner_documents(tree) if b"srcdoc" in raw.lower() else tree
 
@@ -269,4 +268,43 @@ class Page:
 _MEDIA_TYPE = re.compile(r"[a-z0-9!#$&^_.+-]+/[a-z0-9!#$&^_.+-]+|\*/\*")
 
 
-__all__ = ["Headers", "Page", "sniff"]
+_MOST_BASES: Final = 50
+"""The most ``base`` elements that are looked at."""
+_OTHER_SCHEME: Final = re.compile(r"\s*(?!(?:https?|data|javascript):)[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+_INERT: Final = frozenset({"template", "noscript", "noframes", "noembed", "iframe", "textarea", "title", "xmp"})
+"""Elements whose content is a fragment of its own or, in browsers that run scripts, text."""
+_FOREIGN: Final = frozenset({"svg", "math"})
+_OF_HTML_WITHIN: Final = frozenset({"foreignobject", "desc", "annotation-xml", "mi", "mn", "mo", "ms", "mtext"})
+"""Elements of SVG and MathML whose content is HTML again; a ``title`` is rarely one of SVG."""
+
+
+def based(own: str, tree: HtmlElement) -> str:
+    """Return the base of a document's links, whose URL, or whose surroundings' base, is ``own``.
+
+    One of another scheme than http(s) makes relative links lead nowhere; none is that of data or of a script.
+    """
+    reference = base_reference(tree)
+    if reference is None:
+        return own
+    url = resolve(own, reference)
+    if url is None:
+        url = reference.strip() if _OTHER_SCHEME.match(reference) else str(own)
+    return DocumentBase(url, own.codec) if isinstance(own, DocumentBase) else url
+
+
+def base_reference(tree: HtmlElement) -> str | None:
+    """Return what the first ``base`` that browsers heed has for a URL, None where there is none."""
+    elements = islice(tree.iter("base"), _MOST_BASES)
+    return next((each.get("href") for each in elements if each.get("href") is not None and _is_heeded(each)), None)
+
+
+def _is_heeded(base: HtmlElement) -> bool:
+    """Return whether a ``base`` is an element of HTML in the tree of its document."""
+    is_of_html = False
+    for outer in base.iterancestors():
+        if outer.tag in _INERT or outer.get("shadowrootmode") is not None:
+            return False
+        if outer.tag in _FOREIGN and not is_of_html:
+            return False
+        is_of_html = is_of_html or outer.tag in _OF_HTML_WITHIN
+    return True

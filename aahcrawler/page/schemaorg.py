@@ -9,8 +9,8 @@ from html import unescape
 
 from lxml.html import HtmlElement
 
-from aahcrawler.page import Page, markup, microdata, microformats, rdfa
-from aahcrawler.page.markup_nodes import ElementText
+from aahcrawler.page import Page, embedded_markup, markup
+from aahcrawler.page.embedded_markup import ElementText
 from aahcrawler.page.text import fold, plain_text
 from aahcrawler.urls import resolve
 from aahcrawler.webobject import Person
@@ -146,9 +146,9 @@ def _in_scripts(tree: HtmlElement) -> Sequence[Json]:
 
 _FORMATS: Mapping[str, Callable[[HtmlElement], Sequence[Json]]] = {
     "JSON-LD": _in_scripts,
-    "microdata": microdata.nodes,
-    "RDFa": rdfa.nodes,
-    "microformats": microformats.nodes,
+    "microdata": embedded_markup.microdata_nodes,
+    "RDFa": embedded_markup.rdfa_nodes,
+    "microformats": embedded_markup.microformat_nodes,
 }
 """The readers of formats by their names, in the order in which they are believed."""
 

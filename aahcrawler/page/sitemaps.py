@@ -9,8 +9,7 @@ from itertools import chain, islice
 
 from aahcrawler.page import Page, charset, dates, feeds
 from aahcrawler.page.decoding import ungzipped
-from aahcrawler.page.loose_tokens import UNKNOWN, Mistakes
-from aahcrawler.page.loose_xml import Element, LooseXml, Vocabulary
+from aahcrawler.page.loose_xml import UNKNOWN, Element, LooseXml, Mistakes, Vocabulary
 from aahcrawler.page.text import fold
 from aahcrawler.urls import canonicalize, resolve
 

@@ -10,13 +10,12 @@ from aahcrawler.helper.assistance import FailedAction, Failure, Refused
 from aahcrawler.metadata import Link, LinkType, Metadata
 from aahcrawler.objects.versions import Changes, compare
 from aahcrawler.page import Page, generic, requisites
-from aahcrawler.page.loose_tokens import Mistakes
+from aahcrawler.page.loose_xml import Mistakes
 from aahcrawler.page.media_file import media_file
 from aahcrawler.page.onward import location
 from aahcrawler.pipeline.score import ScoredPage
 from aahcrawler.scores import Lesson
-from aahcrawler.streams.manifest_reading import manifest_of
-from aahcrawler.streams.stream_manifest import StreamNote, UnreadableManifestError, notes_of
+from aahcrawler.streams import StreamNote, UnreadableManifestError, manifest_of, notes_of
 from aahcrawler.traps.traps import Verdict
 from aahcrawler.webobject import Container
 from online_analysis.aggregation import Scores

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from aahcrawler import urls
 from aahcrawler.frontier.hops import Hop, extended, redirects_in_a_row
 from aahcrawler.frontier.protocol import Kind, Lease, Offer
-from aahcrawler.helper.links.link_refusals import doubtful
-from aahcrawler.helper.site_memory.sites import site_of
+from aahcrawler.helper.links.junk_urls import doubtful
+from aahcrawler.helper.site_memory import site_of
 from aahcrawler.metadata import Link, LinkType, Metadata
 from aahcrawler.posted_forms import posted_by
 from aahcrawler.scope import Scope, SourceRefusal
+from aahcrawler.traps.path_shape import Trap
 from aahcrawler.traps.patterns import telling_words
-from aahcrawler.traps.reasons import Trap
 from aahcrawler.traps.traps import Traps
 from aahcrawler.webobject import Reference
 

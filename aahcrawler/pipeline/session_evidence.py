@@ -10,8 +10,7 @@ from aahcrawler.page.onward import location
 from aahcrawler.page.titles import head_title
 from aahcrawler.posted_forms import posted_by
 from aahcrawler.sessions import without_session
-from aahcrawler.traps.parts_of_urls import may_hold_id
-from aahcrawler.traps.session_ids import SessionIds, Suspect
+from aahcrawler.traps.session_ids import SessionIds, Suspect, may_hold_id
 
 MOST_REFERENCES = 10_000
 """The references of a page that are looked at."""

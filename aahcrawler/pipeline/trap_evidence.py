@@ -11,7 +11,7 @@ from aahcrawler.helper import Assistance
 from aahcrawler.metadata import Metadata
 from aahcrawler.objects.versions import identity
 from aahcrawler.page import Page
-from aahcrawler.traps.reasons import Trap
+from aahcrawler.traps.path_shape import Trap
 from aahcrawler.traps.traps import Seen, Verdict
 from aahcrawler.webobject import Reference, WebObject
 from online_analysis.document import Document

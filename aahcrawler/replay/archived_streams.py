@@ -1,15 +1,175 @@
 """Shows the manifests of streams so that they can be played from the archive."""
 
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from functools import cache
+from itertools import islice, takewhile
+from pathlib import Path
+from typing import Final, NamedTuple
+from urllib.parse import urljoin
 
+from lxml import etree
+from lxml.etree import _Element as Element
+
+from aahcrawler.archive.record_access import RecordError, metadata_in, records_at
+from aahcrawler.metadata import LinkType
+from aahcrawler.page import Page
 from aahcrawler.replay.addresses import Address, Modifier
-from aahcrawler.replay.dash_rewriting import rewrite_manifest
-from aahcrawler.replay.playlist_rewriting import ShownManifest, rewrite_playlist
 from aahcrawler.replay.recorded_answers import RecordedAnswer, RecordedAnswers
-from aahcrawler.streams.stream_manifest import LARGEST, UnreadableManifestError, is_dash, is_hls
-from aahcrawler.urls import resolve
+from aahcrawler.streams import (
+    LARGEST,
+    MOST_PARTS,
+    Representation,
+    UnreadableManifestError,
+    children,
+    is_dash,
+    is_hls,
+    manifest_of,
+    manifest_root,
+    periods,
+    urls_of,
+)
+from aahcrawler.urls import canonicalize, resolve
+
+MOST_QUALITIES: Final = 300
+"""Qualities and languages of a manifest that are looked up in the archive; further ones are not shown."""
+_MOST_SEGMENTS: Final = 5_000
+"""Segments at the end of a playlist that are looked up; where none of them was captured, all are shown."""
+_MOST_LINES: Final = 6 * MOST_PARTS
+_LARGEST_MADE: Final = 4 * LARGEST
+_LINE_END: Final = re.compile(r"\r\n?|\n")
+_ADDRESS: Final = re.compile(r'([:,]\s*[A-Z0-9-]*+)="((?<=URI=")[^"]*+|(?i:https?:|)//[^"]*+)"')
+"""An attribute that names something else: by its name, or because its value is a URL (section 4.2)."""
+_ATTRIBUTE: Final = re.compile(r'[:,]\s*([A-Z0-9-]++)=(?:"([^"]*+)"|([^",]*+))')
+_GROUPED: Final = re.compile(r',\s*(AUDIO|VIDEO|SUBTITLES)="([^"]*+)"|(?<=:)(AUDIO|VIDEO|SUBTITLES)="([^"]*+)",?')
+_VARIANT: Final = "#EXT-X-STREAM-INF:"
+_OFFERED: Final = ("#EXT-X-MEDIA:", "#EXT-X-I-FRAME-STREAM-INF:")
+_END: Final = "#EXT-X-ENDLIST"
+_LIVE: Final = (
+    *("#EXT-X-SERVER-CONTROL", "#EXT-X-PRELOAD-HINT", "#EXT-X-RENDITION-REPORT", "#EXT-X-PART", "#EXT-X-SKIP"),
+    "#EXT-X-CONTENT-STEERING",
+)
+"""Tags that have a player ask a server for what comes next, or which server to ask."""
+
+Link = Callable[[str], str | None]
+"""Returns the address in the archive of a URI as written, None where it is no URL of the web."""
+Has = Callable[[str], bool]
+"""Returns whether the archive holds what a URI as written names."""
+
+
+class ShownManifest(NamedTuple):
+    """A manifest as it is shown, and how much of it is left out, since the archive does not hold it.
+
+    ``left_out`` counts qualities and languages, or segments at the end.
+    """
+
+    body: bytes
+    left_out: int = 0
+
+
+class _Offer(NamedTuple):
+    """Lines of a master playlist that are shown together, or not: ``uri`` is what they offer, empty for nothing."""
+
+    lines: tuple[str, ...]
+    uri: str = ""
+
+
+def rewrite_playlist(text: str, link: Link, has: Has) -> ShownManifest:
+    """Return a playlist whose every URI is an address in the archive.
+
+    Only qualities that the archive holds are offered, and segments at the end that it does not hold are left out,
+    unless nothing remained. A live playlist ends with what it named when it was captured.
+    """
+    lines = [found for line in islice(_LINE_END.split(text[:LARGEST]), _MOST_LINES) if (found := line.strip())]
+    if not any(line.startswith(_VARIANT) for line in lines):
+        return _media(lines, link, has)
+    offers = list(_offers(lines))
+    held = _held(offers, has)
+    if not any(each.uri and each.lines[0].startswith(_VARIANT) for each in held):
+        held = offers
+    groups = {_group(each.lines[0]) for each in held if each.lines[0].startswith(_OFFERED[0])}
+    made = (_of_groups(line, groups) for each in held for line in each.lines if not line.startswith(_LIVE))
+    return ShownManifest(_joined(made, link), len(offers) - len(held))
+
+
+def _media(lines: list[str], link: Link, has: Has) -> ShownManifest:
+    """Return the playlist of one quality, which ends with the last segment that the archive holds."""
+    segments = [at for at, line in enumerate(lines) if not line.startswith("#")]
+    looked_up = cache(has)
+    missing = takewhile(lambda at: not looked_up(lines[at]), islice(reversed(segments), _MOST_SEGMENTS))
+    left_out = sum(1 for _ in missing)
+    if left_out in (len(segments), _MOST_SEGMENTS):
+        left_out = 0
+    elif left_out:
+        lines = lines[: segments[-1 - left_out] + 1]
+    ended = lines if _END in lines else [*lines, _END]
+    return ShownManifest(_joined((line for line in ended if not line.startswith(_LIVE)), link), left_out)
+
+
+def _offers(lines: Sequence[str]) -> Iterator[_Offer]:
+    variant: tuple[str, ...] = ()
+    for line in lines:
+        if line.startswith(_VARIANT):
+            variant = (line,)
+        elif not line.startswith("#"):
+            yield _Offer((*variant, line), line)
+            variant = ()
+        elif line.startswith(_OFFERED):
+            yield _Offer((line,), _attributes(line).get("URI", ""))
+        else:
+            yield _Offer((line,))
+
+
+def _held(offers: Sequence[_Offer], has: Has) -> list[_Offer]:
+    looked_up = cache(has)
+    wanted = set(islice(dict.fromkeys(each.uri for each in offers if each.uri), MOST_QUALITIES))
+    return [each for each in offers if not each.uri or (each.uri in wanted and looked_up(each.uri))]
+
+
+def _attributes(line: str) -> dict[str, str]:
+    return {match[1]: match[2] or match[3] or "" for match in _ATTRIBUTE.finditer(line)}
+
+
+def _group(line: str) -> tuple[str, str]:
+    attributes = _attributes(line)
+    return attributes.get("TYPE", ""), attributes.get("GROUP-ID", "")
+
+
+def _of_groups(line: str, groups: set[tuple[str, str]]) -> str:
+    """Return a line without the groups that it names but nobody offers any more: players refuse such a playlist."""
+    if not line.startswith(_VARIANT):
+        return line
+
+    def kept(match: re.Match[str]) -> str:
+        return match[0] if ((match[1] or match[3]), match[2] or match[4] or "") in groups else ""
+
+    return _GROUPED.sub(kept, line)
+
+
+def _joined(lines: Iterator[str], link: Link) -> bytes:
+    made = bytearray()
+    for line in lines:
+        made += _linked(line, link).encode("utf-8", "replace") + b"\n"
+        if len(made) > _LARGEST_MADE:
+            break
+    return bytes(made)
+
+
+def _linked(line: str, link: Link) -> str:
+    if not line.startswith("#"):
+        return link(line) or "about:invalid"
+    if not line.startswith("#EXT"):
+        return line
+    return _ADDRESS.sub(lambda match: f'{match[1]}="{_address(match[2], link)}"', line)
+
+
+def _address(uri: str, link: Link) -> str:
+    # A key may stand in the playlist itself.
+    return uri if uri[:5].lower() == "data:" and '"' not in uri else link(uri) or "about:invalid"
+
 
 _ERRORS: Final = 400
 
@@ -61,3 +221,166 @@ class ArchivedStream:
         url = resolve(self.answer.url, uri)
         captures = self.answers.lookup.nearest(url, self.address.moment) if url else ()
         return bool(captures) and captures[0].status < _ERRORS
+
+
+_FIRST: Final = 2
+"""What is looked up of a representation: its head and its first segment."""
+_MOST_ELEMENTS: Final = 300_000
+_MOST_PASSED: Final = 300_000
+"""Elements that are passed while qualities are looked up: within some of them each quality looks for its own."""
+_ASKING: Final = frozenset({"Location", "PatchLocation", "UTCTiming", "ContentSteering", "Metrics"})
+"""Elements that have a player ask a server for the time, for news, or which server to ask, or report to one."""
+_REFERENCES: Final = ("media", "initialization", "index", "bitstreamSwitching", "sourceURL")
+_REMOTE: Final = "{http://www.w3.org/1999/xlink}href"
+_ELSEWHERE: Final = re.compile(r"\s*(?:[a-zA-Z][a-zA-Z0-9+.-]*:|[/\\]|.*\.\.)", re.DOTALL)
+"""References that do not lead into the folder of their base, or below it."""
+
+
+def rewrite_manifest(body: bytes, url: str, link: Link, has: Has) -> ShownManifest:
+    """Return the manifest that was captured at a URL; all that it names lies in the archive.
+
+    Of its qualities and languages those are offered whose beginning the archive holds, unless that is nothing. What
+    the manifest says of live streams stays: players need it to tell the time within them. Raise
+    ``UnreadableManifestError``.
+    """
+    root = manifest_root(body)
+    if sum(1 for _ in islice(root.iter(), _MOST_ELEMENTS + 1)) > _MOST_ELEMENTS:
+        raise UnreadableManifestError("the manifest has more elements than any that can be played")
+    left_out = _leave_out(root, url, has)
+    for element in list(root.iter(etree.Element)):
+        if etree.QName(element).localname in _ASKING:
+            _remove(element)
+    _link(root, url, link)
+    made = etree.tostring(root, encoding="utf-8", xml_declaration=True, with_tail=False)
+    return ShownManifest(made, left_out)
+
+
+def _leave_out(root: Element, url: str, has: Has) -> int:
+    """Take out what the archive does not hold; return how many representations that are."""
+    everything = list(_representations(root))
+    is_live = root.get("type") == "dynamic"
+    held = [each for each in _first(everything) if all(map(has, islice(urls_of(each, url, is_live=is_live), _FIRST)))]
+    if not held:
+        return 0
+    kept = {element for each in held for element in each.lineage}
+    for representation in everything:
+        for element in reversed(representation.lineage):
+            if element not in kept:
+                _remove(element)
+    return len(everything) - len(held)
+
+
+def _first(everything: Sequence[Representation]) -> Iterator[Representation]:
+    """Yield those that are looked up."""
+    passed = 0
+    for each in everything[:MOST_QUALITIES]:
+        passed += sum(len(element) for element in each.lineage)
+        if passed > _MOST_PASSED:
+            return
+        yield each
+
+
+def _representations(root: Element) -> Iterator[Representation]:
+    for period, seconds in periods(root):
+        for adaptation_set in children(period, "AdaptationSet"):
+            for representation in children(adaptation_set, "Representation"):
+                yield Representation((root, period, adaptation_set, representation), seconds)
+
+
+def _link(root: Element, url: str, link: Link) -> None:
+    """Make addresses in the archive of the bases, and of what does not lie below its base."""
+    waiting: list[tuple[Element, str]] = [(root, url)]
+    while waiting:
+        element, outer = waiting.pop()
+        base = _based(element, outer, link)
+        remote = element.get(_REMOTE)
+        if remote is not None and not remote.startswith("urn:"):
+            element.set(_REMOTE, link(urljoin(base, remote)) or "about:invalid")
+        for name in _REFERENCES:
+            written = element.get(name)
+            if written is not None and _ELSEWHERE.match(written):
+                element.set(name, link(urljoin(base, written)) or "about:invalid")
+        waiting += [(child, base) for child in element if isinstance(child.tag, str)]
+
+
+def _based(element: Element, outer: str, link: Link) -> str:
+    """Return the base of what is in an element. Of several the first is kept: others are other servers of the same."""
+    bases: Sequence[Element] = list(children(element, "BaseURL"))
+    if not bases:
+        return outer
+    base = urljoin(outer, (bases[0].text or "").strip())
+    for each in bases[1:]:
+        _remove(each)
+    bases[0].text = link(base) or "about:invalid"
+    return base
+
+
+def _remove(element: Element) -> None:
+    parent = element.getparent()
+    if parent is not None:
+        parent.remove(element)
+
+
+_MADE: Final = "blob:"
+"""The URLs that a script makes of bytes (File API, section 8)."""
+_MOST_LOOKED_UP: Final = 500
+_MOST_READ: Final = 20
+_KIND: Final = "mpegurl"
+_NAMES: Final = (".m3u8", ".m3u")
+
+
+def play_stream(answers: RecordedAnswers, answer: RecordedAnswer, page: Page) -> None:
+    """Have the one element of a page that played what scripts made play the one stream of which the page's parts are.
+
+    Of several elements or streams nobody knows which belong together, so the page stays as it is. The page's tree is
+    changed. Streams in DASH, which no browser plays by itself, are no such. Raise ``OSError`` and ``NoIndexError``.
+    """
+    made = [each for each in page.tree.iter("video", "audio") if (each.get("src") or "").startswith(_MADE)]
+    if len(made) != 1:
+        return
+    streams = _streams(answers, answer, list(_needed(answers.archive, answer)))
+    if len(streams) == 1:
+        _set(made[0], streams[0])
+
+
+def _set(element: Element, url: str) -> None:
+    for child in element.findall("source"):
+        element.remove(child)
+    element.set("src", url)
+
+
+def _needed(archive: Path, answer: RecordedAnswer) -> Iterator[str]:
+    """Yield what a page needs to be shown, as its metadata tell."""
+    records = records_at(archive, (answer.own or answer.holder).place, answer.record_id)
+    with suppress(RecordError):
+        found = (metadata_in(record) for record in records if record.kind == "metadata")
+        metadata = next((each for each in found if each is not None), None)
+        for link in metadata.links if metadata is not None else ():
+            if link.type is LinkType.REQUISITE:
+                yield link.url
+
+
+def _streams(answers: RecordedAnswers, answer: RecordedAnswer, urls: list[str]) -> list[str]:
+    """Return those of the URLs at which playlists were captured that no other playlist among them names."""
+    parts: dict[str, frozenset[str]] = {}
+    for url in islice(dict.fromkeys(urls), _MOST_LOOKED_UP):
+        found = answers.lookup.nearest(url, answer.moment)
+        named = url.partition("?")[0].lower().endswith(_NAMES)
+        if not found or not (named or _KIND in found[0].media_type):
+            continue
+        playlist = answers.nearest(url, answer.moment)
+        if playlist is not None and (named_in := _parts(answers.page(playlist))) is not None:
+            parts[url] = named_in
+        if len(parts) > _MOST_READ:
+            return []
+    inner = frozenset().union(*parts.values())
+    return [url for url in parts if url not in inner]
+
+
+def _parts(page: Page) -> frozenset[str] | None:
+    """Return what a playlist names, in canonical form; None for what is none that can be read."""
+    try:
+        manifest = manifest_of(page) if is_hls(page.body) else None
+    except UnreadableManifestError:
+        return None
+    return None if manifest is None else frozenset(url for each in manifest.parts if (url := canonicalize(each)))

@@ -6,16 +6,17 @@ from enum import StrEnum
 from itertools import groupby
 from typing import Final
 
+from lxml.etree import SubElement
 from lxml.etree import _Element as Element
 
-from aahcrawler.replay.element_numbers import LABEL
-from aahcrawler.replay.outlines import new_label
-from aahcrawler.replay.shown_text import shown
+from aahcrawler.replay.object_finding import ShownObject
+from aahcrawler.replay.own_pages import shown
+
+_LONGEST: Final = 60
 
 CHOSEN_ID: Final = "aah-chosen"
 """The id of the label of the chosen element."""
 MOST_MARKS: Final = 1_500
-_LONGEST: Final = 60
 _NEVER_SEEN: Final = frozenset({"html", "head", "meta", "link", "script", "style", "title", "base"})
 
 
@@ -108,3 +109,86 @@ def _outline(element: Element, marks: Sequence[Mark]) -> None:
         label = labels.makeelement("span", {"style": _LABEL.format(LOOKS[mark.kind].colour)})
         label.text = shown(mark.label, _LONGEST)
         labels.append(label)
+
+
+# Colours that those who see few of them tell apart, on white and under white letters.
+_COLOURS: Final = {
+    **dict.fromkeys(("post", "message", "ticket"), "#0072b2"),
+    **dict.fromkeys(("reply", "comment"), "#b34700"),
+    **dict.fromkeys(("article", "page", "chapter"), "#00694d"),
+}
+_OTHER: Final = "#8a3a6d"
+_INSIDE: Final = {
+    **dict.fromkeys(("table", "tbody", "thead", "tfoot", "tr"), ("td", "th")),
+    **dict.fromkeys(("ul", "ol", "menu"), ("li",)),
+    "dl": ("dt", "dd"),
+    "picture": (),
+    "select": (),
+}
+"""Elements that hold no text themselves, and those in them that do."""
+_VOID: Final = frozenset({"img", "input", "br", "hr", "video", "audio", "iframe", "textarea", "svg", "canvas"})
+_OUTLINE_LABEL: Final = (
+    "all:initial!important;display:inline-block!important;background:{}!important;color:#fff!important;"
+    "font:600 12px/1.5 system-ui,-apple-system,'Segoe UI',sans-serif!important;padding:1px 8px!important;"
+    "margin:0 8px 4px 0!important;border-radius:3px!important;max-width:100%!important;"
+    "overflow-wrap:anywhere!important;unicode-bidi:isolate!important;vertical-align:top!important"
+)
+
+
+def outline(element: Element, each: ShownObject) -> None:
+    """Outline the element of an object and label it with type, number, author and date.
+
+    The label has the id ``aah-object-`` and the number.
+    """
+    colour = _COLOURS.get(each.type, _OTHER)
+    style = (element.get("style") or "").strip().rstrip(";")
+    own = f"outline:3px solid {colour}!important;outline-offset:2px!important"
+    element.set("style", f"{style};{own}" if style else own)
+    label = new_label(element)
+    label.set("id", f"aah-object-{each.number}")
+    label.set("style", _OUTLINE_LABEL.format(colour))
+    told = (f"{each.type or 'object'} {each.number}", each.author, each.date)
+    label.text = " · ".join(shown(text, _LONGEST) for text in told if text)
+
+
+def new_label(element: Element) -> Element:
+    """Return a new element where a label can be read: within, or before what holds no text."""
+    place = element
+    if element.tag in _INSIDE:
+        names = _INSIDE[str(element.tag)]
+        place = next(element.iterdescendants(*names), element) if names else element
+    parent = place.getparent()
+    holds_none = (place is element and element.tag in _INSIDE) or place.tag in _VOID
+    if holds_none and parent is not None:
+        before = place.makeelement("span")
+        parent.insert(parent.index(place), before)
+        return before
+    label = SubElement(place, "span")
+    place.insert(0, label)
+    label.tail, place.text = place.text, None
+    return label
+
+
+ATTRIBUTE: Final = "data-aah-n"
+"""The attribute of a marked page that holds the number of an element."""
+LABEL: Final = f"{ATTRIBUTE}-label"
+"""The attribute of labels, which are no elements of the page."""
+_OWN: Final = "data-aah"
+
+
+def numbered_elements(tree: Element) -> list[Element]:
+    """Return the elements of a document in their order, comments left out: the place in the list is the number.
+
+    The tree must be as it was parsed. Keep the list as long as the elements are compared: lxml makes new objects else.
+    """
+    return list(tree.iter("*"))
+
+
+def write_numbers(tree: Element) -> list[Element]:
+    """Write the number of each element into it, and take out what the page itself says in such attributes."""
+    elements = numbered_elements(tree)
+    for number, element in enumerate(elements):
+        for name in [name for name in element.attrib if str(name).lower().startswith(_OWN)]:
+            del element.attrib[name]
+        element.set(ATTRIBUTE, str(number))
+    return elements

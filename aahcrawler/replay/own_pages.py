@@ -1,5 +1,6 @@
 """The replay's own pages: what is not captured, captures that are no HTML, lists of crawls and of captures."""
 
+import re
 from collections.abc import Iterable
 from html import escape
 from typing import Final
@@ -8,7 +9,6 @@ from urllib.parse import quote, urlencode
 from aahcrawler.replay.addresses import Address, Modifier
 from aahcrawler.replay.archived_streams import StreamFormat
 from aahcrawler.replay.capture_lookup import Listed
-from aahcrawler.replay.shown_text import markup_of
 
 _STYLE: Final = """
 body{font:16px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif;color:#1b2733;background:#fff;margin:0;padding:16px}
@@ -114,3 +114,26 @@ def list_of_captures(crawl: str, beginning: str, listed: Listed, *, pages_only: 
 
 def _path(address: Address, modifier: Modifier) -> str:
     return escape(Address(address.crawl, address.moment, modifier, address.url).path)
+
+
+_UNSEEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]"
+)
+
+
+def shown(text: str, most: int = 300) -> str:
+    r"""Return a text in one line with its control characters, direction marks and unseen signs spelled out.
+
+    One that is longer than ``most`` characters is cut, which three dots say.
+
+    >>> shown("a\u202eb\n")
+    'a⟨U+202E⟩b⟨U+000A⟩'
+    """
+    cut = text if len(text) <= most else text[: most - 1] + "…"
+    return _UNSEEN.sub(lambda match: f"⟨U+{ord(match[0]):04X}⟩", cut)
+
+
+def markup_of(text: str, most: int = 300) -> str:
+    """Return the same as HTML, for text and for attribute values; it does not change the direction around it."""
+    return escape(shown(text, most), quote=True)

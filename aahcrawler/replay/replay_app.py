@@ -17,10 +17,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from aahcrawler.replay import own_pages
 from aahcrawler.replay.addresses import Address
 from aahcrawler.replay.answer_headers import policy
-from aahcrawler.replay.byte_ranges import asked_range
 from aahcrawler.replay.capture_lookup import NoIndexError
 from aahcrawler.replay.door import Door
 from aahcrawler.replay.numbered_pages import PLACE, MarkedPages, marked_markup
+from aahcrawler.replay.recorded_answers import asked_range
 from aahcrawler.replay.replayed_captures import Annotate, ReplayedCaptures, Shown, no_annotations
 
 ENTER: Final = "/enter"

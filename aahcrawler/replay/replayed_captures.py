@@ -12,16 +12,14 @@ from aahcrawler.page.onward import refresh
 from aahcrawler.replay import own_pages
 from aahcrawler.replay.addresses import PAGES, Address, Modifier
 from aahcrawler.replay.answer_headers import as_file, told_of
-from aahcrawler.replay.archived_streams import ArchivedStream, StreamFormat, format_of
-from aahcrawler.replay.banner import Made, Told, banner
+from aahcrawler.replay.archived_streams import ArchivedStream, StreamFormat, format_of, play_stream
+from aahcrawler.replay.banner import Made, Told, banner, colour
 from aahcrawler.replay.css_rewriting import rewrite_css
 from aahcrawler.replay.html_rewriting import Rewritten, Surroundings, rewrite_html
-from aahcrawler.replay.link_colours import colour
+from aahcrawler.replay.mark_outlines import outline
 from aahcrawler.replay.object_finding import ShownObject, find_objects
-from aahcrawler.replay.outlines import outline
 from aahcrawler.replay.recorded_answers import MOST_DECODED, MOST_SHOWN, RecordedAnswer, RecordedAnswers
-from aahcrawler.replay.scripted_players import play_stream
-from aahcrawler.streams.stream_manifest import UnreadableManifestError
+from aahcrawler.streams import UnreadableManifestError
 
 _HTML: Final = {"Content-Type": "text/html; charset=utf-8"}
 _CSS: Final = {"Content-Type": "text/css; charset=utf-8"}

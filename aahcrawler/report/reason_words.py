@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from aahcrawler.scope import Refusal, SourceRefusal
-from aahcrawler.streams.stream_manifest import StreamNote
-from aahcrawler.traps.reasons import Trap
+from aahcrawler.streams import StreamNote
+from aahcrawler.traps.path_shape import Trap
 
 ROLES: Mapping[str, str] = {"intermediate": "leads to content", "terminal": "has content"}
 """What a level of pages is for, by the name of its role in the knowledge base."""

@@ -18,14 +18,23 @@ from aahcrawler.objects.capture_statements import ObjectRow, PageRow
 from aahcrawler.objects.counts import object_counts
 from aahcrawler.objects.reader import ObjectChanges, ReadError, object_changes, objects_of, page_rows
 from aahcrawler.refusals import Failed
-from aahcrawler.report import adaptation_section, browser_section, reason_words
-from aahcrawler.report.archive_section import ArchiveFile, archive_files, read_files
+from aahcrawler.report import reason_words, report_sections
 from aahcrawler.report.chart import Axis, Line, Measure, bars, line_chart, over_pages
-from aahcrawler.report.failed_section import failed_table
-from aahcrawler.report.failed_section import read_failed as failed_of
-from aahcrawler.report.object_section import completeness, sampled, sampled_captures, samples
-from aahcrawler.report.seed_section import Seed, seed_table
-from aahcrawler.report.topic_section import learned_topic, read_learned
+from aahcrawler.report.report_sections import (
+    ArchiveFile,
+    Seed,
+    archive_files,
+    completeness,
+    failed_table,
+    learned_topic,
+    read_files,
+    read_learned,
+    sampled,
+    sampled_captures,
+    samples,
+    seed_table,
+)
+from aahcrawler.report.report_sections import read_failed as failed_of
 from aahcrawler.seeds import in_words
 from aahcrawler.segments import DamageError, no_link
 from aahcrawler.tallies import CrawlCounts, said
@@ -211,7 +220,7 @@ def report(summary: Summary, kept: Kept) -> str:
         *((("Seeds", seed_table(summary.seeds)),) if summary.seeds else ()),
         *((("Since the crawl before", _since(summary, kept.former, kept.changes)),) if kept.former is not None else ()),
         ("The course of the crawl", _course(rows)),
-        *((("Pages in a browser", browser_section.shown(_looks(summary))),) if summary.browser else ()),
+        *((("Pages in a browser", report_sections.shown(_looks(summary))),) if summary.browser else ()),
         *((("Learned terms of the topic", learned_topic(kept.topic)),) if not kept.topic.is_empty else ()),
         ("Pages by application and level", bars(_applications(rows), "No page yet.")),
         ("Web objects by type", completeness(summary.object, kept.complete)),
@@ -269,8 +278,8 @@ _STATES = {
 _KINDS = {"pages": "Pages", "requisites": "Images, styles and other files of pages"}
 
 
-def _looks(summary: Summary) -> browser_section.Looks:
-    return browser_section.Looks(
+def _looks(summary: Summary) -> report_sections.Looks:
+    return report_sections.Looks(
         summary.http,
         summary.browser,
         summary.browser_missing,
@@ -346,9 +355,9 @@ def _since(summary: Summary, former: Summary, changes: ObjectChanges | None) -> 
 
 def _adapted(summary: Summary, known: Sequence[Evidence]) -> str:
     begun = summary.begun_at or summary.started_at
-    return adaptation_section.failures(summary.failed, summary.mended, summary.spared) + adaptation_section.learned(
-        known, summary.learned, begun
-    )
+    return report_sections.adaptation_failures(
+        summary.failed, summary.mended, summary.spared
+    ) + report_sections.learned(known, summary.learned, begun)
 
 
 def _course(rows: Sequence[PageRow]) -> str:

@@ -4,10 +4,11 @@ Columns of links run parallel to one another: that takes a third of the room of 
 Scores are rounded to four decimals. ``at`` are milliseconds since 1970.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 FORMAT = 1
@@ -174,3 +175,54 @@ Entry = Offered | Judged | Batched | Asked | Rescored | Ended
 ENTRY: TypeAdapter[Begin | Entry] = TypeAdapter(
     Annotated[Begin | Offered | Judged | Batched | Asked | Rescored | Ended, Field(discriminator="entry")]
 )
+
+
+T = TypeVar("T")
+
+
+def packed(values: Sequence[T]) -> list[T] | T | None:
+    """Return a column, as one value where all are the same; None where there are none.
+
+    >>> packed([0.5, 0.5]), packed([0.5, None]), packed([])
+    (0.5, [0.5, None], None)
+    """
+    if not values:
+        return None
+    first = values[0]
+    return first if values.count(first) == len(values) else list(values)
+
+
+def unpacked(column: list[T] | T, n: int) -> Sequence[T]:
+    """Return the ``n`` values of a column."""
+    return column if isinstance(column, list) else [column] * n
+
+
+def rounded(values: Sequence[float | None], decimals: int) -> list[float | None]:
+    """Round values; None becomes NaN, which is written as null.
+
+    >>> rounded([0.12345, None, 1.0], 3)
+    [0.123, nan, 1.0]
+    """
+    found: list[float | None] = np.array(values, np.float64).round(decimals).tolist()
+    return found
+
+
+def updated(update: str, total: float, offers: int, score: float) -> tuple[float, int]:
+    """Return the sum and the number of scores whose quotient a URL is queued with once it is offered with another one.
+
+    >>> updated("max", 0.5, 1, 0.2), updated("avg", 0.5, 1, 0.3), updated("sum", 0.0, 0, 0.3)
+    ((0.5, 1), (0.8, 2), (0.3, 1))
+    """
+    if not offers:
+        return score, 1
+    match update:
+        case "last":
+            return score, 1
+        case "max":
+            return max(total, score), 1
+        case "sum":
+            return total + score, 1
+        case "avg":
+            return total + score, offers + 1
+        case _:
+            return total, offers

@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from aahcrawler.scores.columns import packed, rounded, unpacked
-from aahcrawler.scores.entries import Lesson
+from aahcrawler.scores.entries import Lesson, packed, rounded, unpacked
 from online_analysis.aggregation import UNSPENT, BudgetLeft, LinkRanker, Reason, Revision, ScoredLink, Scores, Weighed
 from online_analysis.document import Document, DocumentPart, Outlink, PartRole
 

@@ -9,7 +9,7 @@ from aahcrawler.scores.entries import Asked, Ended, Entry, Judged, Rescored
 from aahcrawler.scores.ranker_lessons import taught
 from aahcrawler.scores.reader import Read, read
 from aahcrawler.scores.reweighting import lesson
-from aahcrawler.traps.reasons import Trap
+from aahcrawler.traps.path_shape import Trap
 from online_analysis.aggregation import UNSPENT, BudgetLeft, LinkRanker, Revision
 
 _OF_THE_WAY = frozenset(

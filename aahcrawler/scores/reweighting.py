@@ -7,10 +7,20 @@ from itertools import repeat
 from pathlib import Path
 from typing import Protocol
 
-from aahcrawler.scores.columns import unpacked
-from aahcrawler.scores.entries import Batched, Begin, Column, Ended, Judged, Lesson, Links, Offered, Rescored
+from aahcrawler.scores.entries import (
+    Batched,
+    Begin,
+    Column,
+    Ended,
+    Judged,
+    Lesson,
+    Links,
+    Offered,
+    Rescored,
+    unpacked,
+    updated,
+)
 from aahcrawler.scores.reader import Read, read
-from aahcrawler.scores.update_function import updated
 from online_analysis.aggregation import Weighed
 from online_analysis.ranking import LearningRanker
 

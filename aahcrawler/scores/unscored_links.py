@@ -3,8 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from aahcrawler.scores.columns import unpacked
-from aahcrawler.scores.entries import Batched, Ended, Judged
+from aahcrawler.scores.entries import Batched, Ended, Judged, unpacked
 from aahcrawler.scores.reader import read
 from online_analysis.batching import BatchScore
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Literal
 
 from aahcrawler.layout import SCORE_LOG
-from aahcrawler.scores.columns import packed, rounded
 from aahcrawler.scores.entries import (
     DECIMALS,
     Asked,
@@ -22,6 +21,8 @@ from aahcrawler.scores.entries import (
     Offered,
     Rescored,
     Source,
+    packed,
+    rounded,
 )
 from aahcrawler.segments import SegmentedOutput, SegmentWriter, Series
 from online_analysis.aggregation import Revision, Scores

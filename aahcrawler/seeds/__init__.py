@@ -1,7 +1,7 @@
 """What became of each seed: a verdict with the reason, and what to do about it."""
 
-from aahcrawler.seeds.report import SeedResult, seed_results
 from aahcrawler.seeds.trail import (
+    SeedResult,
     forbidden_on_site,
     of_attempt,
     of_failure,
@@ -9,6 +9,7 @@ from aahcrawler.seeds.trail import (
     of_redirect,
     of_refused_links,
     on_site,
+    seed_results,
 )
 from aahcrawler.seeds.verdicts import Verdict, in_words, of_reason
 from aahcrawler.seeds.walls import redirect_wall, wall

@@ -11,12 +11,18 @@ member, which ``recover`` cuts.
 """
 
 from aahcrawler.segments.members import Members, identity
-from aahcrawler.segments.output import SegmentedOutput
-from aahcrawler.segments.reader import extent, is_open, lines, open_segment, segments
-from aahcrawler.segments.recovery import Recovered, recover
-from aahcrawler.segments.series import OPEN, DamageError, DiskFullError, SegmentError, Series, no_link, private
-from aahcrawler.segments.whole_lines import append_line
-from aahcrawler.segments.writer import Clock, SegmentWriter, Span, packed_member
+from aahcrawler.segments.reader import Recovered, extent, is_open, lines, open_segment, recover, segments
+from aahcrawler.segments.series import (
+    OPEN,
+    DamageError,
+    DiskFullError,
+    SegmentError,
+    Series,
+    append_line,
+    no_link,
+    private,
+)
+from aahcrawler.segments.writer import Clock, SegmentedOutput, SegmentWriter, Span, packed_member
 
 __all__ = [
     "OPEN",

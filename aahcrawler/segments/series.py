@@ -103,3 +103,19 @@ def typed(error: OSError, path: Path) -> SegmentError:
             "everything written before is complete."
         )
     return SegmentError(f"{path}: cannot be written ({error.strerror or error}). Check the disk and its permissions.")
+
+
+def append_line(path: Path, line: str) -> int:
+    """Add a line to a file and force it to the disk; return the size of the file then, in bytes.
+
+    After a line that was torn a new one begins. Callers take care that only one of them writes.
+    """
+    with open(path, "ab+", opener=no_link) as file:
+        torn = b""
+        if file.seek(0, os.SEEK_END):
+            file.seek(-1, os.SEEK_END)
+            torn = b"" if file.read(1) == b"\n" else b"\n"
+        file.write(torn + line.encode() + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+        return file.tell()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
 from pathlib import Path
+from typing import Self
 
 from isal import isal_zlib
 
@@ -231,3 +232,24 @@ def _packed(pieces: Iterable[bytes]) -> Iterator[bytes]:
         if packed:
             yield packed
     yield compressor.flush()
+
+
+class SegmentedOutput:
+    """Writes to the segments of one series, and closes the last one at the end of its ``with`` statement."""
+
+    def __init__(self, segments: SegmentWriter) -> None:
+        self._segments = segments
+
+    def sync(self) -> None:
+        """Force what was written to disk; in any thread."""
+        self._segments.sync()
+
+    def close(self) -> None:
+        """Force the current segment to disk and give it its final name. Calling it twice does no harm."""
+        self._segments.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp
 
-from aahcrawler.frontier.server.environment import REDIS_URL
+from aahcrawler.frontier.server.binary import REDIS_URL
 from aahcrawler.listening import is_loopback, listener
 from aahcrawler.replay.door import Door
 from aahcrawler.replay.numbered_pages import MarkedPages
@@ -38,8 +38,7 @@ from aahcrawler.service.server import (
     server_config,
 )
 from aahcrawler.service.views.page_pictures import PagePictures
-from aahcrawler.service.web.roles import LOCAL
-from aahcrawler.service.web.tokens import Tokens
+from aahcrawler.service.web.roles import LOCAL, Tokens
 from aahcrawler.service.web.unfinished_heads import UnfinishedHeads
 
 PORT: Final = 8390

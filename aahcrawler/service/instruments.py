@@ -10,7 +10,7 @@ from aahcrawler.service.views.crawl_state import CrawlStates
 from aahcrawler.service.views.live_feed import LiveFeed
 from aahcrawler.service.views.page_indexes import PageIndexes
 from aahcrawler.service.views.page_pictures import PagePictures
-from aahcrawler.service.views.search_indexes import SearchIndexes
+from aahcrawler.service.views.search_answers import SearchIndexes
 from aahcrawler.service.views.sparql_answers import SparqlAnswers
 
 

@@ -15,17 +15,17 @@ from typing import Any, cast
 import uvicorn
 from starlette.types import ASGIApp
 
-from aahcrawler.frontier.server.environment import REDIS_URL
+from aahcrawler.frontier.server.binary import REDIS_URL
 from aahcrawler.listening import is_loopback
 from aahcrawler.service.api.app import ServiceSettings, create_app
 from aahcrawler.service.catalog.crawl_catalog import Catalog
 from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.instruments import Instruments
-from aahcrawler.service.steering.deleting import go_on_deleting
+from aahcrawler.service.steering.crawl_management import go_on_deleting
 from aahcrawler.service.views.live_feed import LiveFeed
-from aahcrawler.service.web.rates import Rates
+from aahcrawler.service.web.entrance import Rates
+from aahcrawler.service.web.roles import TokenError, read_tokens
 from aahcrawler.service.web.service_log import ServiceLog
-from aahcrawler.service.web.tokens import TokenError, read_tokens
 from aahcrawler.service.web.unfinished_heads import HEAD_BYTES, HttpProtocol, UnfinishedHeads
 
 TOKEN = "AAH_SERVICE_TOKEN"  # noqa: S105 (the name of a variable)

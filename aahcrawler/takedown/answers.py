@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-from aahcrawler.archive.referred_files import is_referred
+from aahcrawler.archive.folders import is_referred
 from aahcrawler.layout import ARCHIVE
 from aahcrawler.takedown.removal import Wanted, lift, plan, remove
 from aahcrawler.takedown.selection import Selected

@@ -1,5 +1,6 @@
 """Reads what the records of an archive say of one another, and of which URL each damaged place is."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
@@ -7,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
-from aahcrawler.archive.gzip_members import Member, MemberError
+from aahcrawler.archive.gzip_members import Member, MemberError, members
 from aahcrawler.archive.index import LINES, SORTED, index_lines
 from aahcrawler.archive.index_entry import place_of
 from aahcrawler.archive.ledger import remembered_places
@@ -15,11 +16,10 @@ from aahcrawler.archive.record_access import LONGEST_METADATA, Record, RecordErr
 from aahcrawler.archive.repair import TORN
 from aahcrawler.archive.resources import page_of_resource
 from aahcrawler.archive.scanning import Header, read_header
-from aahcrawler.layout import ARCHIVE, INDEXES, WARC
+from aahcrawler.layout import ARCHIVE, INDEXES, NQUADS, OBJECTS, WARC
 from aahcrawler.metadata import MEDIA_TYPE, LinkType, understood
 from aahcrawler.segments import segments
-from aahcrawler.takedown.damage import Damaged, Gap, Place, damaged, walk
-from aahcrawler.takedown.statements import captures_told
+from aahcrawler.takedown.rewriting import Damaged, Gap, Place, damaged, walk
 
 _ANSWERS = frozenset({"response", "revisit", "resource", "conversion"})
 _WARC = b"WARC/"
@@ -238,3 +238,39 @@ def _listed(folder: Path) -> Iterator[tuple[str, int, str]]:
             place = place_of(line)
             if place is not None and place.url:
                 yield place.file, place.offset, place.url
+
+
+STATEMENTS = b"<"
+"""What the text of each member of statements begins with."""
+_CAPTURED = re.compile(
+    rb'^<(?P<capture>[^<>\s]+)> <https://schema\.org/url> "(?P<url>[^"\\\n]+)"[^\n]* <(?P=capture)> \.$', re.MULTILINE
+)
+
+
+def statements(crawl: Path) -> Iterator[bytes]:
+    """Yield the statements of each capture, of those that can be read. Raise ``OSError``."""
+    for path in segments(crawl / OBJECTS, NQUADS):
+        with path.open("rb") as file:
+            for member in members(file, 0, STATEMENTS):
+                try:
+                    text = b"".join(iter(member.read, b""))
+                except MemberError:
+                    continue
+                yield text
+
+
+def captures_told(crawl: Path) -> Iterator[tuple[str, str]]:
+    """Yield id and URL of each capture that statements are about."""
+    for text in statements(crawl):
+        yield from captures_in(text)
+
+
+def captures_in(text: bytes) -> Iterator[tuple[str, str]]:
+    """Yield id and URL of the captures that a text of statements tells of, which may be cut off anywhere."""
+    for found in _CAPTURED.finditer(text):
+        yield found["capture"].decode("utf-8", "replace"), found["url"].decode("utf-8", "replace")
+
+
+def graph(line: bytes) -> str:
+    """Return the id of the capture that a statement is of, empty where it says none."""
+    return line.rpartition(b"<")[2].partition(b">")[0].decode("utf-8", "replace")

@@ -8,9 +8,8 @@ from pathlib import Path
 from aahcrawler.archive.gzip_members import Member
 from aahcrawler.layout import NQUADS, OBJECTS, REFUSAL_LOG, REFUSED, SCORE_LOG, SCORES
 from aahcrawler.segments import segments
-from aahcrawler.takedown.archive_reading import Archived, Owned
-from aahcrawler.takedown.damage import Place, damaged, walk
-from aahcrawler.takedown.statements import STATEMENTS, captures_in, graph
+from aahcrawler.takedown.archive_reading import STATEMENTS, Archived, Owned, captures_in, graph
+from aahcrawler.takedown.rewriting import Place, damaged, walk
 
 _LOGS = ((SCORES, SCORE_LOG), (REFUSED, REFUSAL_LOG))
 ENTRIES = b"{"

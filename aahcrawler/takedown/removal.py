@@ -18,11 +18,10 @@ from uuid import uuid4
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from aahcrawler import urls
-from aahcrawler.archive.folders import ArchiveError, ArchiveFolder
+from aahcrawler.archive.folders import ArchiveError, ArchiveFolder, is_referred
 from aahcrawler.archive.gzip_members import members
 from aahcrawler.archive.index import rebuild
 from aahcrawler.archive.record_access import Record, RecordError
-from aahcrawler.archive.referred_files import is_referred
 from aahcrawler.crawl_collections import packages_with
 from aahcrawler.derived_index import remove_base
 from aahcrawler.layout import (
@@ -47,19 +46,18 @@ from aahcrawler.layout import (
 from aahcrawler.report.report_page import ReportError, write_report
 from aahcrawler.segments import recover, segments
 from aahcrawler.segments.series import sync_folder
-from aahcrawler.takedown.archive_reading import read_archive
-from aahcrawler.takedown.damage import Place
+from aahcrawler.takedown.archive_reading import STATEMENTS, graph, read_archive
 from aahcrawler.takedown.log_damage import ENTRIES, log_damage
 from aahcrawler.takedown.rewriting import (
     PART,
     Original,
+    Place,
     with_payloads,
     without_members,
     without_places,
     without_records,
 )
 from aahcrawler.takedown.selection import Selected, pages_of, select
-from aahcrawler.takedown.statements import STATEMENTS, graph
 from aahcrawler.tombstones import Lifted, TakenDown, Tombstone, read_tombstones, replace_durably, write_tombstones
 
 logger = logging.getLogger(__name__)

@@ -5,9 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from aahcrawler.takedown.archive_reading import Archived, Owned
-from aahcrawler.takedown.damage import Place
-from aahcrawler.takedown.statements import graph, statements
+from aahcrawler.takedown.archive_reading import Archived, Owned, graph, statements
+from aahcrawler.takedown.rewriting import Place
 from aahcrawler.tombstones import TakenDown
 
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from aahcrawler.traps.parts_of_urls import is_id, parts
-from aahcrawler.traps.url_digests import digest
+from aahcrawler.traps.bloom_filters import digest
+from aahcrawler.traps.session_ids import is_id, parts
 
 EVIDENCE = 3
 """The pairs of near duplicates that must differ in one part alone before it is left out."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
@@ -143,3 +144,8 @@ class RecentSet:
 
     def __iter__(self) -> Iterator[int]:
         return iter(self._now | self._before)
+
+
+def digest(url: str) -> int:
+    """Return 64 bits that stand for a URL; never 0, which stands for none."""
+    return int.from_bytes(blake2b(url.encode("utf-8", "replace"), digest_size=8).digest()) or 1

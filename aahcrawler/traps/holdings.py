@@ -11,10 +11,9 @@ from typing import Final
 
 import numpy as np
 
-from aahcrawler.traps.bloom_filters import Arrays, RecentSet
+from aahcrawler.traps.bloom_filters import Arrays, RecentSet, digest
 from aahcrawler.traps.budgets import GAIN
 from aahcrawler.traps.patterns import pattern_of
-from aahcrawler.traps.url_digests import digest
 
 MOST_OBJECTS: Final = 100_000
 """Objects alone on their pages that are remembered, the last ones."""

@@ -9,9 +9,8 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from aahcrawler.traps.bloom_filters import Arrays, RecentSet
-from aahcrawler.traps.reasons import Trap
-from aahcrawler.traps.url_digests import digest
+from aahcrawler.traps.bloom_filters import Arrays, RecentSet, digest
+from aahcrawler.traps.path_shape import Trap
 
 MOST_URLS = 200_000
 """URLs of each kind that are remembered, the last ones of a crawl."""

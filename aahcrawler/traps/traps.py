@@ -13,18 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aahcrawler.traps.aliases import Aliases
-from aahcrawler.traps.bloom_filters import Arrays, BloomFilters, RecentSet
+from aahcrawler.traps.bloom_filters import Arrays, BloomFilters, RecentSet, digest
 from aahcrawler.traps.budgets import Budgets
 from aahcrawler.traps.holdings import Holdings
-from aahcrawler.traps.neighbours import Neighbours
-from aahcrawler.traps.path_shape import misshapen
+from aahcrawler.traps.path_shape import Trap, misshapen
 from aahcrawler.traps.patterns import Pattern, names_page, pattern_of
 from aahcrawler.traps.precedents import Decisions, Precedents
-from aahcrawler.traps.reasons import Trap
 from aahcrawler.traps.session_ids import SessionIds, Suspect
 from aahcrawler.traps.sketch import Hashes, distance, fingerprint, shingle_sample, sketch
-from aahcrawler.traps.soft_errors import SoftErrors
-from aahcrawler.traps.url_digests import digest
+from aahcrawler.traps.soft_errors import Neighbours, SoftErrors
 from aahcrawler.traps.yields import LEAST_EXPECTED, LINKED, Brought, Yields
 from online_analysis.icd.sections import Traps as TrapsSection
 

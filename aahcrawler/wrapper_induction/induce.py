@@ -11,23 +11,23 @@ from dataclasses import dataclass, replace
 from lxml.etree import XPath
 from lxml.html import HtmlElement
 
-from aahcrawler.helper.detection.nesting_limit import is_too_deep
+from aahcrawler.helper.detection import is_too_deep
 from aahcrawler.helper.extraction.extraction import BODY
 from aahcrawler.helper.extraction.field_reader import FieldReader
-from aahcrawler.helper.extraction.ownership import nesting
+from aahcrawler.helper.extraction.field_values import nesting
 from aahcrawler.page import Page
+from aahcrawler.page.text import excerpt, fold
 from aahcrawler.wrapper_induction.element_features import Features, words_of_pages
-from aahcrawler.wrapper_induction.examples import LabelledExample, LabelledObject
+from aahcrawler.wrapper_induction.examples import Label, LabelledExample, LabelledObject
 from aahcrawler.wrapper_induction.field_selectors import FieldInduction, Located, joined
 from aahcrawler.wrapper_induction.identity_selectors import IdentityInduction, Numbered
-from aahcrawler.wrapper_induction.item_selectors import LEAST_FIT, Budget, ItemInduction, ItemPage, Items
+from aahcrawler.wrapper_induction.item_selectors import LEAST_FIT, Budget, ItemInduction, ItemPage, Items, found_by
 from aahcrawler.wrapper_induction.proof import proven
-from aahcrawler.wrapper_induction.robust_paths import compiled
-from aahcrawler.wrapper_induction.run_selectors import TITLE, cut
-from aahcrawler.wrapper_induction.samples import Reading, Sample, page_location, refined
+from aahcrawler.wrapper_induction.robust_paths import Expression, compiled
+from aahcrawler.wrapper_induction.samples import Reading, Sample, comparable, page_location, refined
 from aahcrawler.wrapper_induction.wrapper import Wrapper
-from knowledge_base.model import Extract, Field, Identity
-from knowledge_base.selectors import compile_selector
+from knowledge_base.model import Extract, Field, Identity, Run
+from knowledge_base.selectors import Selector, compile_selector
 
 LARGEST_PAGE = 50_000
 """Elements of a page that anything is induced from."""
@@ -282,3 +282,80 @@ def _others(labelled: LabelledObject, item: HtmlElement) -> tuple[HtmlElement, .
     """Return the elements of an object that do not lie in its item."""
     within = {item, *item.iterdescendants()}
     return tuple(each for each in labelled.elements if isinstance(each, HtmlElement) and each not in within)
+
+
+AUTHOR, TITLE = "author", "title"
+LONGEST = 300
+LEAST_PAGES = 2
+
+
+def cut(
+    run: Run, examples: Sequence[LabelledExample], containers: Sequence[ItemPage], known: Features, budget: Budget
+) -> Run:
+    """Return how a schema cuts its containers, completed by missing headings and signatures of the examples.
+
+    ``containers`` has, for each example, the one item that was found for it, or None. A part that no expression finds
+    exactly stays as it was.
+    """
+    titled = _parts(examples, containers, TITLE)
+    if any(page.items for page in titled):
+        # What is around a heading's words are at most tools, which the helper leaves out.
+        heading = _finding(titled, known, budget, around=True)
+        run = replace(run, headings=(*compiled(heading), *run.headings))
+    signed = _parts(examples, containers, AUTHOR)
+    if not _all_found(run.signature, signed):
+        run = replace(run, signature=(*run.signature, *compiled(_finding(signed, known, budget))))
+    return run
+
+
+def _parts(examples: Sequence[LabelledExample], containers: Sequence[ItemPage], name: str) -> tuple[ItemPage, ...]:
+    """Return the elements whose whole text is a value of a field, within the container of each page that has one."""
+    found: list[ItemPage] = []
+    for example, container in zip(examples, containers, strict=True):
+        for root in container.items[:1]:
+            within = set(root.iterdescendants())
+            labels = (labelled.labels[name] for labelled in example.objects if name in labelled.labels)
+            shown = (label.elements[0] for label in labels if _says(label))
+            items = dict.fromkeys(each for each in shown if isinstance(each, HtmlElement) and each in within)
+            found.append(ItemPage(root, container.size, tuple(items)))
+    return tuple(found)
+
+
+def _says(label: Label) -> bool:
+    """Return whether all that the one element of a label shows is its value."""
+    return len(label.elements) == 1 and fold(excerpt(label.elements[0], LONGEST)) == comparable(label.value)
+
+
+def _finding(
+    parts: tuple[ItemPage, ...], known: Features, budget: Budget, *, around: bool = False
+) -> tuple[Expression, ...]:
+    """Return the expressions that find these elements and no others; none if there are no such expressions.
+
+    ``around`` says that an element may be found in place of the one that it holds.
+    """
+    if sum(bool(page.items) for page in parts) < LEAST_PAGES:
+        # The names of one page's headings may contain only their words.
+        return ()
+    items = ItemInduction(parts, known, True, budget).run()
+    if items is None or not all(
+        found.items == page.items or (around and _hold(found.items, page.items))
+        for found, page in zip(items.pages, parts, strict=True)
+    ):
+        return ()
+    return items.expressions[:1]
+
+
+def _hold(found: Sequence[HtmlElement], wanted: Sequence[HtmlElement]) -> bool:
+    """Return whether each element is, or holds, the wanted one of the same number."""
+    pairs = zip(found, wanted, strict=False)
+    return len(found) == len(wanted) and all(inner in (outer, *outer.iterdescendants()) for outer, inner in pairs)
+
+
+def _all_found(selectors: Sequence[Selector], parts: Sequence[ItemPage]) -> bool:
+    """Return whether expressions find each of some elements, or an element around or in it."""
+    for page in parts:
+        found = {each for selector in selectors for each in found_by(Expression.of(selector), page.root)}
+        for item in page.items:
+            if found.isdisjoint((*item.iter(), *item.iterancestors())):
+                return False
+    return True

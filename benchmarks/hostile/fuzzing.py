@@ -17,10 +17,9 @@ from pathlib import Path
 from aahcrawler.editor.pages.saved_pages import pages_folder, saved_pages
 from aahcrawler.exchange import Exchange
 from aahcrawler.helper import ApplicationAwareHelper
-from aahcrawler.helper.raised_failures import raised
+from aahcrawler.helper.assistance import raised
 from aahcrawler.page import Page
-from aahcrawler.pipeline.score import score
-from aahcrawler.pipeline.understand import understand
+from aahcrawler.pipeline.score import score, understand
 from aahcrawler.wire.replay import replayed
 from benchmarks.hostile.mutations import Answer, mutated
 from benchmarks.recorded import FETCHED_AT, NoRecordedSitesError, recorded_sites, site_pages

@@ -7,8 +7,7 @@ from dataclasses import replace
 from lxml import etree
 
 from knowledge_base.model import DateFormat, Extract, Field, FieldKind, Identity, Kind, Run
-from knowledge_base.parsing.attributes import selector, selectors, text, words, yes
-from knowledge_base.parsing.notes import Notes
+from knowledge_base.parsing.attributes import Notes, selector, selectors, text, words, yes
 
 
 def extract(element: etree._Element, earlier: Extract | None, kind: Kind, notes: Notes) -> Extract:

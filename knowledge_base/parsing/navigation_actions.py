@@ -7,8 +7,7 @@ from dataclasses import replace
 from lxml import etree
 
 from knowledge_base.model import Filler, Form, LinkSource, Navigate, RequestTemplate
-from knowledge_base.parsing.attributes import conditions, has_expression, named, selector, text, words, yes
-from knowledge_base.parsing.notes import Notes
+from knowledge_base.parsing.attributes import Notes, conditions, has_expression, named, selector, text, words, yes
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _HOST = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.\-]*:)?//[^/?#]*|[^/?#{]*:")

@@ -15,9 +15,8 @@ from aahcrawler import __version__, urls
 from aahcrawler.archive.folders import ArchiveFolder
 from aahcrawler.captures import ArchivedCaptures, Capture
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
-from aahcrawler.helper.assistance import FailedAction
-from aahcrawler.helper.raised_failures import RaisedTally, raised
-from aahcrawler.helper.site_memory.sites import site_of
+from aahcrawler.helper.assistance import FailedAction, RaisedTally, raised
+from aahcrawler.helper.site_memory import site_of
 from aahcrawler.jobs import Job, Made, Work
 from aahcrawler.layout import DEFINITION, EVALUATION, INDEXES, NQUADS, OBJECTS, WARC
 from aahcrawler.objects.reader import page_rows

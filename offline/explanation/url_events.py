@@ -9,10 +9,8 @@ from pathlib import Path
 
 from aahcrawler.frontier.protocol import State
 from aahcrawler.layout import POSTED, SCORES
-from aahcrawler.scores.columns import unpacked
-from aahcrawler.scores.entries import Batched, Begin, Column, Ended, Judged, Links, Offered, Rescored
+from aahcrawler.scores.entries import Batched, Begin, Column, Ended, Judged, Links, Offered, Rescored, unpacked, updated
 from aahcrawler.scores.reader import Read, read
-from aahcrawler.scores.update_function import updated
 
 BLACKLISTED = "blacklisted"
 """The web service's note for a URL that is not to be fetched."""

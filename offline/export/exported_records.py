@@ -5,14 +5,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from aahcrawler.archive.folders import ArchiveFolder
-from aahcrawler.archive.referred_files import hidden_in, is_referred
+from aahcrawler.archive.folders import ArchiveFolder, hidden_in, is_referred
 from aahcrawler.archive.scanning import Scanned, scan
 from aahcrawler.captures import ArchivedCaptures
 from aahcrawler.captures.capture_source import BEGINNING
 from aahcrawler.captures.record_scan import EPOCH
-from offline.selection.rdf_queries import Names
-from offline.selection.selected_captures import SelectedCaptures
+from offline.selection.warc_selection import Names, SelectedCaptures
 
 
 @dataclass(slots=True)

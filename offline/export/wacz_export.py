@@ -22,7 +22,7 @@ from aahcrawler.captures import ArchivedCaptures, Capture
 from aahcrawler.captures.record_scan import EPOCH
 from aahcrawler.definitions import DefinitionError, read_definition
 from aahcrawler.fingerprint import files_digest
-from aahcrawler.helper.raised_failures import RaisedTally
+from aahcrawler.helper.assistance import RaisedTally
 from aahcrawler.jobs import Job, Work
 from aahcrawler.layout import ARCHIVE, DEFINITION, EXPORT_READING, INDEXES, NQUADS, OBJECTS, REMOVING, TOMBSTONES, WARC
 from aahcrawler.segments import extent
@@ -30,8 +30,7 @@ from knowledge_base.file_selection import folders_for
 from offline.export.exported_records import WholeArchive, summed
 from offline.export.wacz_file import ExportError, Finished, Signer, WaczFile, packed_index, rfc3339, writing_wacz
 from offline.selection.criteria import Criteria
-from offline.selection.selected_captures import SelectedCaptures, copied
-from offline.selection.warc_selection import Selection, chosen, expanded, mark
+from offline.selection.warc_selection import SelectedCaptures, Selection, chosen, copied, expanded, mark
 from online_analysis.document import Document
 from online_analysis.icd import Icd
 

@@ -5,12 +5,20 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from aahcrawler import urls
 from aahcrawler.objects.capture_statements import PageRow
-from offline.selection.page_dates import DateOf
+
+
+class DateOf(StrEnum):
+    """The kinds of dates of a page."""
+
+    CAPTURED = "captured"
+    PUBLISHED = "published"
+
 
 _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,

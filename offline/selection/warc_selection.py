@@ -8,33 +8,130 @@ unchanged. They come in the order of the crawl's files, each once, behind a ``wa
 import gzip
 import hashlib
 import os
+import sqlite3
 from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
+from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 from urllib.parse import urljoin
 
+import pyoxigraph as ox
 from pydantic import TypeAdapter
 
-from aahcrawler import __version__
+from aahcrawler import __version__, urls
 from aahcrawler.archive.index import SORTED, LineSorter, replace_lines, scanned_lines
 from aahcrawler.archive.records import CrawlInfo, header, warcinfo_block, warcinfo_fields
 from aahcrawler.archive.writer import Identity
 from aahcrawler.captures import ArchivedCaptures, Capture
-from aahcrawler.helper.assistance import FailedAction
-from aahcrawler.helper.raised_failures import RaisedTally, of_stages
+from aahcrawler.captures.record_scan import EPOCH
+from aahcrawler.helper.assistance import FailedAction, RaisedTally, of_stages
 from aahcrawler.jobs import Job, Work
 from aahcrawler.layout import ARCHIVE, INDEXES, NQUADS, OBJECTS, SELECTION, WARC
+from aahcrawler.objects import vocabulary as v
 from aahcrawler.objects.capture_statements import PageRow
-from aahcrawler.objects.reader import page_rows
+from aahcrawler.objects.reader import page_rows, statements
 from aahcrawler.page import Page, requisites, shown_within
 from aahcrawler.pipeline.links import media_of
 from aahcrawler.segments import extent
 from offline.selection.criteria import Criteria
-from offline.selection.rdf_queries import Names, answers, published
-from offline.selection.selected_captures import SelectedCaptures
+from offline.store.loading import load, objects_folder
+from offline.store.local import FOLDER, LocalStore
+from offline.store.queries import QueryError, Table, ask
+
+_PIECE = 1 << 20
+_SCHEMA = """
+PRAGMA journal_mode = OFF;
+CREATE TABLE taken (
+  file INTEGER, begin INTEGER, end INTEGER, is_capture INTEGER, PRIMARY KEY (file, begin)
+) WITHOUT ROWID;
+CREATE TABLE page (number INTEGER PRIMARY KEY, record TEXT);
+"""
+
+
+class SelectedCaptures:
+    """Marks captures of an archive as taken; the marks lie in a temporary file.
+
+    Unless ``with_sessions``, captures that were made while their site knew the crawl are left aside by ``take``.
+    """
+
+    def __init__(self, source: ArchivedCaptures, *, with_sessions: bool = True) -> None:
+        self.source = source
+        self._with_sessions = with_sessions
+        self._marks = sqlite3.connect("")
+        self._marks.executescript(_SCHEMA)
+        self.newest = EPOCH
+        """When the newest of the taken captures was made."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._marks.close()
+
+    def take(self, captures: Iterable[Capture]) -> Iterator[Capture]:
+        """Take captures, each with the records that belong to it; yield those that were not taken yet.
+
+        With a revisit, the capture that holds its payload is taken as well.
+        """
+        for capture in captures:
+            if not self.leaves_aside(capture):
+                yield from self._take(capture)
+
+    def leaves_aside(self, capture: Capture | None) -> bool:
+        """Return whether a capture is not taken for how it was made, or the one that holds its payload was."""
+        if self._with_sessions or capture is None:
+            return False
+        return bool(capture.session) or self.leaves_aside(self.source.original(capture.record_id))
+
+    def _take(self, capture: Capture) -> Iterator[Capture]:
+        row = self.source.table.of_record(capture.record_id)
+        if row is None or not self._mark(row.file, row.answer.begin, row.answer.end, is_capture=True):
+            return
+        if (info := self.source.table.info(row.answer.warcinfo)) is not None:
+            self._mark(info[0], info[1].begin, info[1].end, is_capture=False)
+        self.newest = max(self.newest, capture.date)
+        yield capture
+        if (original := self.source.original(capture.record_id)) is not None:
+            yield from self._take(original)
+
+    def _mark(self, file: int, begin: int, end: int, *, is_capture: bool) -> bool:
+        """Mark records as taken; return whether they were not."""
+        row = (file, begin, end, is_capture)
+        return self._marks.execute("INSERT OR IGNORE INTO taken VALUES (?, ?, ?, ?)", row).rowcount > 0
+
+    def note_page(self, record: str) -> None:
+        """Note that a capture was chosen, and not taken for another's sake."""
+        self._marks.execute("INSERT INTO page (record) VALUES (?)", (record,))
+
+    def pages(self) -> Iterator[str]:
+        """Yield the ids of the records of what was chosen, in its order."""
+        return (record for (record,) in self._marks.execute("SELECT record FROM page ORDER BY number"))
+
+    def __len__(self) -> int:
+        (number,) = self._marks.execute("SELECT count(*) FROM taken WHERE is_capture").fetchone()
+        return int(number)
+
+    def copies(self) -> Iterator[bytes]:
+        """Yield the taken records, compressed as they are, in the order of the archive, in pieces of bounded size."""
+        for file in self.source.table.files():
+            yield from copied(self.source, file, self.spans(file))
+
+    def spans(self, file: int) -> Iterator[tuple[int, int]]:
+        """Yield from where to where the taken records of a file, by its number, lie in it, in their order."""
+        yield from self._marks.execute("SELECT begin, end FROM taken WHERE file = ? ORDER BY begin", (file,))
+
+
+def copied(source: ArchivedCaptures, file: int, spans: Iterable[tuple[int, int]]) -> Iterator[bytes]:
+    """Yield the bytes of spans of a file, by its number, in pieces of bounded size. Raises ``OSError``."""
+    for begin, end in spans:
+        for at in range(begin, end, _PIECE):
+            stream = source.table.open(file)
+            stream.seek(at)
+            yield stream.read(min(_PIECE, end - at))
+
 
 EXTENSION = f".{WARC}"
 
@@ -330,3 +427,65 @@ def _index(target: Path) -> None:
             replace_lines(_index_of(target), sorter)
     except OSError as error:
         raise SelectionError(f"{target}: is written, its index cannot be ({error.strerror}); make room") from error
+
+
+_VARIABLE = "page"
+_BATCH = 10_000
+_PATIENCE = 10.0
+"""The seconds that another command may use the store before this one gives up."""
+_DATED = f" <{v.DATE}> "
+
+
+class Names:
+    """A set of texts that lies on disk and goes when it is closed."""
+
+    def __init__(self) -> None:
+        self._known = sqlite3.connect("")
+        self._known.execute("CREATE TABLE name (text TEXT PRIMARY KEY) WITHOUT ROWID")
+
+    def add(self, text: str) -> None:
+        """Take in a text."""
+        self._known.execute("INSERT OR IGNORE INTO name VALUES (?)", (text,))
+
+    def __contains__(self, text: str) -> bool:
+        return self._known.execute("SELECT 1 FROM name WHERE text = ?", (text,)).fetchone() is not None
+
+    def close(self) -> None:
+        """Forget everything."""
+        self._known.close()
+
+
+def published(crawl: Path, criteria: Criteria) -> Names:
+    """Return the captures with an object whose date of publication is within the time asked for.
+
+    Raises ``ReadError``.
+    """
+    found = Names()
+    dated = (line for line in statements(crawl) if _DATED in line)
+    while batch := "".join(islice(dated, _BATCH)):
+        for _, predicate, value, graph in ox.parse(batch, ox.RdfFormat.N_QUADS, lenient=True):
+            if predicate.value == v.DATE and isinstance(graph, ox.NamedNode) and criteria.within(value.value):
+                found.add(graph.value)
+    return found
+
+
+def answers(crawl: Path, sparql: str) -> frozenset[str]:
+    """Return the captures and canonical URLs that a SELECT query finds in a crawl's store.
+
+    They are the values of ``?page``, else of the query's first variable. The new part of the crawl is loaded first.
+    Raises ``LoadError``, ``StoreError`` and ``QueryError``.
+    """
+    folder = objects_folder(crawl).parent / FOLDER
+    found: set[str] = set()
+    with LocalStore(folder, _PATIENCE) as local:
+        load(crawl, local)
+        answer = ask(local.rdf, sparql)
+        if not isinstance(answer, Table):
+            raise QueryError("write a query that begins with SELECT ?page")
+        place = answer.names.index(_VARIABLE) if _VARIABLE in answer.names else 0
+        for row in answer.rows:
+            value = row[place]
+            if isinstance(value, ox.NamedNode | ox.Literal):
+                found.add(urls.canonicalize(value.value) or value.value)
+        del answer
+    return frozenset(found)

@@ -1,15 +1,23 @@
 """Crawls that the frontier orders: links get a score when they are found, and a new one when they are found again."""
 
-from collections.abc import Iterable, Sequence
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import repeat
 from typing import Protocol
 
-from aahcrawler.frontier.memory.frontier import MemoryFrontier
-from aahcrawler.frontier.memory.queue_slots import QueueSlots
-from aahcrawler.frontier.protocol import FrontierSettings, Lease, Offer, Rescore, State
+from aahcrawler.frontier.memory.frontier import MemoryFrontier, QueueSlots
+from aahcrawler.frontier.protocol import UNSCORED, FrontierSettings, Lease, Offer, Rescore, State
+from aahcrawler.helper import Assistance
+from aahcrawler.pipeline.batch import OpenBatch, contribution_of
+from aahcrawler.pipeline.score import AT_ONCE, ScoredPage, finish, rank
 from offline.simulation.crawl_strategy import Briefing
-from offline.simulation.visits import Visit
+from offline.simulation.page_data import Understood
+from offline.simulation.visits import Direction, Visit
 from offline.simulation.world import World
+from online_analysis.aggregation import BudgetLeft, LinkRanker, ScoredLink
+from online_analysis.document import Document, Outlink
 
 SEED_SCORE = 1.0
 """The score of seeds in a real crawl."""
@@ -144,3 +152,246 @@ class BestFirst:
     def queued(self) -> Sequence[int]:
         """Return the pages that wait, the best first."""
         return self._queue.queued()
+
+
+BATCH = 20
+"""Pages in a batch, as many as a sample has seeds; the paper does not say how many it takes."""
+
+
+class BatchBestFirst:
+    """Best-first by the frontier's order, to which links are added a batch at a time."""
+
+    def __init__(self, briefing: Briefing, settings: FrontierSettings, size: int = BATCH) -> None:
+        self._world = briefing.world
+        self._topic = briefing.visits.topic
+        self._queue = FrontierQueue(briefing.world, settings)
+        self._size = size
+        self._batch: list[Visit] = []
+
+    def begin(self, seeds: Sequence[int]) -> None:
+        """Queue the seeds."""
+        self._queue.offer(seeds, repeat(SEED_SCORE, len(seeds)))
+
+    def following(self) -> Sequence[int]:
+        """Lease the best; a batch ends before its time when nothing is queued."""
+        if len(self._batch) >= self._size:
+            self._schedule()
+        chosen = self._queue.lease()
+        if not chosen and self._batch:
+            self._schedule()
+            chosen = self._queue.lease()
+        return chosen
+
+    def fetched(self, visit: Visit) -> None:
+        """Keep the links of a page for when the batch ends."""
+        self._queue.finish(visit.number)
+        self._batch.append(visit)
+
+    def _schedule(self) -> None:
+        scores = batch_scores(self._batch, self._topic, self._world)
+        self._queue.offer(scores.keys(), scores.values())
+        self._batch = []
+
+
+def batch_scores(batch: Sequence[Visit], topic: Direction, world: World) -> Mapping[int, float]:
+    """Return a score in [0, 1] for each target of a batch, in the order of discovery."""
+    pages = [world.understood(visit.number) for visit in batch]
+    products = _Products([page.terms for page in pages], topic)
+    sources: dict[int, list[int]] = {}
+    anchors: dict[int, Counter[str]] = {}
+    for position, (visit, page) in enumerate(zip(batch, pages, strict=True)):
+        for target, terms in _anchors(visit, page):
+            found = sources.setdefault(target, [])
+            if not found or found[-1] != position:
+                found.append(position)
+            anchors.setdefault(target, Counter()).update(terms)
+    return {
+        target: (products.cosine_of_sum(found) + topic.cosine(anchors[target])) / 2 for target, found in sources.items()
+    }
+
+
+def _anchors(visit: Visit, page: Understood) -> Sequence[tuple[int, Sequence[str]]]:
+    return [(target, page.anchors[link]) for target, link in zip(visit.targets, visit.links, strict=True)]
+
+
+class _Products:
+    """Dot products of the pages of a batch with the topic and with one another: enough for the cosine of any sum."""
+
+    def __init__(self, vectors: Sequence[Mapping[str, int]], topic: Direction) -> None:
+        self._length = topic.length
+        self._with_topic = [topic.dot(vector) for vector in vectors]
+        self._mutual = [[0] * len(vectors) for _ in vectors]
+        for i, vector in enumerate(vectors):
+            direction = Direction(vector)
+            for j in range(i + 1):
+                self._mutual[i][j] = self._mutual[j][i] = direction.dot(vectors[j])
+
+    def cosine_of_sum(self, positions: Sequence[int]) -> float:
+        dot = sum(self._with_topic[i] for i in positions)
+        squared = sum(self._mutual[i][j] for i in positions for j in positions)
+        lengths = self._length * math.sqrt(squared)
+        return dot / lengths if lengths else 0.0
+
+
+class BatchedCrawl:
+    """Best-first by the frontier's order, with links that wait unscored for their batch; with a ranker or without."""
+
+    def __init__(
+        self, briefing: Briefing, settings: FrontierSettings, pages: int, ranker: LinkRanker | None = None
+    ) -> None:
+        self._briefing = briefing
+        self._world = briefing.world
+        self._balance = settings.balance
+        self._scoring = briefing.scoring.model_copy(update={"batch": pages})
+        self._batch = self._new_batch()
+        self._queue = FrontierQueue(briefing.world, settings)
+        self._ranking = None if ranker is None else Ranking(briefing, ranker)
+
+    def begin(self, seeds: Sequence[int]) -> None:
+        """Queue the seeds."""
+        self._queue.offer(seeds, repeat(SEED_SCORE, len(seeds)))
+
+    def following(self) -> Sequence[int]:
+        """Lease the best; a batch ends early when no scored URL is better than an unscored one."""
+        chosen = self._queue.lease()
+        if not len(self._batch) or self._queue.are_scored(chosen):
+            return chosen
+        scored = self._queue.give_back_unscored(chosen)
+        self._end()
+        return [*scored, *self._queue.lease(self._balance - len(scored))]
+
+    def fetched(self, visit: Visit) -> None:
+        """Offer the links of a page, and keep its contribution until the batch ends."""
+        page = replace(
+            scored_page(visit, self._world),
+            scores=self._briefing.analysis.analysed(self._world.understood(visit.number)),
+        )
+        if self._ranking is not None:
+            page = self._ranking.learned(page, self._queue.depth(visit.number))
+        unscored = repeat(UNSCORED, len(visit.targets))
+        links = self._queue.finish(visit.number, visit.targets, unscored)
+        # The analysers have just counted the document, with its own URLs: its texts are the same.
+        counted = self._world.understood(visit.number).document
+        self._batch.add(contribution_of(page, self._briefing.analysis.topic, counted), links)
+        if self._batch.is_full:
+            self._end()
+        if self._ranking is not None:
+            self._ranking.rescore(self._queue)
+
+    def queued(self) -> Sequence[int]:
+        """Return the pages that wait, the best first."""
+        return self._queue.queued()
+
+    def _end(self) -> None:
+        self._queue.offer_all(self._batch.end().offers)
+        self._batch = self._new_batch()
+
+    def _new_batch(self) -> OpenBatch:
+        return OpenBatch(self._briefing.analysis.topic, self._scoring)
+
+
+class RankedCrawl:
+    """Fetches best-first in the frontier's order, with the ranker's part in the scores.
+
+    Pages are scored by the analysers once for all strategies; from there on the pipeline of a real crawl is used.
+    """
+
+    def __init__(self, briefing: Briefing, ranker: LinkRanker) -> None:
+        self._world = briefing.world
+        self._ranking = Ranking(briefing, ranker)
+        self._queue = FrontierQueue(briefing.world, briefing.settings)
+
+    def begin(self, seeds: Sequence[int]) -> None:
+        """Queue the seeds."""
+        self._queue.offer(seeds, repeat(SEED_SCORE, len(seeds)))
+
+    def following(self) -> Sequence[int]:
+        """Lease the best."""
+        return self._queue.lease()
+
+    def fetched(self, visit: Visit) -> None:
+        """Learn from a page, offer its links, and re-score what is worth something else than it seemed."""
+        found = self._ranking.learned(scored_page(visit, self._world), self._queue.depth(visit.number))
+        self._queue.finish(visit.number, visit.targets, [found.links[position].score for position in visit.links])
+        self._ranking.rescore(self._queue)
+
+    def queued(self) -> Sequence[int]:
+        """Return the pages that wait, the best first."""
+        return self._queue.queued()
+
+
+class Ranking:
+    """Teaches and asks a ranker as a real crawl does; links out of the world are refused as those out of scope are."""
+
+    def __init__(self, briefing: Briefing, ranker: LinkRanker) -> None:
+        self._world = briefing.world
+        self._weights = briefing.scoring.weights
+        self._ranker = ranker
+        self._pages = briefing.pages
+        self._fetched = 0
+
+    def learned(self, page: ScoredPage, depth: int) -> ScoredPage:
+        """Learn from a page, and let the ranker join the scores of its links."""
+        self._fetched += 1
+        left = BudgetLeft(max(0.0, 1.0 - self._fetched / self._pages))
+        found = rank(page, self._weights, self._ranker, depth, left)
+        beyond = (link.url for link in found.links if self._world.number(link.url) is None)
+        finish(self._ranker, page.assistance.document.url, beyond)
+        return found
+
+    def rescore(self, queue: FrontierQueue) -> None:
+        """Set the scores of queued pages that are worth something else than they seemed."""
+        revised = [(self._world.number(each.url), each.score) for each in self._ranker.revised(AT_ONCE)]
+        known = [(number, score) for number, score in revised if number is not None]
+        queue.rescore([number for number, _ in known], [score for _, score in known])
+
+
+def scored_page(visit: Visit, world: World) -> ScoredPage:
+    """Return what was made of a visited page before any ranker looked at it.
+
+    Links have the URLs that the pages of the world have, as different ones may lead to one page.
+    """
+    document = _addressed(world.understood(visit.number).document, visit, world)
+    judged = visit.judged
+    links = tuple(
+        ScoredLink(link.url, score, link.anchor, link.action, weight)
+        for link, score, weight in zip(document.outlinks, judged.links, judged.weights, strict=True)
+    )
+    return ScoredPage(Assistance(None, document), judged.score, links)
+
+
+def _addressed(document: Document, visit: Visit, world: World) -> Document:
+    urls = world.urls
+    outlinks: list[Outlink] = list(document.outlinks)
+    for position, target in zip(visit.links, visit.targets, strict=True):
+        if outlinks[position].url != urls[target]:
+            outlinks[position] = replace(outlinks[position], url=urls[target])
+    return replace(document, url=urls[visit.number], outlinks=tuple(outlinks))
+
+
+FADING = 0.5
+"""delta: the share of its parent's relevance that a child inherits."""
+ANCHOR = 0.8
+"""beta: the weight of the anchor in the neighbourhood score of a link, beside that of the text around it."""
+INHERITED = 0.5
+"""gamma: the weight of the inherited score in the score of a link, beside that of its neighbourhood."""
+
+
+class SharkScoring:
+    """Scores links by the worth of their page, or the inherited worth if it has none, and by the words around them."""
+
+    def __init__(self) -> None:
+        self._inherited: dict[int, float] = {}
+
+    def scores(self, visit: Visit) -> Iterable[float]:
+        """Return the potential score of each link, in [0, 1]; each target inherits the best that it was left."""
+        left = FADING * (visit.cosine if visit.cosine > 0 else self._inherited.get(visit.number, 0.0))
+        for target in visit.targets:
+            self._inherited[target] = max(left, self._inherited.get(target, 0.0))
+        return [
+            INHERITED * left + (1 - INHERITED) * self._neighbourhood(anchor, context)
+            for anchor, context in zip(visit.anchor_cosines, visit.context_cosines, strict=True)
+        ]
+
+    def _neighbourhood(self, anchor: float, context: float) -> float:
+        return ANCHOR * anchor + (1 - ANCHOR) * (1.0 if anchor > 0 else context)

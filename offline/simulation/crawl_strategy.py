@@ -1,5 +1,6 @@
 """The protocol of a crawling strategy in a simulation, and the crawl itself."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -80,3 +81,48 @@ def crawl(strategy: Strategy, visits: Visits, seeds: Sequence[int], pages: int) 
             order.append(number)
             strategy.fetched(visits.visit(number))
     return tuple(order)
+
+
+class SeedsFirst(ABC):
+    """Knows the pages that it has met, and hands out the seeds before all others."""
+
+    def __init__(self) -> None:
+        self._known: set[int] = set()
+        self._seeds: Sequence[int] = ()
+
+    def begin(self, seeds: Sequence[int]) -> None:
+        """Take the seeds."""
+        self._seeds = seeds
+        self._known.update(seeds)
+
+    def following(self) -> Sequence[int]:
+        """Return all seeds, then one page at a time."""
+        seeds, self._seeds = self._seeds, ()
+        return seeds or self._next()
+
+    @abstractmethod
+    def _next(self) -> Sequence[int]:
+        """Return one more page, nothing where none waits."""
+
+
+class RandomOrder(SeedsFirst):
+    """Fetches any of the pages that are known and not yet fetched, each as likely as the others; seeds first."""
+
+    def __init__(self, random: Random) -> None:
+        super().__init__()
+        self._random = random
+        self._waiting: list[int] = []
+
+    def _next(self) -> Sequence[int]:
+        if not self._waiting:
+            return ()
+        position = self._random.randrange(len(self._waiting))
+        self._waiting[position], self._waiting[-1] = self._waiting[-1], self._waiting[position]
+        return (self._waiting.pop(),)
+
+    def fetched(self, visit: Visit) -> None:
+        """Take in the links that are new."""
+        for target in visit.targets:
+            if target not in self._known:
+                self._known.add(target)
+                self._waiting.append(target)

@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from aahcrawler.helper import ApplicationAwareHelper
-from aahcrawler.helper.assistance import FailedAction
-from aahcrawler.helper.raised_failures import raised
+from aahcrawler.helper.assistance import FailedAction, raised
 from aahcrawler.page import Page
 from online_analysis.document import Document
 from online_analysis.terms import Lexicon

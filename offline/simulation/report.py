@@ -2,18 +2,19 @@
 
 import json
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
+from random import Random
+from statistics import median
 
+from aahcrawler.frontier.protocol import Update
 from offline.simulation.built_in_judges import BUILT_IN
-from offline.simulation.gaps import gap_rows
 from offline.simulation.judge import JudgedRow, judged_rows
-from offline.simulation.measures import Row, rows, write_orders
-from offline.simulation.plot import chart
-from offline.simulation.result_tables import all_cells, as_text, missed_rows, missed_text, tables
-from offline.simulation.simulation import Finished, Simulation
-from offline.simulation.strategies import FIRST, ORACLE
+from offline.simulation.measures import Measures, Row, rows, write_orders
+from offline.simulation.simulation import Cause, Finished, Missed, Simulation
+from offline.simulation.strategies import FIRST, ORACLE, SHIPPED, WIDE, update_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,3 +102,236 @@ def _speed(finished: Finished) -> str:
         f"{fetched:,} pages fetched, {finished.pages_per_second:,.0f} in each second of processor time: "
         f"{cost.reading:,.0f} s for reading {pages} once, {cost.crawling:,.0f} s for the crawls"
     )
+
+
+Cell = str | int | float | None
+Cells = Mapping[str, Cell]
+
+_UPDATES = (Update.FIRST, Update.AVG, Update.MAX, Update.SUM, Update.LAST)
+_SCORINGS = (("", "scores of the crawler's analysers"), ("paper-", "mean of page and anchor cosine, as in the paper"))
+_BATCHES = (
+    (False, 1, Update.FIRST),
+    (False, WIDE, Update.FIRST),
+    (False, 1, Update.AVG),
+    (False, WIDE, Update.AVG),
+    (True, 1, Update.AVG),
+    (True, WIDE, Update.AVG),
+)
+
+
+def all_cells(rows: Sequence[Row], judged: Sequence[JudgedRow]) -> Sequence[Mapping[str, object]]:
+    """Return every strategy with all of its measures; those of the judge's own program come last."""
+    by_strategy = {row["strategy"]: row for row in judged}
+    return [{**_row_cells(row), **by_strategy.get(row.strategy, {})} for row in rows]
+
+
+def first_table(rows: Sequence[Row], prefix: str) -> Sequence[Cells]:
+    """Return the update functions side by side: the paper's table 1."""
+    found = {row.strategy: row.measures for row in rows}
+    names = [(update, found.get(prefix + update_name(update, 1))) for update in _UPDATES]
+    return [{"update": update.name, **_measures(measures)} for update, measures in names if measures]
+
+
+def second_table(rows: Sequence[Row], prefix: str) -> Sequence[Cells]:
+    """Return batches and balance side by side: the paper's table 2."""
+    found = {row.strategy: row.measures for row in rows}
+    names = [
+        (batch, balance, update, found.get(prefix + update_name(update, balance, batch=batch)))
+        for batch, balance, update in _BATCHES
+    ]
+    return [
+        {"batch": "yes" if batch else "no", "balance": balance, "update": update.name, **_measures(measures)}
+        for batch, balance, update, measures in names
+        if measures
+    ]
+
+
+def tables(rows: Sequence[Row]) -> Sequence[tuple[str, Sequence[Cells]]]:
+    """Return the paper's tables by their titles, for both ways to score; those without rows are left out."""
+    made = [
+        *((f"Table 1, {about}", first_table(rows, prefix)) for prefix, about in _SCORINGS),
+        *((f"Table 2, {about}", second_table(rows, prefix)) for prefix, about in _SCORINGS),
+    ]
+    return [(title, cells) for title, cells in made if cells]
+
+
+def as_text(rows: Sequence[Row], judged: Sequence[JudgedRow]) -> Iterator[str]:
+    """Yield the lines of a report: all strategies, then the paper's tables."""
+    yield from _text("Strategies", [_short(cells) for cells in all_cells(rows, judged)])
+    for title, cells in tables(rows):
+        yield ""
+        yield from _text(title, cells)
+
+
+def missed_rows(missed: Sequence[Missed]) -> Sequence[Cells]:
+    """Return for each strategy and sample how many pages it missed by cause, then over all samples of a strategy.
+
+    ``rank`` is the median place that queued ones had at the end.
+    """
+    strategies = dict.fromkeys(each.strategy for each in missed)
+    return [
+        cells
+        for strategy in strategies
+        for own in [[each for each in missed if each.strategy == strategy]]
+        for cells in [
+            *(_missed_cells(strategy, each.sample, [each]) for each in own),
+            _missed_cells(strategy, "all", own),
+        ]
+    ]
+
+
+def missed_text(missed: Sequence[Missed]) -> Iterator[str]:
+    """Yield the lines of the table of what was missed and why."""
+    yield from _text("Relevant pages that the oracle fetched, by what became of them", missed_rows(missed))
+
+
+def _missed_cells(strategy: str, sample: str, missed: Sequence[Missed]) -> Cells:
+    ranks = [rank for each in missed for rank in each.ranks]
+    return {
+        "strategy": strategy,
+        "sample": sample,
+        "found": sum(each.found for each in missed),
+        **{cause.value: sum(each.count(cause) for each in missed) for cause in Cause},
+        "rank": int(median(ranks)) if ranks else None,
+    }
+
+
+def _row_cells(row: Row) -> Cells:
+    cells: Cells = {"strategy": row.strategy, "samples": row.samples, "fetched": row.fetched}
+    if row.measures is None:
+        return cells
+    return {**cells, "harvest@R": row.measures.harvest, "harvest@R/3": row.measures.early, **_measures(row.measures)}
+
+
+def _measures(measures: Measures) -> Cells:
+    return {"harvest": measures.harvest, "similarity": measures.similarity, "subtopics": measures.subtopics}
+
+
+_SHOWN = ("strategy", "fetched", "harvest@R", "harvest@R/3", "similarity", "subtopics")
+
+
+def _short(cells: Mapping[str, object]) -> Cells:
+    """Keep the cells that fit on a line; numbers and texts are cells as they are."""
+    shown: dict[str, Cell] = {}
+    for name in _SHOWN:
+        value = cells.get(name)
+        if isinstance(value, str | int | float):
+            shown[name] = value
+    for at in ("R", "R/3"):
+        gap, interval = cells.get(f"gap@{at}"), cells.get(f"gap95@{at}")
+        if isinstance(gap, float) and isinstance(interval, list):
+            shown[f"gap@{at}"] = f"{gap:+.3f} [{interval[0]:+.3f}, {interval[1]:+.3f}]"
+    return shown
+
+
+def _text(title: str, rows: Sequence[Cells]) -> Iterator[str]:
+    yield title
+    headings = list(rows[0])
+    lines = [headings, *([_cell(row[name]) for name in headings] for row in rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(headings))]
+    for line in lines:
+        cells = [
+            line[0].ljust(widths[0]),
+            *(text.rjust(width) for text, width in zip(line[1:], widths[1:], strict=True)),
+        ]
+        yield f"  {'  '.join(cells)}".rstrip()
+
+
+def _cell(value: Cell) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.4f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else value
+
+
+_WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 900, 480, 56, 230, 48, 48
+_HUE_STEP = 137.5
+"""Degrees; neighbours in the list are far from one another on the circle of colours."""
+
+
+def chart(rows: Sequence[Row]) -> str:
+    """Return an SVG file: the share of relevant pages found (up) by the share of the budget spent (to the right).
+
+    The names stand in the order in which the lines end. Strategies that were not judged are left out.
+    """
+    courses = [
+        (row.strategy, row.measures.course, _colour(position))
+        for position, row in enumerate(rows)
+        if row.measures is not None
+    ]
+    ranked = sorted(courses, key=lambda course: -course[1][-1])
+    lines = "".join(_line(*course) for course in reversed(ranked))
+    names = "".join(_name(position, *course) for position, course in enumerate(ranked))
+    bottom, right = _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
+        'font-family="sans-serif" font-size="12">'
+        f'<title>Relevance over time</title><rect width="{_WIDTH}" height="{_HEIGHT}" fill="#fff"/>'
+        f'<text x="{_LEFT}" y="24" font-size="16">Relevant pages found by pages fetched</text>'
+        f'<path d="M{_LEFT} {_TOP}V{bottom}H{right}" fill="none" stroke="#555"/>'
+        f'<text x="{_LEFT - 6}" y="{_TOP + 4}" text-anchor="end">all</text>'
+        f'<text x="{_LEFT - 6}" y="{bottom}" text-anchor="end">0</text>'
+        f'<text x="{right}" y="{bottom + 20}" text-anchor="end">as many pages as are relevant</text>'
+        f"{lines}{names}</svg>\n"
+    )
+
+
+def _colour(position: int) -> str:
+    return f"hsl({position * _HUE_STEP % 360:.0f},70%,38%)"
+
+
+def _line(name: str, course: Sequence[float], colour: str) -> str:
+    across, up = (_WIDTH - _RIGHT - _LEFT) / max(1, len(course) - 1), _HEIGHT - _BOTTOM - _TOP
+    points = " ".join(f"{_LEFT + x * across:.1f},{_HEIGHT - _BOTTOM - y * up:.1f}" for x, y in enumerate(course))
+    width = 3 if name == SHIPPED else 1.2
+    return f'<polyline fill="none" stroke-width="{width}" stroke="{colour}" points="{points}"/>'
+
+
+def _name(position: int, name: str, course: Sequence[float], colour: str) -> str:
+    weight = ' font-weight="bold"' if name == SHIPPED else ""
+    x, y = _WIDTH - _RIGHT + 12, _TOP + 8 + 16 * position
+    return f'<text x="{x}" y="{y}" fill="{colour}"{weight}>{course[-1]:.3f} {escape(name)}</text>'
+
+
+ROUNDS = 2000
+"""The samples of samples of an interval."""
+
+
+def closed(found: Sequence[float], first: Sequence[float], oracle: Sequence[float]) -> float | None:
+    """Return the share of the gap over the summed harvests of all samples; None where there is no gap.
+
+    >>> closed([0.5, 0.7], [0.4, 0.4], [0.8, 0.8])
+    0.5
+    """
+    gap = sum(oracle) - sum(first)
+    return round((sum(found) - sum(first)) / gap, 4) if gap > 0 else None
+
+
+def interval(found: Sequence[float], first: Sequence[float], oracle: Sequence[float]) -> tuple[float, float] | None:
+    """Return the 95 % interval of the share by a paired bootstrap over samples, always the same; None without a gap."""
+    random, samples, shares = Random(0), range(len(found)), []
+    for _ in range(ROUNDS):
+        drawn = [random.choice(samples) for _ in samples]
+        share = closed(*([values[at] for at in drawn] for values in (found, first, oracle)))
+        if share is not None:
+            shares.append(share)
+    shares.sort()
+    return (shares[len(shares) // 40], shares[-1 - len(shares) // 40]) if shares else None
+
+
+def gap_rows(rows: Sequence[Row], first: str, oracle: str) -> Sequence[JudgedRow]:
+    """Return the gap at R and R/3 of each strategy, as judges of worlds report them; none where it cannot be told."""
+    harvests = {row.strategy: [list(at) for at in zip(*row.by_sample.values(), strict=True)] for row in rows}
+    if not harvests.get(first) or not harvests.get(oracle):
+        return ()
+    return [{"strategy": name, **_cells(own, harvests[first], harvests[oracle])} for name, own in harvests.items()]
+
+
+def _cells(
+    own: Sequence[Sequence[float]], first: Sequence[Sequence[float]], oracle: Sequence[Sequence[float]]
+) -> Mapping[str, float | list[float]]:
+    cells: dict[str, float | list[float]] = {}
+    for at, *triple in zip(("R", "R/3"), own, first, oracle, strict=True):
+        gap, around = closed(*triple), interval(*triple)
+        if gap is not None and around is not None:
+            cells |= {f"gap@{at}": gap, f"gap95@{at}": list(around)}
+    return cells

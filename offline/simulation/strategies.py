@@ -5,23 +5,21 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from aahcrawler.frontier.protocol import FrontierSettings, Update
-from offline.simulation.bandit import TagPathBandit
-from offline.simulation.batch_scores import BATCH, BatchBestFirst
-from offline.simulation.batched_crawl import BatchedCrawl
+from offline.simulation.bandits import ClassifierBandit, TagPathBandit, TreeBandit
 from offline.simulation.best_first import (
+    BATCH,
     AnalyserScoring,
+    BatchBestFirst,
+    BatchedCrawl,
     BestFirst,
     EqualScoring,
     KnownScoring,
     MeanCosineScoring,
+    RankedCrawl,
     Scoring,
+    SharkScoring,
 )
-from offline.simulation.classifier_bandit import ClassifierBandit
-from offline.simulation.crawl_strategy import Briefing, MakeStrategy, Strategy
-from offline.simulation.random_order import RandomOrder
-from offline.simulation.ranked_crawl import RankedCrawl
-from offline.simulation.shark import SharkScoring
-from offline.simulation.tree_bandit import TreeBandit
+from offline.simulation.crawl_strategy import Briefing, MakeStrategy, RandomOrder, Strategy
 from online_analysis.ranking import link_ranker
 
 SHIPPED = "aahcrawler"

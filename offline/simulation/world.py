@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 import zstandard
 
 from aahcrawler import urls
-from aahcrawler.helper.raised_failures import RaisedTally
+from aahcrawler.helper.assistance import RaisedTally
 from aahcrawler.page import Page
 from aahcrawler.traps.session_ids import SessionIds
 from offline.simulation.page_data import Understood

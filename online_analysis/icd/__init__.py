@@ -1,18 +1,17 @@
 """The Intelligent Crawl Definition (ICD): the subject, purpose, seeds and limits of a crawl."""
 
-from online_analysis.icd.browser_fields import BrowserSection
 from online_analysis.icd.definition import Icd, ReferenceUrl, changes
 from online_analysis.icd.mistakes import IcdError, Mistake
-from online_analysis.icd.plugin_names import PLUGINS
 from online_analysis.icd.postings import Post
 from online_analysis.icd.redefinition import Part, Redefinition, parts, redefined
-from online_analysis.icd.reference_files import plain_text
+from online_analysis.icd.reference_files import PLUGINS, plain_text
 from online_analysis.icd.scoping import Scope
 from online_analysis.icd.scoring import ANALYSERS, DEFAULT_WEIGHTS, PostTo, Scoring
 from online_analysis.icd.secrets import Value
 from online_analysis.icd.sections import (
     WHERE_SECRETS_ARE,
     Archive,
+    BrowserSection,
     DomainPoliteness,
     Endpoint,
     Event,

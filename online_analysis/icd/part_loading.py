@@ -9,10 +9,15 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from online_analysis.icd.explanations import mistakes_of
 from online_analysis.icd.mistakes import FieldPath, IcdError, Mistake
-from online_analysis.icd.models import MissingModelError, find_model
-from online_analysis.icd.plugin_names import plugin_names
 from online_analysis.icd.postings import Post, read_posts
-from online_analysis.icd.reference_files import ReferenceFileError, read_hosts, read_reference
+from online_analysis.icd.reference_files import (
+    MissingModelError,
+    ReferenceFileError,
+    find_model,
+    plugin_names,
+    read_hosts,
+    read_reference,
+)
 from online_analysis.icd.scope_rules import Facts, ScopeRules
 from online_analysis.icd.scoping import Scope
 from online_analysis.icd.sections import TopicWords, WebUrl

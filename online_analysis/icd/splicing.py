@@ -12,9 +12,19 @@ from typing import Final
 import yaml
 
 from online_analysis.icd.mistakes import FieldPath
-from online_analysis.icd.yaml_layout import Layout, Splice, is_flow, quotes
 from online_analysis.icd.yaml_source import LOADER, NOTHING, Value
-from online_analysis.icd.yaml_writing import WIDEST, after_dash, after_name, in_flow, quoted, scalar
+from online_analysis.icd.yaml_writing import (
+    WIDEST,
+    Layout,
+    Splice,
+    after_dash,
+    after_name,
+    in_flow,
+    is_flow,
+    quoted,
+    quotes,
+    scalar,
+)
 
 _MOST_COMPARED: Final = 2000
 """Entries in which two lists differ that are compared with one another; longer stretches are written anew."""

@@ -10,7 +10,7 @@ from online_analysis.icd.definition import Icd
 from online_analysis.icd.form import YAML_ONLY, form_fields
 from online_analysis.icd.mistakes import IcdError, Mistake
 from online_analysis.icd.part_loading import Place, UnreadFileError
-from online_analysis.icd.plugin_names import plugin_names
+from online_analysis.icd.reference_files import plugin_names
 from online_analysis.icd.scoring import ANALYSERS
 
 MOST_BYTES: Final = 256_000

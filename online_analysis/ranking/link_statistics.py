@@ -1,20 +1,106 @@
 """The links seen to one URL, and the row of features that they make."""
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
+from urllib.parse import parse_qsl, unquote, urlsplit
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
 from online_analysis.aggregation import ScoredLink, Weighed
 from online_analysis.document import Document, Outlink
-from online_analysis.hubs import leads_to_hub
-from online_analysis.ranking.features import Columns, column, text_words, title_words, url_steps, url_words
 from online_analysis.ranking.regression import Row, Rows
+from online_analysis.terms import tokenize
+
+COLUMNS = 1 << 20
+"""The number of columns: so many that two features of one crawl seldom share one."""
+
+Columns = tuple[int, ...]
+
+_CACHED = 20_000
+LONGEST_TEXT = 300
+"""The characters of a title, and of the text around a link, that are looked at."""
+_MOST_FEATURE_WORDS = 40
+_MOST_STEPS = 8
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_NUMBER = re.compile(r"\d+")
+
+
+def column(group: str, name: str) -> int:
+    """Return the column of a feature.
+
+    >>> column("word", "solar") == column("word", "solar") != column("step", "solar")
+    True
+    """
+    return crc32(f"{group}\n{name}".encode("utf-8", "surrogatepass")) % COLUMNS
+
+
+@lru_cache(_CACHED)
+def text_words(text: str) -> Columns:
+    """Return the columns of the different words of the text around a link, of the first forty; numbers are one word."""
+    return _words("text", text)
+
+
+@lru_cache(_CACHED)
+def title_words(title: str) -> Columns:
+    """Return the columns of the different words of the title of a page that links."""
+    return _words("title", title)
+
+
+def url_words(url: str) -> Columns:
+    """Return the columns of the different words of a URL, its host left out."""
+    _, path, query = split(url)
+    text = unquote(f"{path} {query}", errors="replace") if "%" in url else f"{path} {query}"
+    return _words("address", text.replace("_", " "))
+
+
+def url_steps(url: str) -> Columns:
+    """Return the columns of a URL's location: its host, each folder on its path, and the shape of the remainder.
+
+    The shape is the last step with its digits as one, and the names in the query: ``viewtopic.php?f&t``.
+    """
+    host, path, query = split(url)
+    folders, _, last = path.rpartition("/")
+    shape = f"{host}//{_NUMBER.sub('0', last)}?{_names(query) if query else ''}"
+    return _distinct((*_folders(host, folders), column("step", shape)))
+
+
+@lru_cache(_CACHED)
+def _folders(host: str, path: str) -> Columns:
+    """Return the columns of a host, and of each folder on a path."""
+    folders = path.split("/")[1:]
+    steps = [host, ".".join(host.split(".")[-2:])]
+    steps += [f"{host}/{'/'.join(folders[:n])}" for n in range(1, min(len(folders), _MOST_STEPS) + 1)]
+    return tuple([column("step", step) for step in steps])
+
+
+def _names(query: str) -> str:
+    """Return the names of parameters, in order."""
+    if "%" in query or "+" in query:
+        names = {name for name, _ in parse_qsl(query, keep_blank_values=True)}
+    else:
+        names = {parameter.partition("=")[0] for parameter in query.split("&") if parameter}
+    return "&".join(sorted(names))
+
+
+def _words(group: str, text: str) -> Columns:
+    return _distinct([_word(group, word) for word in tokenize(_HUMP.sub(" ", text[:LONGEST_TEXT]))])
+
+
+@lru_cache(_CACHED)
+def _word(group: str, word: str) -> int:
+    return column(group, _NUMBER.sub("0", word))
+
+
+def _distinct(columns: Iterable[int]) -> Columns:
+    return tuple(dict.fromkeys(columns))[:_MOST_FEATURE_WORDS]
+
 
 _MOST_LINKS = 24
 """The most links to one URL of which anything is kept, the first ones: every page links to the targets of a menu."""
@@ -207,3 +293,85 @@ class View:
 def _shares(name: str, n: int) -> NDArray[np.float32]:
     """Let the ``n`` features of a group share its scale, so that the size of a group does not change its weight."""
     return np.full(n, SCALES[name] / math.sqrt(max(1, n)), np.float32)
+
+
+_NAMES = """
+    index | site index | sitemap | site map | contents | table of contents | toc | a-z | a to z | a-z index
+    all pages | all articles | all topics | list of pages | list of articles | full index | subject index
+    inhaltsverzeichnis | inhalt | stichwortverzeichnis | sachregister | seitenübersicht | seitenverzeichnis
+    alle seiten
+    sommaire | plan du site | table des matières | toutes les pages | tous les articles
+    índice | mapa del sitio | mapa web | tabla de contenidos | todas las páginas | sumario
+    indice | mappa del sito | sommario | tutte le pagine
+    mapa do site | sumário | tabela de conteúdos | todas as páginas
+    inhoud | inhoudsopgave | trefwoordenregister | alle pagina's
+    spis treści | mapa strony | indeks | wszystkie strony
+    innehåll | innehållsförteckning | webbkarta | webbplatskarta | alla sidor
+    indhold | indholdsfortegnelse | alle sider | innhold | innholdsfortegnelse | nettstedskart
+    hakemisto | sisällysluettelo | sisällys | sivukartta | kaikki sivut
+    obsah | mapa stránek | mapa stránok | rejstřík | všechny stránky
+    tartalomjegyzék | oldaltérkép | cuprins | harta site-ului | kazalo | sadržaj | mapa sajta
+    ευρετήριο | περιεχόμενα | χάρτης ιστοτόπου | χάρτης ιστότοπου | πίνακας περιεχομένων
+    содержание | оглавление | указатель | карта сайта | все страницы | зміст | мапа сайту | съдържание | карта на сайта
+    dizin | içindekiler | site haritası | mục lục | sơ đồ trang | daftar isi | peta situs
+    فهرس | الفهرس | خريطة الموقع | المحتويات | فهرست | نقشه سایت | מפת האתר | תוכן העניינים | אינדקס
+    目录 | 目錄 | 索引 | 网站地图 | 網站地圖 | 站点地图 | 目次 | サイトマップ | 목차 | 색인 | 사이트맵 | 사이트 맵
+"""
+_HUBS = frozenset(" ".join(re.findall(r"\w+", name.casefold())) for name in re.split(r"[|\n]", _NAMES) if name.strip())
+_LONGEST = 60
+_WORD = re.compile(r"\w+")
+_EXTENSION = re.compile(r"\.[A-Za-z0-9]{2,5}$")
+
+
+def leads_to_hub(url: str, anchor: str) -> bool:
+    """Return whether a link's text, or the last step of its path, is a name of a list of a site's contents.
+
+    Names of many languages are known. ``index.html`` and the like are no such name: it is how servers call the page of
+    a folder. A query makes a URL one of many, so then the anchor alone counts.
+
+    >>> leads_to_hub("https://example.org/docs/Index", "The index"), leads_to_hub("https://example.org/p/7", "Site map")
+    (True, True)
+    >>> leads_to_hub("https://example.org/index.php?topic=7", "Solar power")
+    False
+    """
+    return _is_name(anchor) or _is_named_so(url)
+
+
+@lru_cache(10_000)
+def _is_name(text: str) -> bool:
+    return len(text) <= _LONGEST and " ".join(_WORD.findall(text.casefold())) in _HUBS
+
+
+def _is_named_so(url: str) -> bool:
+    _, path, query = split(url)
+    step = path.rstrip("/").rpartition("/")[2]
+    if query or not step or step.lower().startswith("index."):
+        return False
+    step = unquote(step, errors="replace") if "%" in step else step
+    return _is_name(_EXTENSION.sub("", step).replace("_", " "))
+
+
+class UrlParts(NamedTuple):
+    """The host of a URL in small letters, without user and port; its path, and its query."""
+
+    host: str
+    path: str
+    query: str
+
+
+@lru_cache(1_000)
+def split(url: str) -> UrlParts:
+    """Take a URL apart. Canonical ones, which links have, need no parser; others get one.
+
+    >>> split("http://a.test:8080/b/c?d=e")
+    UrlParts(host='a.test', path='/b/c', query='d=e')
+    """
+    scheme, _, rest = url.partition("://")
+    beside, _, query = rest.partition("?")
+    host, slash, path = beside.partition("/")
+    name, _, port = host.partition(":")
+    is_plain = scheme in ("http", "https") and "#" not in rest and (port.isdigit() or name == host)
+    if not (is_plain and name.replace(".", "").replace("-", "").isalnum() and url.isascii() and url.isprintable()):
+        parts = urlsplit(url)
+        return UrlParts(parts.hostname or "", parts.path, parts.query)
+    return UrlParts(name.lower(), slash + path, query)

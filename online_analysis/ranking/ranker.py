@@ -11,10 +11,8 @@ from random import Random
 from online_analysis.aggregation import UNSPENT, BudgetLeft, Reason, Revision, ScoredLink, Scores, Weighed
 from online_analysis.document import Document
 from online_analysis.ranking.link_statistics import LinkStatistics, View
-from online_analysis.ranking.queued_urls import Standing, Waiting
-from online_analysis.ranking.remaining_budget import RemainingBudget
-from online_analysis.ranking.settled_urls import Gone
-from online_analysis.ranking.url_model import Lesson, Model
+from online_analysis.ranking.queued_urls import Gone, Standing, Waiting
+from online_analysis.ranking.url_model import Lesson, Model, RemainingBudget
 
 _FEWEST = 5
 _GROWTH = 0.05

@@ -7,20 +7,54 @@ same of the analysers' score of the links to it; the regression learns the diffe
 **Promise** is the worth of a page that leads to good pages: by how much the URLs that it was the first to show exceed
 the n-th best of all queued URLs, which would be fetched without it, where n pages have been fetched. It is counted up
 to a bound, as a crawl cannot fetch everything at once. Before anything is known of it, the names that hubs have promise
-some (``online_analysis.hubs``). Promise counts the less, the less budget is left (``remaining_budget``).
+some (``link_statistics``). Promise counts the less, the less budget is left.
 """
 
 import math
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
 import numpy as np
 
-from online_analysis.aggregation import Reason
-from online_analysis.ranking.features import COLUMNS
-from online_analysis.ranking.link_statistics import Group, LinkStatistics, rows_of
+from online_analysis.aggregation import UNSPENT, BudgetLeft, Reason
+from online_analysis.ranking.link_statistics import COLUMNS, Group, LinkStatistics, rows_of
 from online_analysis.ranking.regression import Floats, Ridge, Rows, Weights
-from online_analysis.ranking.remaining_budget import RemainingBudget
+
+_FULL_UNTIL = 0.5
+"""The share of a budget, that is left, from which on promise falls."""
+_MOST_SITES = 10_000
+
+
+class RemainingBudget:
+    """What is left for a crawl, and for each of the last 10,000 sites that have a bound of their own."""
+
+    def __init__(self) -> None:
+        self._crawl = 1.0
+        self._sites: OrderedDict[str, float] = OrderedDict()
+
+    def note(self, url: str, left: BudgetLeft = UNSPENT) -> None:
+        """Take note of what was left when a page was fetched."""
+        self._crawl = left.crawl
+        host = urlsplit(url).netloc
+        self._sites.pop(host, None)
+        if left.site < 1.0:
+            self._sites[host] = left.site
+            if len(self._sites) > _MOST_SITES:
+                self._sites.popitem(last=False)
+
+    def exploration(self, url: str) -> float:
+        """Return the share of its promise that a queued URL is worth now, in [0, 1]."""
+        site = self._sites.get(urlsplit(url).netloc, 1.0) if self._sites else 1.0
+        return min(1.0, min(self._crawl, site) / _FULL_UNTIL)
+
+    def explorations(self, urls: Sequence[str]) -> Floats:
+        """Return the shares of many."""
+        if not self._sites:
+            return np.full(len(urls), min(1.0, self._crawl / _FULL_UNTIL))
+        return np.array([self.exploration(url) for url in urls])
+
 
 _PENALTY = 2.0
 _PROMISE_COUNTS = 0.2

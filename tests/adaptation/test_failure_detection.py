@@ -7,8 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.adaptation.detection.failure_detection import FEW, Shape, TrackRecord, Trouble, since, trouble
-from aahcrawler.adaptation.detection.text_sampling import PageText, bare
+from aahcrawler.adaptation.detection.failure_detection import (
+    FEW,
+    PageText,
+    Shape,
+    TrackRecord,
+    Trouble,
+    bare,
+    since,
+    trouble,
+)
 from aahcrawler.helper.assistance import Failure
 from aahcrawler.helper.extraction.extraction import Extracted
 from aahcrawler.helper.extraction.outcome import Outcome

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from aahcrawler.adaptation.detection.name_hints import NameTable, hints, named, similarity
+from aahcrawler.adaptation.detection.sign_relaxation import NameTable, hints, named, similarity
 from aahcrawler.adaptation.repair.relaxation import RelaxationStrategy
 from aahcrawler.helper.adaptation_protocol import Question
 from aahcrawler.induction.outline import Outline
@@ -240,7 +240,7 @@ def test_elements_are_found_by_a_word_of_their_names() -> None:
 
 
 _LIKE = """
-from aahcrawler.adaptation.detection.name_hints import NameTable, hints
+from aahcrawler.adaptation.detection.sign_relaxation import NameTable, hints
 from aahcrawler.induction.outline import Outline
 from tests.page.building import page_of
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from aahcrawler.adaptation.store.decisions import Decisions, State
 from aahcrawler.adaptation.store.overlay import Evidence, Overlay
-from aahcrawler.report.adaptation_section import failures, learned
+from aahcrawler.report.report_sections import adaptation_failures, learned
 from tests.adaptation.test_overlay import SIGN
 
 BEGUN = "2026-01-02T00:00:00+00:00"
@@ -66,15 +66,15 @@ def test_what_was_learned_before_is_told_from_what_this_crawl_learned() -> None:
 
 def test_a_report_says_where_repair_or_learning_was_not_tried() -> None:
     place = "Board/thread/posts: nothing-found"
-    told = failures({place: 40}, {place: 38}, {place: 31})
+    told = adaptation_failures({place: 40}, {place: 38}, {place: 31})
     assert "<td>40</td><td>38</td><td>31</td>" in told
     assert "tried on ever fewer pages" in told
-    assert "tried on ever fewer pages" not in failures({place: 40}, {place: 38}, {})
+    assert "tried on ever fewer pages" not in adaptation_failures({place: 40}, {place: 38}, {})
 
 
 def test_a_draft_that_reads_less_is_told_with_its_level() -> None:
     where = "A/B/thread/read: reads-less"
-    told = failures({where: 3}, {where: 3}, {})
+    told = adaptation_failures({where: 3}, {where: 3}, {})
     assert "The draft A/B read less than no file would on 3 pages of level thread." in told
-    assert "on a page of level" in failures({where: 1}, {where: 1}, {})
-    assert "The draft" not in failures({"B/thread/posts: nothing-found": 1}, {}, {})
+    assert "on a page of level" in adaptation_failures({where: 1}, {where: 1}, {})
+    assert "The draft" not in adaptation_failures({"B/thread/posts: nothing-found": 1}, {}, {})

@@ -8,7 +8,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from aahcrawler.archive.findings import NOTES
+from aahcrawler.archive.checking import NOTES
 from aahcrawler.archive.records import CrawlInfo, Identified, Original
 from aahcrawler.archive.resources import Resource
 from aahcrawler.archive.scanning import Problem

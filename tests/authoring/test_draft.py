@@ -12,12 +12,11 @@ from lxml import etree
 from typer.testing import CliRunner
 
 from aahcrawler.cli import app
-from aahcrawler.editor.drafting.avoid_rules import avoided
 from aahcrawler.editor.drafting.begin import Begun, Wish, begin, lines_of
 from aahcrawler.editor.drafting.draft import DraftError
 from aahcrawler.editor.drafting.level_plans import TERMS, Given, plan_levels
 from aahcrawler.editor.drafting.pattern_drafting import Known, signs
-from aahcrawler.editor.drafting.url_generalisation import paging_of, shape_of
+from aahcrawler.editor.drafting.url_generalisation import avoided, paging_of, shape_of
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import generic
 from aahcrawler.urls import canonicalize

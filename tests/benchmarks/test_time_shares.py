@@ -55,10 +55,10 @@ def test_every_name_of_the_table_is_a_module_of_the_crawler_or_of_something_it_u
 @pytest.mark.parametrize(
     ("stack", "expected"),
     [
-        (("re", "aahcrawler.induction.outline", "aahcrawler.page.page", "aahcrawler.helper.generic.generic_reading"),
+        (("re", "aahcrawler.induction.outline", "aahcrawler.page.page", "aahcrawler.helper.generic_reading"),
          "helper: generic reading, induction"),
         (("aahcrawler.induction.outline", "aahcrawler.helper.application.completion"), "helper: completion"),
-        (("aahcrawler.page.page", "aahcrawler.helper.generic.generic_reading"), "parse"),
+        (("aahcrawler.page.page", "aahcrawler.helper.generic_reading"), "parse"),
         (("redis.connection", "aahcrawler.frontier.redis.frontier"), "frontier client"),
         (("gc", "aahcrawler.induction.outline"), "garbage collection"),
         (("aahcrawler.urls",), OTHER),

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from aahcrawler.browser.devtools.devtools_connection import DevTools
-from aahcrawler.browser.devtools.devtools_errors import DevToolsError
+from aahcrawler.browser.devtools.devtools_connection import DevTools, DevToolsError
 
 PATIENCE = 60.0
 """Seconds that a page has."""

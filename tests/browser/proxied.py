@@ -7,10 +7,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
-from aahcrawler.browser.network.proxy_bounds import ProxyBounds
+from aahcrawler.browser.network.browser_answer import ProxyBounds
 from aahcrawler.browser.network.proxy_key import ProxyKey
-from aahcrawler.browser.network.recording_proxy import RecordingProxy
-from aahcrawler.browser.network.served import Served
+from aahcrawler.browser.network.recording_proxy import RecordingProxy, Served
 from aahcrawler.browser.network.upstream import BrowserRequest
 from aahcrawler.wire.relay import Relay
 

@@ -9,8 +9,13 @@ from typing import Any
 
 import pytest
 
-from aahcrawler.browser.devtools.devtools_connection import MESSAGE_BYTES, PENDING_CALLS, DevTools
-from aahcrawler.browser.devtools.devtools_errors import BrowserCrashedError, DevToolsError
+from aahcrawler.browser.devtools.devtools_connection import (
+    MESSAGE_BYTES,
+    PENDING_CALLS,
+    BrowserCrashedError,
+    DevTools,
+    DevToolsError,
+)
 
 
 class _Other:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.browser.devtools.devtools_errors import BrowserCrashedError, PageCrashedError
+from aahcrawler.browser.devtools.devtools_connection import BrowserCrashedError, PageCrashedError
 from aahcrawler.browser.process.process_tree import descendants
 from aahcrawler.browser.visits.captured_page import DOM_BYTES
-from aahcrawler.browser.visits.visit_errors import VisitFailedError
+from aahcrawler.browser.visits.rendered_page import VisitFailedError
 from aahcrawler.browser.visits.visit_order import VisitOrder
 from tests.browser.visiting import HOME, Answer, Given, Visited, Visitor, Web, ordered, visitor
 

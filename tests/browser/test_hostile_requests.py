@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from aahcrawler.browser.network.browser_answer import FAILED
-from aahcrawler.browser.network.proxy_bounds import ProxyBounds
-from aahcrawler.browser.network.proxy_connection import REFUSED
+from aahcrawler.browser.network.browser_answer import FAILED, ProxyBounds
+from aahcrawler.browser.network.recording_proxy import REFUSED
 from aahcrawler.browser.network.upstream import BrowserRequest
 from aahcrawler.wire.relay import Relay
 from tests.browser.proxied import proxied, until

@@ -32,10 +32,9 @@ from aahcrawler.service.cockpit_server import Published, assembled, names_of
 from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.server import Listening, Server, server_config
 from aahcrawler.service.views.page_pictures import PagePictures
-from aahcrawler.service.web.rates import UNLIMITED, Rates
-from aahcrawler.service.web.roles import LOCAL, Caller, Role
+from aahcrawler.service.web.entrance import UNLIMITED, Rates
+from aahcrawler.service.web.roles import LOCAL, Caller, Named, Role, Tokens
 from aahcrawler.service.web.service_log import ServiceLog
-from aahcrawler.service.web.tokens import Named, Tokens
 from aahcrawler.service.web.unfinished_heads import UnfinishedHeads
 from tests.browsing import patient
 from tests.crawl.crawling import PATIENCE

@@ -18,7 +18,7 @@ from aahcrawler.layout import SERVICE_LOG, STEERING
 from aahcrawler.service.cockpit import origins
 from aahcrawler.service.cockpit.origins import host_of
 from aahcrawler.service.cockpit.site import COOKIE
-from aahcrawler.service.web.rates import Rate, Rates
+from aahcrawler.service.web.entrance import Rate, Rates
 from tests import skipping
 from tests.cockpit.cockpit_browser import BLIND, FORM, OPERATOR, READER, Cockpit, serving
 from tests.cockpit.shown_crawl import CRAWL, HOSTILE

@@ -6,8 +6,7 @@ import re
 import pytest
 
 from aahcrawler.service.cockpit.sign_in import SESSION_SECONDS, SIGNS, SignIn
-from aahcrawler.service.web.roles import LOCAL, Caller, Role
-from aahcrawler.service.web.tokens import Named, Tokens
+from aahcrawler.service.web.roles import LOCAL, Caller, Named, Role, Tokens
 
 READER = Caller("reader", frozenset({Role.READ}))
 

@@ -16,7 +16,7 @@ from aahcrawler.objects.counts import object_counts
 from aahcrawler.objects.reader import object_rows, page_rows
 from aahcrawler.objects.vocabulary import SOFT_404
 from aahcrawler.refusals import read
-from aahcrawler.traps.reasons import Trap
+from aahcrawler.traps.path_shape import Trap
 from tests.adaptation.redesigned import Post, old, posts, thread
 from tests.crawl.crawling import aah, running, summary, write_icd
 from tests.crawl.site import Reply, Site, serving

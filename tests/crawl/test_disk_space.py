@@ -19,10 +19,10 @@ import pytest
 
 from aahcrawler.crawl.core.context import CrawlContext
 from aahcrawler.crawl.core.stores import Stores
+from aahcrawler.crawl.directory.files import FolderLock
 from aahcrawler.crawl.directory.folder import CrawlFolder
-from aahcrawler.crawl.directory.folder_lock import FolderLock
 from aahcrawler.crawl.health.disk_space import DiskSpace
-from aahcrawler.crawl.health.error_classification import is_full
+from aahcrawler.crawl.health.outages import is_full
 from aahcrawler.crawl.startup.job import Job, JobOptions, assemble
 from aahcrawler.frontier.protocol import (
     Counts,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.crawl.health.disk_sync import synced
+from aahcrawler.crawl.health.disk_space import synced
 from aahcrawler.segments import SegmentWriter, Series
 from tests.crawl.crawling import until
 

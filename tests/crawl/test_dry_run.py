@@ -9,10 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from aahcrawler.cli import app
-from aahcrawler.crawl.startup.dry_run import DryRun
+from aahcrawler.crawl.startup.dry_run import DryRun, TriedSeed
 from aahcrawler.crawl.startup.dry_run_opening import open_dry_run
 from aahcrawler.crawl.startup.dry_run_tables import lines_of
-from aahcrawler.crawl.startup.tried_seed import TriedSeed
 from aahcrawler.seeds import Verdict
 from tests.crawl.gate import Gate
 from tests.crawl.site import Answer, Reply, Site, html, links, serving

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.crawl.cluster import event_sink as telling
-from aahcrawler.crawl.cluster.event_sink import EventSink
+from aahcrawler.crawl.cluster import worker as telling
+from aahcrawler.crawl.cluster.worker import EventSink
 from aahcrawler.crawl.stats.crawl_log import CURRENT_CRAWL, keep_events, listening
 from aahcrawler.frontier.event_log import LONGEST, WorkerEvent
 from aahcrawler.frontier.protocol import FrontierUnavailableError

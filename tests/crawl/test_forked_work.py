@@ -10,7 +10,7 @@ from typing import TextIO
 
 import pytest
 
-from aahcrawler.crawl.health.forked_work import Bounds, ForkedWork, WorkEndedError
+from aahcrawler.crawl.core.page_reading import Bounds, ForkedWork, WorkEndedError
 from tests.crawl.crawling import PATIENCE
 
 pytestmark = pytest.mark.starts

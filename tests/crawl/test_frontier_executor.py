@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import pytest
 
-from aahcrawler.crawl.health.server_outage import ServerOutage
+from aahcrawler.crawl.health.outages import ServerOutage
 from aahcrawler.crawl.lease.frontier_executor import TOGETHER, FrontierExecutor
 from aahcrawler.frontier.protocol import FrontierAwayError
 

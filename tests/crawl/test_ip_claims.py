@@ -9,8 +9,8 @@ import pytest
 from aahcrawler.crawl.fetch.ip_claims import ClaimHolder, IpAddressBusyError, IpClaims
 from aahcrawler.crawl.lease.frontier_executor import FrontierExecutor
 from aahcrawler.frontier.ip_locks import IpLocks, LocalIpLocks
+from aahcrawler.frontier.server.binary import REDIS_URL
 from aahcrawler.frontier.server.embedded import EmbeddedServer
-from aahcrawler.frontier.server.environment import REDIS_URL
 from tests.crawl.crawling import aah, running
 from tests.crawl.site import Reply, Site, html, links, serving
 from tests.crawl.world import apart, crawl, define, network

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aahcrawler.crawl.fetch.ip_claims import machine
-from aahcrawler.crawl.startup.frontier_connection import FrontierConnection
+from aahcrawler.crawl.startup.store_opening import FrontierConnection
 from aahcrawler.crawls import frontier_name, frontier_settings
 from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.frontier.redis.redis_client import connect

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from aahcrawler.crawl.reload import knowledge_reload
-from aahcrawler.crawl.reload.knowledge_reload import LiveKnowledgeBase
-from aahcrawler.crawl.reload.validated_files import ValidatedFiles
-from aahcrawler.helper.site_memory.sites import Sites
+from aahcrawler.crawl.reload.knowledge_reload import LiveKnowledgeBase, ValidatedFiles
+from aahcrawler.helper.site_memory import Sites
 from knowledge_base.loader import LoadError, load
 from knowledge_base.model import KnowledgeBase
 from tests.crawl.crawling import PATIENCE, EndedRun, rows, running, scrapy, summary, write_icd

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from aahcrawler.crawl.directory.files import FolderLock
 from aahcrawler.crawl.directory.folder import CrawlFolder
-from aahcrawler.crawl.directory.folder_lock import FolderLock
-from aahcrawler.crawl.startup.restart import replayed_ranker
+from aahcrawler.crawl.startup.store_opening import replayed_ranker
 from aahcrawler.frontier.protocol import FrontierUnavailableError, Rescore, State
-from aahcrawler.pipeline.rank import AT_ONCE
+from aahcrawler.pipeline.score import AT_ONCE
 from aahcrawler.scores import Findings, Leads, Lessons
 from aahcrawler.segments import DiskFullError, SegmentError
 from aahcrawler.wire.errors import ProtocolError

@@ -10,10 +10,8 @@ from typing import TypeVar
 import pytest
 
 from aahcrawler.crawl.core import page_reading
-from aahcrawler.crawl.core.page_reading import PageReading, WorkEndedError
+from aahcrawler.crawl.core.page_reading import Bounds, LoopGuard, LoopHeldError, PageReading, WorkEndedError
 from aahcrawler.crawl.fetch.politeness import StoppedError
-from aahcrawler.crawl.health.forked_work import Bounds
-from aahcrawler.crawl.health.loop_guard import LoopGuard, LoopHeldError
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.links.reading_budget import is_long
 from aahcrawler.page import Page

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from aahcrawler.crawl.reload.scope_update import ScopeUpdate
 from aahcrawler.frontier.protocol import Offer, State
-from aahcrawler.traps.reasons import Trap
+from aahcrawler.traps.path_shape import Trap
 
 
 class Blocked:

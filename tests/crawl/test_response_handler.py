@@ -24,12 +24,11 @@ from aahcrawler.crawl.capture.archiver import LARGE
 from aahcrawler.crawl.capture.recrawl import UNCONDITIONAL, ConditionalRequest
 from aahcrawler.crawl.core.context import CrawlContext
 from aahcrawler.crawl.core.stores import Stores
+from aahcrawler.crawl.directory.files import FolderLock
 from aahcrawler.crawl.directory.folder import CrawlFolder
-from aahcrawler.crawl.directory.folder_lock import FolderLock
 from aahcrawler.crawl.fetch.download_handler import Captured, CapturedResponse
 from aahcrawler.crawl.fetch.ip_claims import IpAddressBusyError
-from aahcrawler.crawl.fetch.politeness import StoppedError
-from aahcrawler.crawl.fetch.retry_after import AGAIN, LONGEST_REST
+from aahcrawler.crawl.fetch.politeness import AGAIN, LONGEST_REST, StoppedError
 from aahcrawler.crawl.fetch.robots_txt import RobotsDeniedError, RobotsUnreachableError
 from aahcrawler.crawl.response.handler import RequisiteBudgetError, rest_asked
 from aahcrawler.crawl.startup.job import assemble

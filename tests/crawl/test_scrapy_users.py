@@ -9,9 +9,16 @@ import pytest
 from itemadapter import ItemAdapter
 from scrapy.settings import Settings, default_settings
 
-from aahcrawler.crawl.scrapy.crawl_settings import FIXED, OWN_MIDDLEWARES, ROBOTS_MIDDLEWARE, apply
+from aahcrawler.crawl.scrapy.crawl_settings import (
+    FIXED,
+    OWN_MIDDLEWARES,
+    ROBOTS_MIDDLEWARE,
+    SUPPORT,
+    Effect,
+    apply,
+    without_effect,
+)
 from aahcrawler.crawl.scrapy.items import WebObjectItem
-from aahcrawler.crawl.scrapy.setting_support import SUPPORT, Effect, without_effect
 from aahcrawler.crawl.scrapy.spider import AahSpider
 from tests.crawl.articles import article_site, path
 from tests.crawl.crawling import EndedRun, rows, scrapy, summary, until, write_icd

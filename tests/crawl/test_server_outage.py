@@ -15,15 +15,15 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
-from aahcrawler.crawl.health import server_outage as outages
-from aahcrawler.crawl.health.server_outage import ServerOutage
+from aahcrawler.crawl.health import outages
+from aahcrawler.crawl.health.outages import ServerOutage
 from aahcrawler.crawl.lease.frontier_executor import FrontierExecutor
 from aahcrawler.crawl.lease.lease_source import LeaseSource
 from aahcrawler.crawl.lease.renewal import LeaseRenewer
 from aahcrawler.frontier.protocol import FrontierAwayError, FrontierUnavailableError, Lease
 from aahcrawler.frontier.redis.redis_client import connect
+from aahcrawler.frontier.server.binary import REDIS_URL
 from aahcrawler.frontier.server.embedded import EmbeddedServer
-from aahcrawler.frontier.server.environment import REDIS_URL
 from aahcrawler.frontier.server.server_process import served_at
 from tests.crawl.articles import article_site
 from tests.crawl.crawling import Running, aah, running, summary, until, write_icd
@@ -62,7 +62,7 @@ class Calls:
 
 @pytest.fixture(autouse=True)
 def _briefly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outages, "FIRST_REST", 0.01)
+    monkeypatch.setattr(outages, "FIRST_SERVER_REST", 0.01)
     monkeypatch.setattr(outages, "SILENCE", 0.1)
     monkeypatch.setattr(outages, "GRACE", 0.1)
 

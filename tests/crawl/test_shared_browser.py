@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.browser.devtools.devtools_errors import BrowserCrashedError, DevToolsError, PageCrashedError
-from aahcrawler.crawl.browsing.browser_deaths import (
+from aahcrawler.browser.devtools.devtools_connection import BrowserCrashedError, DevToolsError, PageCrashedError
+from aahcrawler.crawl.browsing.look_places import (
     BARRED_FROM,
     CRASHES,
     FIRST_PAUSE,
@@ -16,8 +16,8 @@ from aahcrawler.crawl.browsing.browser_deaths import (
     REPEATED_BELOW,
     RETURN,
     BrowserDeaths,
+    LookPlaces,
 )
-from aahcrawler.crawl.browsing.look_places import LookPlaces
 from tests.crawl.crawling import Running, running, summary, write_icd
 from tests.crawl.site import Reply, Site, serving
 
@@ -25,7 +25,7 @@ SHELL = b"<!doctype html><title>Shell</title><body><div id=app></div><script src
 SHARING = '''
 import asyncio
 from aahcrawler import cli
-from aahcrawler.browser.devtools.devtools_errors import BrowserCrashedError
+from aahcrawler.browser.devtools.devtools_connection import BrowserCrashedError
 from aahcrawler.browser.visits.rendered_page import RenderedPage
 from aahcrawler.crawl.browsing import browser_deaths, page_rendering
 from aahcrawler.crawl.startup import job

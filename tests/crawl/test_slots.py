@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.crawl.lease.slots import Slots
+from aahcrawler.crawl.lease.lease_source import Slots
 
 
 @dataclass

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.crawl.cluster.registered_crawl import RegisteredDefinition
-from aahcrawler.crawl.cluster.submission import Submission, SubmissionRefusedError, submit
+from aahcrawler.crawl.cluster.submission import RegisteredDefinition, Submission, SubmissionRefusedError, submit
 from aahcrawler.frontier.presence import Worker
 from aahcrawler.frontier.protocol import FrontierSettings, Offer, State
 from aahcrawler.frontier.redis.frontier import RedisFrontier

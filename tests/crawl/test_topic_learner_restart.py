@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from aahcrawler.crawl.core.topic_learner import TopicLearner
+from aahcrawler.crawl.directory.files import FolderLock
 from aahcrawler.crawl.directory.folder import CrawlFolder
-from aahcrawler.crawl.directory.folder_lock import FolderLock
 from aahcrawler.layout import TOPIC_NOTES
 from online_analysis.analysers import TextAnalyser
 from online_analysis.document import Document

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from aahcrawler.crawl.fetch import visit_claims
-from aahcrawler.crawl.fetch.ip_claims import ClaimHolder, IpAddressBusyError, IpClaims
-from aahcrawler.crawl.fetch.visit_claims import APART, VisitClaims
+from aahcrawler.crawl.fetch import ip_claims
+from aahcrawler.crawl.fetch.ip_claims import APART, ClaimHolder, IpAddressBusyError, IpClaims, VisitClaims
 from aahcrawler.crawl.lease.frontier_executor import FrontierExecutor
 from aahcrawler.frontier.ip_locks import IpLocks, LocalIpLocks
 
@@ -74,7 +73,7 @@ def test_after_a_visit_other_sites_are_free_in_a_moment(executor: FrontierExecut
 def test_all_requests_of_a_visit_wait_for_so_long_together(
     executor: FrontierExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(visit_claims, "MOST_WAITED", 0.5)
+    monkeypatch.setattr(ip_claims, "MOST_WAITED", 0.5)
 
     async def run() -> float:
         loop = asyncio.get_running_loop()

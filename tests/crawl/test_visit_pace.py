@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from aahcrawler.crawl.fetch.visit_claims import APART
+from aahcrawler.crawl.fetch.ip_claims import APART
 from tests.crawl.crawling import scrapy, summary
 from tests.crawl.gate import Gate
 from tests.crawl.site import Reply, Site, html, serving

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.credentials.given import Credentials, read_credentials, spellings
-from aahcrawler.credentials.masking import Masks
+from aahcrawler.credentials.given import Credentials, Masks, read_credentials, spellings
 from online_analysis.icd import Icd, IcdError
 
 WORD = 'tür & "Tor"'

@@ -18,7 +18,7 @@ from aahcrawler.layout import ARCHIVE, FORMER, HISTORY, INDEXES, LOG, NQUADS, OB
 from aahcrawler.objects.writer import ObjectWriter
 from aahcrawler.page_index import PageIndex
 from aahcrawler.refusals import RefusalLog
-from aahcrawler.service.views.refusals_index import RefusalsIndex
+from aahcrawler.service.views.refused_links import RefusalsIndex
 from tests.archive.exchanges import INFO, STARTED, exchange_of
 from tests.page_index.test_page_index import AT, capture, post
 

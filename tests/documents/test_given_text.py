@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from aahcrawler.documents import DocumentReader
-from aahcrawler.documents.given_text import LARGEST, given_text
+from aahcrawler.documents.reader import LARGEST, given_text
 from online_analysis.suggestions import suggest
 from tests.documents.files import Line, pdf
 from tests.documents.packed import docx, run

@@ -11,8 +11,8 @@ from _pytest.mark import ParameterSet
 from aahcrawler.frontier.protocol import Frontier, FrontierSettings
 from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.frontier.redis.redis_client import connect
+from aahcrawler.frontier.server.binary import SERVER
 from aahcrawler.frontier.server.embedded import EmbeddedServer
-from aahcrawler.frontier.server.environment import SERVER
 from tests.frontier.cluster import cluster
 from tests.frontier.model import ModelFrontier, ModelServer
 

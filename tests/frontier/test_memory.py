@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.frontier.memory.frontier import MemoryFrontier
-from aahcrawler.frontier.memory.queue_slots import QueueSlots
+from aahcrawler.frontier.memory.frontier import MemoryFrontier, QueueSlots
 from aahcrawler.frontier.protocol import Frontier, FrontierSettings, Lease, Offer, Outcome, Rescore, State, Update
 from tests.frontier.conftest import Clock
 from tests.frontier.model import ModelFrontier, ModelServer

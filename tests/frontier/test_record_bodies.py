@@ -2,7 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-from aahcrawler.frontier.redis.url_record_bodies import Body, pack_body, unpack_body
+from aahcrawler.frontier.redis.url_records import Body, pack_body, unpack_body
 
 
 def test_threads_do_not_disturb_one_another() -> None:

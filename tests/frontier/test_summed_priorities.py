@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.frontier.memory.frontier import MemoryFrontier
-from aahcrawler.frontier.memory.queue_slots import QueueSlots
+from aahcrawler.frontier.memory.frontier import MemoryFrontier, QueueSlots
 from aahcrawler.frontier.protocol import Frontier, FrontierSettings, Offer, Outcome, Rescore, State, Update
 from aahcrawler.frontier.redis.frontier import RedisFrontier
 from aahcrawler.frontier.server.embedded import EmbeddedServer

@@ -7,13 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.frontier.memory.frontier import MemoryFrontier
-from aahcrawler.frontier.memory.queue_slots import QueueSlots
+from aahcrawler.frontier.memory.frontier import MemoryFrontier, QueueSlots
 from aahcrawler.frontier.protocol import UNSCORED, FrontierSettings, Offer, Offered, Rescore, State, Update
 from aahcrawler.frontier.redis.frontier import RedisFrontier
 from aahcrawler.frontier.redis.redis_client import connect
-from aahcrawler.frontier.redis.url_record_bodies import Body, pack_body, unpack_body
-from aahcrawler.frontier.redis.url_records import pack_offers
+from aahcrawler.frontier.redis.url_records import Body, pack_body, pack_offers, unpack_body
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"), max_size=200)

@@ -1,7 +1,7 @@
 """Values of the knowledge base made by hand, for tests of what the helper does with them."""
 
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
-from aahcrawler.helper.detection.attempts import Watchdog
+from aahcrawler.helper.detection import Watchdog
 from knowledge_base.model import (
     Action,
     Application,

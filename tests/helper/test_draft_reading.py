@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from aahcrawler.helper import Assistance, Failure
-from aahcrawler.helper.application.text_comparison import MOST_SEARCHED, ReadTexts, lines_of
+from aahcrawler.helper.application.draft_reading import MOST_SEARCHED, ReadTexts, lines_of
 from aahcrawler.webobject import WebObject
 from knowledge_base.matching import Detector
 from knowledge_base.model import Application, Extract, Identity, KnowledgeBase, LinkSource, Navigate, PageLevel

@@ -3,13 +3,12 @@
 import pytest
 import trafilatura.core
 
-from aahcrawler.helper import ApplicationAwareHelper, Assistance, Failure
+from aahcrawler.helper import ApplicationAwareHelper, Assistance, Failure, generic_reading
 from aahcrawler.helper.application.scripted import Scripted
-from aahcrawler.helper.generic import generic_reading
+from aahcrawler.helper.assistance import RaisedTally, raised
 from aahcrawler.helper.parts import generic_splitting
-from aahcrawler.helper.raised_failures import RaisedTally, raised
 from aahcrawler.induction import article, article_text, generic_objects
-from aahcrawler.page import Page, claims, generic, microdata, requisites, schemaorg
+from aahcrawler.page import Page, claims, embedded_markup, generic, requisites, schemaorg
 from knowledge_base.model import KnowledgeBase
 from tests.helper.building import helper_of
 from tests.helper.saved_pages import html_page
@@ -64,7 +63,7 @@ def broken(*_: object, **__: object) -> object:
         (generic_objects, "records"),
         (generic_objects, "title_of"),
         (claims, "declared"),
-        (microdata, "nodes"),
+        (embedded_markup, "nodes"),
         (generic, "title"),
         (generic, "published"),
         (generic, "language"),
@@ -78,7 +77,7 @@ def test_a_stage_that_raises_costs_its_own_result_only(
     module: object, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, name, broken)
-    if module is microdata:
+    if module is embedded_markup:
         monkeypatch.setattr(schemaorg, "_FORMATS", {"microdata": broken})
     if module is generic and name == "extract_plain_text":
         found = read(

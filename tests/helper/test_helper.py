@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from aahcrawler.helper import ApplicationAwareHelper, Failure
-from aahcrawler.helper.site_memory.sites import Sites, site_of
+from aahcrawler.helper.site_memory import Sites, site_of
 from aahcrawler.page import Headers, Page
 from knowledge_base.loader import FOLDER, load_files
 from knowledge_base.matching import Detector

@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from aahcrawler.helper.links.junk_urls import junk
-from aahcrawler.helper.links.link_refusals import doubtful, refusal, refusals
-from aahcrawler.helper.site_memory.link_judge import ByName
+from aahcrawler.helper.links.junk_urls import doubtful, junk, refusal, refusals
+from aahcrawler.helper.site_memory import ByName
 from knowledge_base.url_rules import Reason
 
 SITE = "http://a.test"

@@ -9,9 +9,17 @@ from hypothesis import strategies as st
 from lxml.html import HtmlElement, document_fromstring
 
 from aahcrawler.helper.links.anchors import anchor_text
-from aahcrawler.helper.links.forms import MOST_CONTROLS, NotSentError, Submission, submission
-from aahcrawler.helper.links.requests import LONGEST_VALUE, MOST_REQUESTS, Requests, address
-from aahcrawler.helper.site_memory.sites import site_of
+from aahcrawler.helper.links.requests import (
+    LONGEST_VALUE,
+    MOST_CONTROLS,
+    MOST_REQUESTS,
+    NotSentError,
+    Requests,
+    Submission,
+    address,
+    submission,
+)
+from aahcrawler.helper.site_memory import site_of
 from aahcrawler.page import Headers, Page
 from aahcrawler.page.text import plain_text
 from aahcrawler.urls import DocumentBase

@@ -1,6 +1,6 @@
 """What is remembered of records by the part of a site that shows them."""
 
-from aahcrawler.helper.site_memory.site_records import SiteRecords
+from aahcrawler.helper.site_memory import SiteRecords
 from aahcrawler.page.record_shape import RecordShape, Step
 
 SHAPE = RecordShape((Step("div", frozenset({"entry"})),), ())

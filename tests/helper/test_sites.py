@@ -3,9 +3,16 @@
 import pickle
 
 from aahcrawler.helper import ApplicationAwareHelper
-from aahcrawler.helper.site_memory.lessons import MOST_LESSONS, Lesson, Memory
-from aahcrawler.helper.site_memory.site_languages import CHECKED_AGAIN, LEAST_PAGES, SiteLanguages
-from aahcrawler.helper.site_memory.sites import LEAST_TITLES, Sites
+from aahcrawler.helper.site_memory import (
+    CHECKED_AGAIN,
+    LEAST_LANGUAGE_PAGES,
+    LEAST_TITLES,
+    MOST_LESSONS,
+    Lesson,
+    Memory,
+    SiteLanguages,
+    Sites,
+)
 from knowledge_base.model import KnowledgeBase, PageLevel
 from tests.helper.building import application as made
 from tests.helper.building import article, helper_of, sign, when
@@ -52,7 +59,7 @@ def test_ends_within_ends_are_shared_by_a_part_of_a_site() -> None:
 
 def test_a_site_is_believed_once_enough_of_its_pages_agreed_and_checked_again() -> None:
     languages = SiteLanguages(10)
-    for _ in range(LEAST_PAGES):
+    for _ in range(LEAST_LANGUAGE_PAGES):
         assert not languages.believes("a.test", "en")
         languages.learn("a.test", "en", "en")
     assert not languages.believes("b.test", "en")
@@ -64,21 +71,21 @@ def test_a_site_is_believed_once_enough_of_its_pages_agreed_and_checked_again() 
 
 def test_a_page_in_another_language_ends_the_belief() -> None:
     languages = SiteLanguages(10)
-    for told in ["en"] * LEAST_PAGES + ["de"]:
+    for told in ["en"] * LEAST_LANGUAGE_PAGES + ["de"]:
         languages.learn("a.test", "en", told)
     assert not languages.believes("a.test", "en")
 
 
 def test_texts_too_short_to_tell_say_nothing_of_a_site() -> None:
     languages = SiteLanguages(10)
-    for told in ["en"] * LEAST_PAGES + [None]:
+    for told in ["en"] * LEAST_LANGUAGE_PAGES + [None]:
         languages.learn("a.test", "en", told)
     assert languages.believes("a.test", "en")
 
 
 def test_the_site_seen_longest_ago_is_forgotten() -> None:
     languages = SiteLanguages(1)
-    for site in ["a.test"] * LEAST_PAGES + ["b.test"]:
+    for site in ["a.test"] * LEAST_LANGUAGE_PAGES + ["b.test"]:
         languages.learn(site, "en", "en")
     assert not languages.believes("a.test", "en")
 
@@ -89,13 +96,13 @@ def test_pages_of_a_believed_site_in_another_language_are_told() -> None:
         "Gestern haben wir das Boot aus dem Wasser geholt und den Rumpf von Muscheln befreit. Am Abend kam der "
         "Hafenmeister vorbei und erzählte, wie die Flut bis an die Fenster seines Hauses gestiegen ist."
     )
-    texts = [PARAGRAPH] * (LEAST_PAGES + 2) + [german, PARAGRAPH]
+    texts = [PARAGRAPH] * (LEAST_LANGUAGE_PAGES + 2) + [german, PARAGRAPH]
     page = '<html lang="en"><body><p>{0}</p><p>{0}</p></body></html>'
     told = [
         helper.assist(page_of(page.format(text), url=f"http://site.test/{number}")).document.language
         for number, text in enumerate(texts)
     ]
-    assert told == ["en"] * (LEAST_PAGES + 2) + ["de", "en"]
+    assert told == ["en"] * (LEAST_LANGUAGE_PAGES + 2) + ["de", "en"]
 
 
 def test_what_a_page_teaches_in_one_process_can_be_told_to_another() -> None:

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from aahcrawler.helper.application.title_and_date import SOURCE, corrected
+from aahcrawler.helper.application.application_reading import SOURCE, corrected
 from aahcrawler.helper.extraction.extraction import Extracted
 from aahcrawler.page import Page
 from aahcrawler.webobject import WebObject

@@ -2,9 +2,9 @@
 
 import pytest
 
-from aahcrawler.induction.asides import asides_hold_content
 from aahcrawler.induction.headings import Names
 from aahcrawler.induction.outline import Outline
+from aahcrawler.induction.prepared_page import asides_hold_content
 from tests.page.building import page_of
 
 TEXT = "<p>The harbour froze over in January, and everybody in town walked across it at least once.</p>"

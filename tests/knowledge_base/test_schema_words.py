@@ -2,8 +2,7 @@
 
 from lxml import etree
 
-from knowledge_base.loader import SCHEMA
-from knowledge_base.parsing.schema_words import SchemaWords
+from knowledge_base.loader import SCHEMA, SchemaWords
 
 WORDS = SchemaWords(etree.parse(SCHEMA).getroot())
 

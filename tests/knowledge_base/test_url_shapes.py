@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.helper.site_memory.sites import Verdicts, _verdict
+from aahcrawler.helper.site_memory import Verdicts, _verdict
 from knowledge_base.file_selection import SHIPPED
 from knowledge_base.loader import load
 from knowledge_base.model import Application

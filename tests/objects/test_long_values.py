@@ -8,8 +8,7 @@ import pyoxigraph as ox
 import pytest
 
 from aahcrawler.objects import vocabulary as v
-from aahcrawler.objects.mending import mend
-from aahcrawler.objects.nquads import LONGEST_IRI, LONGEST_LITERAL
+from aahcrawler.objects.nquads import LONGEST_IRI, LONGEST_LITERAL, mend
 from aahcrawler.objects.reader import ReadError, object_rows
 from aahcrawler.objects.writer import ObjectWriter, statements
 from aahcrawler.segments import SegmentError

@@ -1,5 +1,4 @@
-from offline.refinement.crawl_suggestions import suggestions_of
-from offline.refinement.proposals import Proposal, Proposals
+from offline.refinement.proposals import Proposal, Proposals, suggestions_of
 from online_analysis.refinement import Outcome
 
 

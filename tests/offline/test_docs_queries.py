@@ -10,8 +10,7 @@ from typer.testing import CliRunner
 
 from aahcrawler.cli import app
 from offline.store.local import LocalStore
-from offline.store.queries import ask
-from offline.store.ready import ready_queries
+from offline.store.queries import ask, ready_queries
 from tests.offline.crawls import write_threads
 from tests.offline.endpoints import endpoint
 

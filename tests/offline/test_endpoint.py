@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offline.store.endpoint import LEDGER, Endpoint, _sparql
-from offline.store.http import ATTEMPTS, HttpError
+from offline.store.endpoint import ATTEMPTS, LEDGER, Endpoint, HttpError, _sparql
 from offline.store.loading import LoadError, load
 from tests.offline.crawls import segments_of, write_threads
 from tests.offline.endpoints import DROP, DROP_AFTERWARDS, Stub, endpoint

@@ -7,8 +7,8 @@ from typer.testing import CliRunner
 
 from aahcrawler.cli import app
 from offline.simulation import label_judge
-from offline.simulation.gaps import gap_rows
 from offline.simulation.measures import Row
+from offline.simulation.report import gap_rows
 from offline.simulation.sample import WorldError
 from tests.offline.simulated_world import COOKING, SOLAR, with_reference, write_world
 

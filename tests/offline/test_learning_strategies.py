@@ -7,12 +7,9 @@ import numpy as np
 import pytest
 
 from knowledge_base.file_selection import named_folders
-from offline.simulation.progress import Watcher
-from offline.simulation.regression_tree import RegressionTree, grown
+from offline.simulation.bandits import BATCH, RegressionTree, TagPathGroups, UrlClassifier, grown
 from offline.simulation.sample import read_samples
-from offline.simulation.simulation import Simulation, simulate
-from offline.simulation.tag_path_groups import TagPathGroups
-from offline.simulation.url_classifier import BATCH, UrlClassifier
+from offline.simulation.simulation import Simulation, Watcher, simulate
 from tests.offline.simulated_world import COOKING, SOLAR, Link, page, write_pages, write_topics
 
 PAGES = 60

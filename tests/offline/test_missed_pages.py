@@ -11,11 +11,9 @@ from typer.testing import CliRunner
 from aahcrawler.cli import app
 from aahcrawler.page import Page
 from knowledge_base.file_selection import named_folders
-from offline.simulation.missed_pages import Cause, Missed, Missing
-from offline.simulation.progress import Watcher
-from offline.simulation.result_tables import missed_rows
+from offline.simulation.report import missed_rows
 from offline.simulation.sample import read_samples
-from offline.simulation.simulation import Finished, Simulation, simulate
+from offline.simulation.simulation import Cause, Finished, Missed, Missing, Simulation, Watcher, simulate
 from tests.offline.simulated_world import COOKING, SOLAR, with_judge, with_reference, write_world
 from tests.page.building import page_of
 

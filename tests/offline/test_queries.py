@@ -12,9 +12,8 @@ from typer.testing import CliRunner, Result
 from aahcrawler.cli import app
 from aahcrawler.webobject import Person, WebObject
 from offline.store.local import FOLDER, LocalStore
-from offline.store.queries import ask
-from offline.store.ready import FOLDER as READY
-from offline.store.ready import ready_queries
+from offline.store.queries import FOLDER as READY
+from offline.store.queries import ask, ready_queries
 from tests.offline.crawls import THREAD, capture, post, segments_of, writer
 from tests.offline.endpoints import endpoint
 

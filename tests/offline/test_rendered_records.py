@@ -8,7 +8,7 @@ from pathlib import Path
 from aahcrawler.archive.resources import Resource
 from aahcrawler.archive.writer import WarcWriter
 from aahcrawler.captures import ArchivedCaptures
-from offline.selection.selected_captures import SelectedCaptures
+from offline.selection.warc_selection import SelectedCaptures
 from tests.archive.exchanges import INFO, exchange_of
 from tests.archive.test_rendered_pages import DOM, SHELL, Known, made, shell
 

@@ -25,8 +25,7 @@ from aahcrawler.exchange import Exchange
 from aahcrawler.objects.writer import CaptureDescription, ObjectWriter
 from aahcrawler.webobject import WebObject
 from offline.selection.criteria import Criteria, CriteriaError, Threshold, moment
-from offline.selection.selected_captures import SelectedCaptures
-from offline.selection.warc_selection import select
+from offline.selection.warc_selection import SelectedCaptures, select
 
 BEGUN = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
 SITE = "http://site.test"

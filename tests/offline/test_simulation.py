@@ -13,10 +13,9 @@ from aahcrawler.cli import app
 from aahcrawler.induction import generic_objects
 from knowledge_base.file_selection import named_folders
 from offline.simulation import cosine_judge
-from offline.simulation.progress import Watcher
 from offline.simulation.report import Targets, report
 from offline.simulation.sample import read_samples
-from offline.simulation.simulation import Finished, Simulation, simulate
+from offline.simulation.simulation import Finished, Simulation, Watcher, simulate
 from offline.simulation.strategies import strategies
 from tests.offline.simulated_world import (
     COOKING,

@@ -1,6 +1,6 @@
 import pytest
 
-from online_analysis.hubs import leads_to_hub
+from online_analysis.ranking.link_statistics import leads_to_hub
 
 
 @pytest.mark.parametrize(

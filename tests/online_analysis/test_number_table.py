@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from online_analysis.number_table import NumberTable, pack
+from online_analysis.terms import NumberTable, pack
 
 
 @given(st.dictionaries(st.text(max_size=8), st.floats(allow_nan=False)), st.text(max_size=8))

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from online_analysis.icd import Icd
 from online_analysis.icd.new_definition import Wish, new_definition
-from online_analysis.suggestions import Suggested, suggest
-from online_analysis.suggestions.text_suggestions import MOST, MOST_CHARACTERS
+from online_analysis.suggestions import MOST, MOST_CHARACTERS, Suggested, suggest
 
 REFERENCE = (Path(__file__).parents[2] / "examples" / "reference.txt").read_text(encoding="utf-8")
 GERMAN = (

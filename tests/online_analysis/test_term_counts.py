@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from online_analysis import similarity as comparison_module
 from online_analysis import term_arrays as vocabulary_module
-from online_analysis import topic_comparison as comparison_module
 from online_analysis.document import Document, DocumentPart, Outlink
 from online_analysis.similarity import (
     ANCHOR,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from online_analysis.url_parts import split
+from online_analysis.ranking.link_statistics import split
 
 PIECES = ["a.test", "B-c.Test", ":80", "/", "?", "&", "=", "#", "index.html", "%41", "é", "12", "@", "[::1]", " ", "\t"]
 REST = st.lists(st.sampled_from(PIECES), min_size=1, max_size=8).map("".join)

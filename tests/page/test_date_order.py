@@ -8,7 +8,7 @@ import pytest
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.application_aware import UNKNOWN_ORDER
 from aahcrawler.helper.extraction.field_values import as_date
-from aahcrawler.helper.site_memory.sites import Sites
+from aahcrawler.helper.site_memory import Sites
 from aahcrawler.page import dates
 from aahcrawler.page.date_order import NumericDates
 from knowledge_base.model import DateFormat, KnowledgeBase

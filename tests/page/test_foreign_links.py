@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from aahcrawler.page import Headers, Page
-from aahcrawler.page.foreign_links import MOST_LINKS, foreign_links
+from aahcrawler.page.linked_files import MOST_LINKS, foreign_links
 
 
 def page(body: str) -> Page:

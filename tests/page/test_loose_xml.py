@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.page.loose_tokens import Mistakes, Tag, Tokens
-from aahcrawler.page.loose_xml import LooseXml, Vocabulary
+from aahcrawler.page.loose_xml import LooseXml, Mistakes, Tag, Tokens, Vocabulary
 from tests.pace import at_most
 
 WORDS = Vocabulary(

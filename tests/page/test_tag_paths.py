@@ -1,7 +1,7 @@
 """Where links stand in the markup of their page."""
 
 from aahcrawler.page import Page
-from aahcrawler.page.tag_paths import LONGEST_TAG_PATH, TagPaths
+from aahcrawler.page.link_surroundings import LONGEST_TAG_PATH, TagPaths
 from tests.pace import at_most
 from tests.page.building import page_of
 

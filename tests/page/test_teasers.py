@@ -3,7 +3,7 @@
 import pytest
 
 from aahcrawler.page.generic import links
-from aahcrawler.page.teasers import LONGEST_TEASER, teaser
+from aahcrawler.page.link_surroundings import LONGEST_TEASER, teaser
 from tests.pace import at_most
 from tests.page.building import page_of
 

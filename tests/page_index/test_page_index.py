@@ -21,9 +21,7 @@ from aahcrawler.objects.versions import Changes
 from aahcrawler.objects.vocabulary import SOFT_404
 from aahcrawler.objects.vocabulary import crawl as crawl_iri
 from aahcrawler.objects.writer import CaptureDescription, ObjectWriter
-from aahcrawler.page_index import Course, PageIndex, captures_in, member_at, url_key
-from aahcrawler.page_index.object_ledger import EXCERPT
-from aahcrawler.page_index.page_tallies import MOST_POINTS
+from aahcrawler.page_index import EXCERPT, MOST_POINTS, Course, PageIndex, captures_in, member_at, url_key
 from aahcrawler.segments import OPEN, Members
 from aahcrawler.webobject import Person, Value, WebObject
 from benchmarks.cockpit_crawl import write_crawl

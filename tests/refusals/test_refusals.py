@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from aahcrawler import refusals as log_module
 from aahcrawler.frontier.protocol import Offer
 from aahcrawler.layout import REFUSAL_LOG
 from aahcrawler.refusals import (
@@ -17,7 +18,6 @@ from aahcrawler.refusals import (
     Refused,
     read,
 )
-from aahcrawler.refusals import log as log_module
 from aahcrawler.segments import DamageError, recover
 from aahcrawler.urls import queue_of
 

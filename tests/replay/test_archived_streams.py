@@ -11,7 +11,7 @@ from playwright.sync_api import Browser
 from aahcrawler.archive.resources import Resource
 from aahcrawler.metadata import Link, LinkType, Metadata, write
 from aahcrawler.replay.addresses import Modifier
-from aahcrawler.replay.playlist_rewriting import MOST_QUALITIES
+from aahcrawler.replay.archived_streams import MOST_QUALITIES
 from aahcrawler.replay.replay_app import FixedFolders, replay_app
 from aahcrawler.replay.replayed_captures import ReplayedCaptures
 from tests.browsing import patient

@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from aahcrawler.archive.history import History
 from aahcrawler.archive.index import update
-from aahcrawler.replay.capture_lookup import CaptureLookup, NoIndexError
+from aahcrawler.replay.capture_lookup import CaptureLookup, GrowingLines, NoIndexError, SortedLines
 from aahcrawler.replay.recorded_answers import RecordedAnswers
 from aahcrawler.replay.replayed_captures import ReplayedCaptures
-from aahcrawler.replay.sorted_lines import GrowingLines, SortedLines
 from tests.replay.archived import URL, Archived, body_of, shown
 
 lines = st.lists(st.text("abc 12", min_size=1, max_size=9).map(lambda text: text.encode() + b"\n"), max_size=40)

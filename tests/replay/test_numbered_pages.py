@@ -16,8 +16,7 @@ from starlette.types import Receive, Scope, Send
 
 from aahcrawler.page import Headers, Page
 from aahcrawler.replay.door import Door
-from aahcrawler.replay.element_numbers import numbered_elements
-from aahcrawler.replay.mark_outlines import Mark, MarkKind
+from aahcrawler.replay.mark_outlines import Mark, MarkKind, numbered_elements
 from aahcrawler.replay.numbered_pages import MarkedPage, MarkedPages, marked_markup
 from aahcrawler.replay.replay_app import FixedFolders, replay_app
 from tests.browsing import patient

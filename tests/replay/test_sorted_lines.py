@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aahcrawler.replay.sorted_lines import SortedLines
+from aahcrawler.replay.capture_lookup import SortedLines
 
 KEYS = st.lists(st.sampled_from(b"abc )/"), max_size=5).map(bytes)
 LINES = st.lists(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from aahcrawler.frontier.protocol import Offer
 from aahcrawler.refusals import Failed, RefusalLog, read
-from aahcrawler.report.failed_section import MOST_OF_A_REASON, failed_lines, failed_table, read_failed
+from aahcrawler.report.report_sections import MOST_OF_A_REASON, failed_lines, failed_table, read_failed
 
 FRONT = "http://a.test/"
 

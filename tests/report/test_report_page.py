@@ -9,18 +9,21 @@ from aahcrawler.crawls import number
 from aahcrawler.objects.capture_statements import ObjectRow, PageRow
 from aahcrawler.objects.reader import ObjectChanges
 from aahcrawler.refusals import Failed
-from aahcrawler.report.archive_section import MOST_FILES, ArchiveFile, archive_files, read_files
 from aahcrawler.report.chart import Axis, Line, Measure, line_chart, over_pages
-from aahcrawler.report.object_section import (
+from aahcrawler.report.report_page import Kept, ReportError, Summary, read_failed, report, write_report
+from aahcrawler.report.report_sections import (
     LONGEST_TEXT,
+    MOST_FILES,
     SAMPLED_PAGES,
     SAMPLES_OF_A_TYPE,
+    ArchiveFile,
+    archive_files,
     completeness,
+    read_files,
     sampled,
     sampled_captures,
     samples,
 )
-from aahcrawler.report.report_page import Kept, ReportError, Summary, read_failed, report, write_report
 
 HOSTILE = "<script>alert(1)</script>"
 

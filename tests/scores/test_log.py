@@ -19,8 +19,7 @@ from aahcrawler.scores import (
     Source,
     remember,
 )
-from aahcrawler.scores.columns import packed, unpacked
-from aahcrawler.scores.entries import Ended, Judged, Lesson, Offered, Rescored
+from aahcrawler.scores.entries import Ended, Judged, Lesson, Offered, Rescored, packed, unpacked
 from aahcrawler.scores.ranker_lessons import LONGEST_TEXT
 from aahcrawler.scores.reader import count_lessons, read
 from aahcrawler.segments import DamageError, recover

@@ -2,7 +2,7 @@
 
 from aahcrawler import seeds
 from aahcrawler.seeds import Verdict, seed_results
-from aahcrawler.seeds.bulk_refusals import main_reason
+from aahcrawler.seeds.verdicts import main_reason
 
 SEED = "http://a.test/"
 

@@ -8,9 +8,9 @@ from fastapi import APIRouter, FastAPI
 from starlette.types import Message
 
 from aahcrawler.frontier.protocol import FrontierAwayError, FrontierFullError, FrontierUnavailableError
-from aahcrawler.service.catalog.lent_servers import CrawlStartingError
-from aahcrawler.service.web import asking_again, problems
-from aahcrawler.service.web.asking_again import AskingAgain
+from aahcrawler.service.catalog import gateway
+from aahcrawler.service.catalog.gateway import AskingAgain, CrawlStartingError
+from aahcrawler.service.web import problems
 from aahcrawler.service.web.problems import UNAVAILABLE, ProblemError
 
 
@@ -18,7 +18,7 @@ def asked(
     monkeypatch: pytest.MonkeyPatch, error: Callable[[str], Exception], fails: int, method: str
 ) -> tuple[int, int]:
     """Return the status of the answer where the first calls fail, and how many calls there were."""
-    monkeypatch.setattr(asking_again, "PAUSE", 0.0)
+    monkeypatch.setattr(gateway, "PAUSE", 0.0)
     router, calls = APIRouter(route_class=AskingAgain), 0
 
     @router.api_route("/queue", methods=["GET", "POST"])
@@ -67,6 +67,6 @@ def test_what_does_not_pass_by_itself_is_told_at_once(
 
 
 def test_one_that_stays_away_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asking_again, "SECONDS", 0.0)
+    monkeypatch.setattr(gateway, "SECONDS", 0.0)
     status, calls = asked(monkeypatch, FrontierAwayError, 1_000_000, "GET")
     assert (status, calls < 1_000_000) == (503, True)

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.crawl.peers.score_push import PushPolicy, ScoredUrl, ScorePusher
+from aahcrawler.crawl.peers import PushPolicy, ScoredUrl, ScorePusher
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
-from aahcrawler.service.web.tokens import Tokens
+from aahcrawler.service.web.roles import Tokens
 from tests.crawl.crawling import PATIENCE
 from tests.service.asking import begun, running, serving
 

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.crawl.peers.peer_export import TOKEN, PeerExport
-from aahcrawler.crawl.peers.score_push import PushCounts, ScoredUrl
+from aahcrawler.crawl.peers import TOKEN, PeerExport, PushCounts, ScoredUrl
 from aahcrawler.metadata import Link, LinkType
 from aahcrawler.wire.ip_policy import IpPolicy
 from tests import skipping

@@ -13,7 +13,7 @@ import pytest
 
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
-from aahcrawler.service.web.access_log import LONGEST_PATH
+from aahcrawler.service.web.service_log import LONGEST_PATH
 from aahcrawler.service.web.unfinished_heads import HEAD_BYTES, UnfinishedHeads, most_connections
 from tests.crawl.crawling import PATIENCE, until
 from tests.service.asking import Service, serving

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from aahcrawler.service.api.joint_steps import JointSteps
+from aahcrawler.service.api.intake import JointSteps
 
 
 class Steps:

@@ -16,7 +16,7 @@ from aahcrawler.service.catalog.crawl_catalog import Catalog
 from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.cockpit.rendering import Pages
 from aahcrawler.service.views.crawl_state import CrawlStates
-from aahcrawler.service.web.rates import UNLIMITED
+from aahcrawler.service.web.entrance import UNLIMITED
 from aahcrawler.tallies import NOT_COUNTED, CrawlCounts, said
 from tests.crawl.crawling import Running, aah, running, summary, until, write_icd
 from tests.crawl.gate import Gate

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from aahcrawler.editor.entries.own_folder import OwnFolder
-from aahcrawler.service.catalog.knowledge_folders import KnowledgeFolders
+from aahcrawler.service.catalog.reach import KnowledgeFolders
 from aahcrawler.service.cockpit.studio.open_works import OpenWorks
 from knowledge_base.file_selection import SHIPPED
 from tests.studio.works.sailing import DRAFT

@@ -20,8 +20,8 @@ import pytest
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
 from aahcrawler.service.steering.crawl_process import running_process
-from aahcrawler.service.web.rates import UNLIMITED
-from aahcrawler.service.web.tokens import Tokens
+from aahcrawler.service.web.entrance import UNLIMITED
+from aahcrawler.service.web.roles import Tokens
 from aahcrawler.service_client import ServiceClient
 from benchmarks import cockpit_crawl
 from benchmarks.cockpit_pages import Shape

@@ -13,7 +13,7 @@ import pytest
 from aahcrawler.frontier.protocol import Offer, State
 from aahcrawler.frontier.redis.frontier import RedisFrontier
 from aahcrawler.service.api.app import ServiceSettings
-from aahcrawler.service.api.request_bodies import Limits
+from aahcrawler.service.api.intake import Limits
 from aahcrawler.service.catalog.crawl_catalog import Catalog
 from tests.crawl.crawling import PATIENCE
 from tests.service.asking import NDJSON, Service, begun, running, serving

@@ -14,14 +14,13 @@ from pydantic import BaseModel
 
 from aahcrawler.layout import LOG
 from aahcrawler.service.api.app import ServiceSettings
-from aahcrawler.service.api.queue_examples import EXAMPLES
+from aahcrawler.service.api.queue_routes import EXAMPLES
 from aahcrawler.service.catalog.crawl_catalog import Catalog
 from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.views.crawl_findings import SeedsPage
 from aahcrawler.service.views.crawl_state import CrawlStates, CrawlStatus
-from aahcrawler.service.views.live_feed import LiveFeed, LogLines
-from aahcrawler.service.views.logged_events import EventsPage
+from aahcrawler.service.views.live_feed import EventsPage, LiveFeed, LogLines
 from aahcrawler.service.views.queue_pages import QueuePage
 from aahcrawler.service.views.refused_links import FailedPage, RefusedPage
 from aahcrawler.service.views.score_histories import ScoreHistory

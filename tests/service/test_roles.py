@@ -17,11 +17,9 @@ from fastapi.routing import RouteContext, iter_route_contexts
 
 from aahcrawler.service.api.app import ServiceSettings, create_app
 from aahcrawler.service.catalog.crawl_catalog import Catalog
-from aahcrawler.service.web.entrance import BODY
+from aahcrawler.service.web.entrance import BODY, UNLIMITED, Buckets, Rate, Rates
 from aahcrawler.service.web.problems import ProblemError
-from aahcrawler.service.web.rates import UNLIMITED, Buckets, Rate, Rates
-from aahcrawler.service.web.roles import Caller, Needed, Role
-from aahcrawler.service.web.tokens import Named, TokenError, Tokens, read_tokens
+from aahcrawler.service.web.roles import Caller, Named, Needed, Role, TokenError, Tokens, read_tokens
 from tests.crawl.crawling import PATIENCE
 from tests.service.asking import JSON, Reply, Service, begun, serving
 

@@ -14,7 +14,7 @@ import pytest
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
 from aahcrawler.service.cockpit.site import COOKIE
-from aahcrawler.service.web.rates import UNLIMITED
+from aahcrawler.service.web.entrance import UNLIMITED
 from aahcrawler.service_client import ServiceClient, ServiceError
 from benchmarks.cockpit_crawl import CRAWL, write_crawl
 from benchmarks.cockpit_pages import Shape

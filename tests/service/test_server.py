@@ -24,7 +24,7 @@ from aahcrawler.listening import is_loopback
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
 from aahcrawler.service.server import Listening, RefusedToServeError, prepare
-from aahcrawler.service.web.tokens import Tokens
+from aahcrawler.service.web.roles import Tokens
 from online_analysis.icd import Icd, changes
 from tests.crawl.crawling import PATIENCE, Running, aah, until
 from tests.crawl.crawling import running as command

@@ -9,8 +9,8 @@ from aahcrawler.frontier.protocol import Offer
 from aahcrawler.frontier.redis.frontier import RedisFrontier
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
-from aahcrawler.service.web.rates import Rate, Rates
-from aahcrawler.service.web.tokens import Tokens
+from aahcrawler.service.web.entrance import Rate, Rates
+from aahcrawler.service.web.roles import Tokens
 from aahcrawler.service_client import ServerEvent, ServiceClient, ServiceError
 from tests.crawl.site import Reply, Site
 from tests.crawl.site import serving as site_serving

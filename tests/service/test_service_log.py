@@ -22,11 +22,10 @@ from aahcrawler.cli import app
 from aahcrawler.layout import POSTED, SERVICE_LOG, STEERING
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
+from aahcrawler.service.web.entrance import UNLIMITED
 from aahcrawler.service.web.noted_acts import LONGEST, MOST_REFUSALS
-from aahcrawler.service.web.rates import UNLIMITED
-from aahcrawler.service.web.roles import Caller, Role
+from aahcrawler.service.web.roles import Caller, Named, Role, Tokens
 from aahcrawler.service.web.service_log import MOST_FORMER, Damage, NotNotedError, ServiceLog, read_entries
-from aahcrawler.service.web.tokens import Named, Tokens
 from tests.crawl.crawling import until
 from tests.service.asking import JSON, Service, begun, running, serving
 

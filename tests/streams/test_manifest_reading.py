@@ -5,10 +5,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from aahcrawler import streams
 from aahcrawler.page import Headers, Page
-from aahcrawler.streams import hls_playlist
-from aahcrawler.streams.manifest_reading import manifest_of
-from aahcrawler.streams.stream_manifest import MOST_PARTS, StreamManifest, UnreadableManifestError
+from aahcrawler.streams import MOST_PARTS, StreamManifest, UnreadableManifestError, manifest_of
 
 URL = "https://film.test/a/master"
 MASTER = """#EXTM3U
@@ -183,7 +182,7 @@ def test_a_playlist_whose_lines_are_compared_with_one_another_too_often_is_not_r
     lines: Callable[[int], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert read("#EXTM3U\n" + "".join(map(lines, range(30)))).parts
-    monkeypatch.setattr(hls_playlist, "MOST_COMPARISONS", 1_000)
+    monkeypatch.setattr(streams, "MOST_COMPARISONS", 1_000)
     assert read("#EXTM3U\n" + "".join(map(lines, range(20)))).parts
     with pytest.raises(UnreadableManifestError, match="too many"):
         read("#EXTM3U\n" + "".join(map(lines, range(40))))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from aahcrawler.traps.reasons import Trap
+from aahcrawler.traps.path_shape import Trap
 from aahcrawler.traps.state_file import packed, unpacked
 from aahcrawler.traps.traps import Seen, Traps, Verdict
 from online_analysis.icd.sections import Traps as Section

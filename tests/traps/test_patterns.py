@@ -3,9 +3,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.traps.path_shape import misshapen
+from aahcrawler.traps.path_shape import Trap, misshapen
 from aahcrawler.traps.patterns import pattern_of
-from aahcrawler.traps.reasons import Trap
 
 ALIKE = (
     ("/wiki/Foo_Bar", "/wiki/Solar_power_(physics)"),

@@ -5,8 +5,7 @@ import random
 
 import pytest
 
-from aahcrawler.traps.parts_of_urls import is_id
-from aahcrawler.traps.session_ids import MOST_ASKED, SessionIds
+from aahcrawler.traps.session_ids import MOST_ASKED, SessionIds, is_id
 
 BASE32 = "0123456789abcdefghijklmnopqrstuv"
 DRAWN = random.Random(38)

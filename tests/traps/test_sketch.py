@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aahcrawler.traps.bloom_filters import BloomFilters, RecentSet
-from aahcrawler.traps.neighbours import FEWEST, NEAR, Neighbours
 from aahcrawler.traps.sketch import LONGEST, distance, fingerprint, shingle_sample, sketch
+from aahcrawler.traps.soft_errors import FEWEST, NEAR, Neighbours
 
 WORDS = tuple(
     f"{a}{b}{c}" for a in ("dike", "flood", "har", "bo", "storm") for b in "aeiou" for c in ("n", "l", "st", "mp")

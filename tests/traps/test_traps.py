@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aahcrawler.traps.aliases import Aliases
-from aahcrawler.traps.reasons import Trap
+from aahcrawler.traps.path_shape import Trap
 from aahcrawler.traps.soft_errors import PROBE, SoftErrors, is_probe
 from aahcrawler.traps.state_file import packed, unpacked
 from aahcrawler.traps.traps import NO_PAGE, Seen, Traps, Verdict

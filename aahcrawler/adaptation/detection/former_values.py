@@ -11,8 +11,7 @@ from datetime import datetime, time
 
 from lxml.etree import _Element as Element
 
-from aahcrawler.adaptation.detection.failure_detection import Trouble, of_action
-from aahcrawler.adaptation.detection.text_sampling import bare, body_of, body_text
+from aahcrawler.adaptation.detection.failure_detection import Trouble, bare, body_of, body_text, of_action
 from aahcrawler.helper.assistance import Failure
 from aahcrawler.helper.extraction.extraction import BODY, Extracted
 from aahcrawler.page.text import fold, plain_text

@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass
 
+from aahcrawler.adaptation.detection.failure_detection import PageText, body_of
 from aahcrawler.adaptation.detection.sign_learning import SignLearning
-from aahcrawler.adaptation.detection.text_sampling import PageText, body_of
-from aahcrawler.adaptation.store.backoff import Backoff
-from aahcrawler.adaptation.store.lru import LruMapping
+from aahcrawler.adaptation.store.learned import Backoff, LruMapping
 from aahcrawler.helper.adaptation_protocol import Kept, Taken
-from aahcrawler.helper.site_memory.sites import site_of
+from aahcrawler.helper.site_memory import site_of
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
 from knowledge_base.model import Application, PageLevel

@@ -11,9 +11,9 @@ from datetime import datetime
 
 from lxml.etree import XPathError
 
-from aahcrawler.adaptation.detection.application_similarity import Similarity
 from aahcrawler.adaptation.detection.sign_relaxation import (
     Mark,
+    Similarity,
     Wanted,
     hints_of_level,
     is_telling_name,
@@ -21,11 +21,9 @@ from aahcrawler.adaptation.detection.sign_relaxation import (
     marks_on,
     relaxed_signs,
 )
-from aahcrawler.adaptation.store.backoff import Backoff
 from aahcrawler.adaptation.store.decisions import Rejected
-from aahcrawler.adaptation.store.learned import LearnedSign
-from aahcrawler.adaptation.store.lru import LruMapping
-from aahcrawler.helper.site_memory.sites import site_of
+from aahcrawler.adaptation.store.learned import Backoff, LearnedSign, LruMapping
+from aahcrawler.helper.site_memory import site_of
 from aahcrawler.page import Page
 from aahcrawler.wrapper_induction.examples import Method
 from aahcrawler.wrapper_induction.robust_paths import Expression

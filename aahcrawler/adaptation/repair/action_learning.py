@@ -9,10 +9,10 @@ from aahcrawler.adaptation.repair.plausibility import Told, misbehaving
 from aahcrawler.adaptation.repair.validation import denies, loses_nothing, reproduces
 from aahcrawler.adaptation.store.learned import LearnedAction
 from aahcrawler.helper.adaptation_protocol import Question
-from aahcrawler.helper.detection.attempts import FAILING
+from aahcrawler.helper.detection import FAILING
 from aahcrawler.helper.extraction.extraction import Extracted
 from aahcrawler.helper.extraction.outcome import Outcome, Runner
-from aahcrawler.helper.site_memory.sites import site_of
+from aahcrawler.helper.site_memory import site_of
 from aahcrawler.webobject import Value
 from aahcrawler.wrapper_induction.examples import LabelledExample, Method
 from aahcrawler.wrapper_induction.wrapper import Wrapper

@@ -6,9 +6,7 @@ from dataclasses import dataclass, field
 from zlib import crc32
 
 from aahcrawler.adaptation.detection.failure_detection import Shape, TrackRecord
-from aahcrawler.adaptation.store.backoff import Backoff
-from aahcrawler.adaptation.store.learned import LearnedAction
-from aahcrawler.adaptation.store.lru import LruMapping
+from aahcrawler.adaptation.store.learned import Backoff, LearnedAction, LruMapping
 from aahcrawler.helper.extraction.outcome import Outcome, Runner
 from aahcrawler.wrapper_induction.examples import LabelledExample
 from knowledge_base.model import Extract

@@ -10,7 +10,7 @@ from lxml.etree import _Element as Element
 
 from aahcrawler.helper.adaptation_protocol import Question
 from aahcrawler.helper.extraction.extraction import BODY
-from aahcrawler.helper.site_memory.sites import site_of
+from aahcrawler.helper.site_memory import site_of
 from aahcrawler.induction.headings import page_heading
 from aahcrawler.induction.main_part import MainPart, main_part
 from aahcrawler.induction.prepared_page import PreparedPage

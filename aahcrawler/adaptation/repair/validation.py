@@ -12,13 +12,13 @@ from statistics import median
 
 from lxml.etree import _Element as Element
 
+from aahcrawler.adaptation.detection.failure_detection import bare, body_of, body_text
 from aahcrawler.adaptation.detection.former_values import same
-from aahcrawler.adaptation.detection.text_sampling import bare, body_of, body_text
 from aahcrawler.helper.adaptation_protocol import Question
 from aahcrawler.helper.extraction.extraction import BODY, Extracted
-from aahcrawler.induction.asides import asides_hold_content
 from aahcrawler.induction.headings import Names
 from aahcrawler.induction.outline import Outline, weight
+from aahcrawler.induction.prepared_page import asides_hold_content
 from aahcrawler.page.text import fold, plain_text
 from aahcrawler.webobject import Person
 from aahcrawler.wrapper_induction.examples import Label, LabelledExample, LabelledObject, Method

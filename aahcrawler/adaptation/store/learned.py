@@ -1,8 +1,10 @@
 """The actions, links and signs that a crawl learned on one site, with the evidence for them."""
 
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import ClassVar
+from typing import ClassVar, Generic, TypeVar
 
 from lxml import etree
 
@@ -122,3 +124,70 @@ class LearnedSign(LearnedOnSite):
 
 
 Learned = LearnedAction | LearnedLinks | LearnedSign
+
+
+FREE = 3
+"""Failures in a row before the first page is spared."""
+MOST_PAUSE = 64
+
+
+@dataclass(slots=True)
+class Backoff:
+    """Spares exponentially more pages after each failure, from the fourth in a row on, up to `MOST_PAUSE`."""
+
+    left: int = 0
+    pause: int = 0
+    failures: int = 0
+
+    def allows(self) -> bool:
+        """Return whether to try on this page; a page that is spared counts down."""
+        if self.left:
+            self.left -= 1
+            return False
+        return True
+
+    def failed(self) -> None:
+        """Try less often."""
+        self.failures += 1
+        if self.failures > FREE:
+            self.pause = min(MOST_PAUSE, max(1, 2 * self.pause))
+        self.left = self.pause
+
+    def succeeded(self) -> None:
+        """Try on the next page again."""
+        self.left = self.pause = self.failures = 0
+
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class LruMapping(Generic[K, V]):
+    """At most ``most`` values, each made when it is asked for and missing.
+
+    >>> squares = LruMapping(2)
+    >>> [squares.get(number, lambda: [number])[0] for number in (1, 2, 1, 3)], 1 in squares, 2 in squares
+    ([1, 2, 1, 3], True, False)
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._values: OrderedDict[K, V] = OrderedDict()
+
+    def get(self, key: K, make: Callable[[], V]) -> V:
+        """Return the value of a key."""
+        if key in self._values:
+            self._values.move_to_end(key)
+            return self._values[key]
+        value = self._values[key] = make()
+        while len(self._values) > self._most:
+            self._values.popitem(last=False)
+        return value
+
+    def forget(self, key: K) -> None:
+        """Drop a key, if it is there."""
+        self._values.pop(key, None)
+
+    def __contains__(self, key: K) -> bool:
+        """Return whether there is a value."""
+        return key in self._values

@@ -1,16 +1,120 @@
 """Run behaviours on a page, within bounds."""
 
 import asyncio
+import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from functools import cache
+from pathlib import Path
+from typing import Protocol, TypeVar
 
-from aahcrawler.browser.behaviours.acting_page import ActingPage, PageLostError, Spent
-from aahcrawler.browser.behaviours.behaviour_acts import Found, PageActs, meant, number_in
 from aahcrawler.browser.visits.rendered_page import BehaviourNote
 from aahcrawler.browser.visits.visit_order import VisitBounds
 from knowledge_base.behaviours import Act, Behaviour, Step
+
+
+class PageLostError(Exception):
+    """The document is not there any more, or does not answer: it was loaded anew, or hangs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What a visit has cost up to now, and how many requests were refused for their method."""
+
+    bytes: int = 0
+    requests: int = 0
+    refused_methods: int = 0
+    under_way: int = 0
+    """Requests that have no whole answer yet."""
+
+
+class ActingPage(Protocol):
+    """A page that behaviours act on."""
+
+    async def evaluate(self, expression: str, frame: str = "") -> object:
+        """Return the JSON value of an expression of JavaScript, awaited where it is a promise.
+
+        It is evaluated in an isolated world that is the same for all calls on a document, which scripts of the page
+        cannot reach. ``frame`` is one of ``frames``, empty for the main one. Raise `PageLostError` where there is no
+        such document any more, or where an expression fails.
+        """
+        ...
+
+    async def frames(self) -> Sequence[str]:
+        """Return the names of the frames within the page, of other sites too."""
+        ...
+
+    async def wait_for_quiet(self, seconds: float) -> None:
+        """Return once no request has been under way for some tenths of a second, after ``seconds`` at the latest."""
+        ...
+
+    def spent(self) -> Spent:
+        """Return what the visit has cost up to now."""
+        ...
+
+
+_FOLDER = Path(__file__).parent
+_PARTS = ("seeing.js", "keeping.js", "acting.js")
+_ABSENT = "absent"
+
+Found = Mapping[str, object]
+
+
+class PageActs:
+    """The acts on one page. Raises what ``ActingPage.evaluate`` raises."""
+
+    def __init__(self, page: ActingPage) -> None:
+        self._page = page
+
+    async def take(self, act: str, said: Mapping[str, object] | None = None, frame: str = "") -> Found:
+        """Do one act of the library and return what it found; the library is put into a document that has it not."""
+        call = f"globalThis.aahActs?.{act} instanceof Function ? aahActs.{act}({json.dumps(said or {})}) : '{_ABSENT}'"
+        found = await self._page.evaluate(call, frame)
+        if found == _ABSENT:
+            await self._page.evaluate(_library(), frame)
+            found = await self._page.evaluate(call, frame)
+        if found == _ABSENT:
+            raise PageLostError
+        return found if isinstance(found, Mapping) else {}
+
+
+def meant(behaviour: Behaviour, step: Step) -> dict[str, object]:
+    """Return what an act is told of its step."""
+    return {
+        "selectors": [{"css": each.css, "xpath": each.source} for each in step.selectors],
+        "words": plain_words(step.words),
+        "never": plain_words(behaviour.never),
+    }
+
+
+def plain_words(words: Sequence[str]) -> list[str]:
+    """Return words as the library compares them: letters alone, single blanks.
+
+    >>> plain_words(["no, thanks", "don't accept"])
+    ['no thanks', 'don t accept']
+    """
+    return [" ".join("".join(each if _is_letter(each) else " " for each in word.lower()).split()) for word in words]
+
+
+def number_in(found: Found, name: str) -> int:
+    """Return a number that an act found, 0 where it is none."""
+    value = found.get(name)
+    return int(value) if isinstance(value, int | float) else 0
+
+
+def _is_letter(sign: str) -> bool:
+    return sign.isalpha() or not (sign.isascii() or sign.isnumeric() or not sign.isprintable() or sign in _SIGNS)
+
+
+_SIGNS = "’‘“”«»¿¡…–—、。，！？：；（）「」・،؟"
+
+
+@cache
+def _library() -> str:
+    parts = "\n".join((_FOLDER / name).read_text(encoding="utf-8") for name in _PARTS)
+    return f"(() => {{ 'use strict';\n{parts}\nglobalThis.aahActs = acts;\n return true; }})()"
+
 
 DONE = "done"
 NOTHING_MORE = "nothing more"

@@ -1,12 +1,142 @@
 """One answer on its way to the browser, in a framing of the proxy's own."""
 
+import asyncio
 import re
+import tempfile
 from asyncio import StreamWriter
+from collections import deque
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import BinaryIO
 
-from aahcrawler.browser.network.answer_queue import AnswerQueue
-from aahcrawler.browser.network.hop_fields import end_to_end
-from aahcrawler.browser.network.proxy_bounds import ProxyBounds
+_PIECE = 1 << 16
+
+
+class AnswerQueue:
+    """A queue in memory up to a bound, then in an unlinked temporary file.
+
+    ``put`` never waits: who answers is not held up by who reads. Order holds, since all goes to the file until the file
+    has been read to its end.
+    """
+
+    def __init__(self, memory_bytes: int, file_bytes: int) -> None:
+        self._memory_bytes = memory_bytes
+        self._file_bytes = file_bytes
+        self._pieces: deque[bytes] = deque()
+        self._size = 0
+        self._file: BinaryIO | None = None
+        self._read = 0
+        self._written = 0
+        self._ended = False
+        self._changed = asyncio.Event()
+
+    def put(self, piece: bytes) -> bool:
+        """Take bytes; return whether there was room. Nothing may be put after ``end``."""
+        if self._file is None and self._size < self._memory_bytes:
+            self._pieces.append(piece)
+            self._size += len(piece)
+        elif not self._write(piece):
+            return False
+        self._changed.set()
+        return True
+
+    def end(self) -> None:
+        """Take note that there will be no more."""
+        self._ended = True
+        self._changed.set()
+
+    async def get(self) -> bytes:
+        """Return the next bytes, b"" at the end."""
+        while True:
+            if self._pieces:
+                piece = self._pieces.popleft()
+                self._size -= len(piece)
+                return piece
+            if self._file is not None:
+                return self._from(self._file)
+            if self._ended:
+                return b""
+            self._changed.clear()
+            await self._changed.wait()
+
+    def discard(self) -> None:
+        """Forget what nobody will read."""
+        self._pieces.clear()
+        self._size = 0
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _write(self, piece: bytes) -> bool:
+        if self._file is None:
+            self._read = self._written = 0
+        if self._written + len(piece) > self._file_bytes:
+            return False
+        try:
+            if self._file is None:
+                self._file = tempfile.TemporaryFile()  # noqa: SIM115  # closed when it has been read
+            self._file.seek(self._written)
+            self._file.write(piece)
+        except OSError:
+            return False  # The disk is full: the same as no room.
+        self._written += len(piece)
+        return True
+
+    def _from(self, file: BinaryIO) -> bytes:
+        file.seek(self._read)
+        piece = file.read(_PIECE)
+        self._read += len(piece)
+        if self._read == self._written:
+            file.close()
+            self._file = None
+        return piece
+
+
+_HOP = frozenset(
+    {
+        "connection",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+
+
+def end_to_end(headers: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """Leave out the fields of the hop (RFC 9110, section 7.6.1), and keep all others in their order and case.
+
+    Fields that Connection names stay: a browser heeds no such names, and is to see what it would see without a proxy.
+    """
+    return tuple((name, value) for name, value in headers if name.lower() not in _HOP)
+
+
+MEBIBYTE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyBounds:
+    """The most of everything that one browser gets.
+
+    ``connections`` are open at once, more are closed; ``requests`` are asked for at once, more wait. A request has
+    ``head_bytes`` and ``body_bytes`` at most and comes within ``request_seconds``; a connection may be idle for
+    ``idle_seconds``. Of an answer that the browser reads too slowly ``memory_bytes`` wait in memory and ``file_bytes``
+    in a file, then it is cut.
+    """
+
+    connections: int = 256
+    requests: int = 32
+    head_bytes: int = 256 * 1024
+    body_bytes: int = 16 * MEBIBYTE
+    request_seconds: float = 30.0
+    idle_seconds: float = 120.0
+    memory_bytes: int = MEBIBYTE
+    file_bytes: int = 64 * MEBIBYTE
+
 
 FAILED = b"HTTP/1.1 502 Failed\r\nContent-Length: 1\r\nContent-Length: 2\r\nConnection: close\r\n\r\n"
 """What stands for a request that got no answer: Chromium takes it for a network error (two lengths), and asks no more.

@@ -1,12 +1,14 @@
-"""Give a browser a folder of its own, and remove it: at its end, or at the next start where its owner was killed."""
+"""Give a browser a folder and an account of its own.
+
+The folder is removed at the browser's end, or at the next start where its owner was killed.
+"""
 
 import fcntl
 import os
 import shutil
+import socket
 import tempfile
 from collections.abc import Iterator
-
-from aahcrawler.browser.process import spare_account
 
 _PREFIX = "aahcrawler-browser-"
 _SOCKETS_AT = 60
@@ -66,7 +68,7 @@ def _ours(parent: str) -> Iterator[str]:
     for entry in os.scandir(parent):
         if entry.name.startswith(_PREFIX) and entry.is_dir(follow_symlinks=False):
             owner = entry.stat(follow_symlinks=False).st_uid
-            if owner == os.geteuid() or spare_account.FIRST <= owner <= spare_account.LAST:
+            if owner == os.geteuid() or FIRST <= owner <= LAST:
                 yield entry.path
 
 
@@ -93,3 +95,47 @@ def _open_to_all(path: str) -> bool:
         if parent == path:
             return True
         path = parent
+
+
+FIRST, LAST = 61184, 65519
+"""The range that systemd leaves to accounts made for a service while it runs (systemd.exec(5), DynamicUser)."""
+
+
+def spare_account() -> tuple[int, socket.socket]:
+    """Return the number of a user and group without name or process; it is taken as long as the socket is open.
+
+    Raise ``OSError`` where all are taken.
+    """
+    used = _accounts()
+    for number in range(FIRST, LAST + 1):
+        if number in used:
+            continue
+        mark = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        try:
+            # A name that no file stands for: it is free again when the last process that has the socket is gone.
+            mark.bind(f"\0aahcrawler-browser-{number}")
+        except OSError:
+            mark.close()
+        else:
+            return number, mark
+    raise OSError(f"all accounts from {FIRST} to {LAST} are taken")
+
+
+def _accounts() -> set[int]:
+    """Return the numbers of all who have a name, or a process that runs."""
+    numbers: set[int] = set()
+    for path in ("/etc/passwd", "/etc/group"):
+        try:
+            with open(path, "rb") as opened:  # noqa: PTH123    # pathlib is slow to import.
+                numbers.update(
+                    int(parts[2]) for line in opened if len(parts := line.split(b":")) > 2 and parts[2].isdigit()
+                )
+        except OSError:
+            continue
+    for name in os.listdir("/proc"):  # noqa: PTH208
+        if name.isdigit():
+            try:
+                numbers.add(os.stat(f"/proc/{name}").st_uid)  # noqa: PTH116
+            except OSError:
+                continue
+    return numbers

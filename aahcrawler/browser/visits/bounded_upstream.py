@@ -1,15 +1,173 @@
 """Stand between a page and who answers it: say what each request is for, and hold the bounds of the visit."""
 
 import asyncio
+import time
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import urlsplit
 
 from aahcrawler.browser.network.upstream import BrowserRequest, RequestRefusedError, Upstream
-from aahcrawler.browser.visits.network_activity import NetworkActivity
 from aahcrawler.browser.visits.rendered_page import RequestNote
-from aahcrawler.browser.visits.request_log import RequestLog, RequestPurpose, purpose_by_fields
 from aahcrawler.browser.visits.visit_order import VisitOrder
 from aahcrawler.wire.relay import Relay
+
+_NEVER_AWAITED = frozenset({"CSPViolationReport", "EventSource", "Media", "Other", "Ping", "Prefetch", "TextTrack"})
+"""Types of requests that end late or never, or that bring nothing to look at."""
+_STALLED = 4.0
+"""Seconds without a byte for any request after which those that are open are not waited for: long polls."""
+_STREAM = 12.0
+"""Seconds after which an answer that still arrives is taken for a stream."""
+_POLLS = 6
+"""How often the same address, but for its query, is asked for before that counts as polling."""
+
+
+class NetworkActivity:
+    """The open requests of a visit, as far as the page is not there without them."""
+
+    def __init__(self) -> None:
+        self._open: dict[int, float] = {}
+        self._asked = Counter[str]()
+        self._last_number = 0
+        self._changed = self._progressed = time.monotonic()
+
+    def begin(self, url: str, resource_type: str, *, in_background: bool = False) -> int:
+        """Note that a request is made; return its number, 0 where it is not waited for."""
+        parts = urlsplit(url)
+        address = f"{parts.netloc}{parts.path}"
+        if resource_type in ("Fetch", "XHR"):
+            self._asked[address] += 1
+        if in_background or resource_type in _NEVER_AWAITED or self._asked[address] > _POLLS:
+            return 0
+        self._last_number += 1
+        self._changed = self._progressed = self._open[self._last_number] = time.monotonic()
+        return self._last_number
+
+    def progress(self, number: int) -> None:
+        """Note that something came for a request."""
+        if number in self._open:
+            self._progressed = time.monotonic()
+
+    def end(self, number: int) -> None:
+        """Note that a request has ended."""
+        if self._open.pop(number, None) is not None:
+            self._changed = self._progressed = time.monotonic()
+
+    @property
+    def idle(self) -> float:
+        """How many seconds nothing has come for any request, whether or not some are open."""
+        return time.monotonic() - self._progressed
+
+    @property
+    def quiet(self) -> float:
+        """How many seconds there has been no request that is waited for; 0 while there is one."""
+        now = time.monotonic()
+        awaited = any(now - begun < _STREAM for begun in self._open.values())
+        if awaited and now - self._progressed < _STALLED:
+            return 0.0
+        return now - self._changed
+
+
+_PATIENCE = 0.2
+"""How long a request is held until DevTools tell of it, in seconds. Some they never tell of."""
+
+_DESTINATIONS = {
+    "audio": "Media",
+    "document": "Document",
+    "embed": "Document",
+    "empty": "Fetch",
+    "font": "Font",
+    "frame": "Document",
+    "iframe": "Document",
+    "image": "Image",
+    "manifest": "Manifest",
+    "object": "Document",
+    "report": "CSPViolationReport",
+    "script": "Script",
+    "serviceworker": "Script",
+    "sharedworker": "Script",
+    "style": "Stylesheet",
+    "track": "TextTrack",
+    "video": "Media",
+    "worker": "Script",
+}
+"""Values of Sec-Fetch-Dest (https://www.w3.org/TR/fetch-metadata/), and what DevTools call them."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestPurpose:
+    """What a request is for, in the words of the DevTools protocol, and whether a service worker makes it."""
+
+    resource_type: str = ""
+    initiator: str = ""
+    in_background: bool = False
+
+
+def purpose_by_fields(headers: tuple[tuple[str, str], ...]) -> RequestPurpose:
+    """Return what a request's own header fields say that it is for."""
+    said = next((value for name, value in headers if name.lower() == "sec-fetch-dest"), "")
+    return RequestPurpose(_DESTINATIONS.get(said.strip().lower(), ""))
+
+
+class RequestLog:
+    """The requests that the targets of a visit have announced and that have not reached the network.
+
+    It holds at most ``most``; the oldest, which scripts have called off or the browser answered by itself, go first.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._announced: OrderedDict[tuple[str, str], deque[RequestPurpose]] = OrderedDict()
+        self._number = 0
+        self._waiting: dict[tuple[str, str], deque[asyncio.Future[RequestPurpose]]] = {}
+
+    def announce(self, event: dict[str, Any], *, in_background: bool = False) -> None:
+        """Take an event ``Network.requestWillBeSent``."""
+        request = event.get("request", {})
+        key = str(request.get("method", "")), str(request.get("url", ""))
+        if not key[1].startswith(("http:", "https:")):
+            return
+        initiator = str(event.get("initiator", {}).get("type", ""))
+        kind = "Preflight" if initiator == "preflight" else str(event.get("type", ""))
+        purpose = RequestPurpose(kind, initiator, in_background)
+        waiting = self._waiting.get(key, ())
+        for one in waiting:
+            if not one.done():
+                one.set_result(purpose)
+                return
+        self._announced.setdefault(key, deque()).append(purpose)
+        self._number += 1
+        while self._number > self.most:
+            _, lost = self._announced.popitem(last=False)
+            self._number -= len(lost)
+
+    async def purpose(self, method: str, url: str) -> RequestPurpose | None:
+        """Return what a request is for that has reached the network; None if nobody says so soon."""
+        key = method, url
+        announced = self._announced.get(key)
+        if announced:
+            self._number -= 1
+            purpose = announced.popleft()
+            if not announced:
+                del self._announced[key]
+            return purpose
+        return await self._told_soon(key)
+
+    async def _told_soon(self, key: tuple[str, str]) -> RequestPurpose | None:
+        told: asyncio.Future[RequestPurpose] = asyncio.get_running_loop().create_future()
+        waiting = self._waiting.setdefault(key, deque())
+        waiting.append(told)
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                return await told
+        except TimeoutError:
+            return None
+        finally:
+            waiting.remove(told)
+            if not waiting:
+                self._waiting.pop(key, None)
+
 
 FLOOD = 30
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})

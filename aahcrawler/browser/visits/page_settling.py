@@ -1,11 +1,136 @@
 """Tell when a page is there: loaded, its network at rest, its document grown."""
 
 import asyncio
+import math
+import time
+from typing import Any
 
-from aahcrawler.browser.devtools.devtools_errors import BrowserCrashedError, DevToolsError
-from aahcrawler.browser.visits.network_activity import NetworkActivity
-from aahcrawler.browser.visits.page_navigation import PageNavigation
+from aahcrawler.browser.devtools.devtools_connection import (
+    BrowserCrashedError,
+    DevTools,
+    DevToolsError,
+    PageCrashedError,
+)
+from aahcrawler.browser.visits.bounded_upstream import NetworkActivity
+from aahcrawler.browser.visits.rendered_page import VisitTally
 from aahcrawler.browser.visits.visited_page import VisitedPage
+
+RELOADS = 3
+
+
+class PageNavigation:
+    """The main frame of a visit, from the events of its session.
+
+    ``arrived`` says whether a document is there whose load has ended; ``left`` is the address of another document that
+    has taken its place all the same; ``crashed`` gets an error when the page's process has ended.
+    """
+
+    def __init__(self, devtools: DevTools, session: str, frame: str, url: str, tally: VisitTally) -> None:
+        self.url = url
+        self.left = ""
+        self.committed = False
+        self.arrived = False
+        self.crashed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._devtools = devtools
+        self._session = session
+        self._frame = frame
+        self._own = _without_fragment(url)
+        self._loads = 0
+        self._parsed = math.inf
+        self._tally = tally
+        for method, callback in {
+            "Fetch.requestPaused": self._asked,
+            "Inspector.targetCrashed": self._crash,
+            "Page.domContentEventFired": self._parse,
+            "Page.downloadWillBegin": lambda _: tally.refuse("download"),
+            "Page.fileChooserOpened": lambda _: tally.refuse("file chooser"),
+            "Page.frameNavigated": self._navigated,
+            "Page.frameRequestedNavigation": self._wanted,
+            "Page.javascriptDialogOpening": self._dialog,
+            "Page.loadEventFired": self._arrive,
+            "Page.navigatedWithinDocument": self._moved,
+            "Page.windowOpen": self._window,
+        }.items():
+            devtools.listen(session, method, callback)
+
+    @property
+    def since_parsed(self) -> float:
+        """How many seconds ago the document was parsed, below zero before that."""
+        return time.monotonic() - self._parsed
+
+    def _parse(self, _: dict[str, Any]) -> None:
+        self._parsed = time.monotonic()
+        self._forget_history()
+
+    def _arrive(self, _: dict[str, Any]) -> None:
+        self.arrived = self.committed
+        self._forget_history()
+
+    def _forget_history(self) -> None:
+        """Leave nothing to go back to: the empty page before. The browser refuses while another navigation begins."""
+        self._devtools.post("Page.resetNavigationHistory", session=self._session)
+
+    def _asked(self, event: dict[str, Any]) -> None:
+        """Let a document be asked for, or not."""
+        request = event.get("request", {})
+        method, url = str(request.get("method", "")), str(request.get("url", ""))
+        passes = event.get("frameId") != self._frame or self._passes(method, url)
+        params: dict[str, Any] = {"requestId": event.get("requestId", "")}
+        if passes:
+            self._devtools.post("Fetch.continueRequest", params, self._session)
+        else:
+            # A navigation that is aborted leaves the document that is shown in its place.
+            self._devtools.post("Fetch.failRequest", params | {"errorReason": "Aborted"}, self._session)
+
+    def _passes(self, method: str, url: str) -> bool:
+        if method == "GET" and _without_fragment(url) == self._own:
+            self._loads += 1
+            if self._loads <= 1 + RELOADS:
+                self.arrived, self._parsed = False, math.inf
+                return True
+            self._tally.refuse("reload")
+            return False
+        self._tally.refuse("navigation")
+        if method == "GET":
+            self._tally.lead(url)
+        return False
+
+    def _wanted(self, event: dict[str, Any]) -> None:
+        """Note where the page wants to go, also where it wants to go elsewhere before it is let."""
+        url, posts = str(event.get("url", "")), event.get("reason") == "formSubmissionPost"
+        if event.get("frameId") == self._frame and not posts and _without_fragment(url) != self._own:
+            self._tally.lead(url)
+
+    def _navigated(self, event: dict[str, Any]) -> None:
+        frame = event.get("frame", {})
+        if frame.get("id") == self._frame:
+            self.committed = True
+            self._forget_history()
+            self.url = str(frame.get("url", "")) + str(frame.get("urlFragment", ""))
+            if _without_fragment(self.url) != self._own:
+                self.left = self.url
+
+    def _moved(self, event: dict[str, Any]) -> None:
+        if event.get("frameId") == self._frame:
+            self.url = str(event.get("url", ""))
+
+    def _window(self, event: dict[str, Any]) -> None:
+        self._tally.refuse("window")
+        self._tally.lead(str(event.get("url", "")))
+
+    def _dialog(self, event: dict[str, Any]) -> None:
+        self._tally.refuse("dialog")
+        leaving = event.get("type") == "beforeunload"
+        self._devtools.post("Page.handleJavaScriptDialog", {"accept": leaving}, self._session)
+
+    def _crash(self, _: dict[str, Any]) -> None:
+        if not self.crashed.done():
+            self.crashed.set_exception(PageCrashedError("The page's process has ended"))
+
+
+def _without_fragment(url: str) -> str:
+    return url.partition("#")[0]
+
 
 QUIET = 0.5
 """Seconds without a request that count as rest."""

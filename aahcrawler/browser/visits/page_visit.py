@@ -7,20 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from aahcrawler.browser.behaviours.behaviour_run import run_behaviours
-from aahcrawler.browser.devtools.devtools_connection import DevTools
-from aahcrawler.browser.devtools.devtools_errors import BrowserCrashedError, DevToolsError
-from aahcrawler.browser.visits.acted_page import ActedPage
+from aahcrawler.browser.devtools.devtools_connection import BrowserCrashedError, DevTools, DevToolsError
 from aahcrawler.browser.visits.bounded_upstream import BoundedUpstream
-from aahcrawler.browser.visits.captured_page import captured
-from aahcrawler.browser.visits.context_cookies import read_cookies, set_cookies
-from aahcrawler.browser.visits.page_navigation import PageNavigation
-from aahcrawler.browser.visits.page_settling import PageSettling
-from aahcrawler.browser.visits.rendered_page import BehaviourNote, RenderedPage
-from aahcrawler.browser.visits.target_setup import HEIGHT, RUN, WIDTH, TargetSetup
-from aahcrawler.browser.visits.visit_errors import VisitFailedError
-from aahcrawler.browser.visits.visit_order import VisitOrder
-from aahcrawler.browser.visits.visit_tally import VisitTally
-from aahcrawler.browser.visits.visit_targets import VisitTargets
+from aahcrawler.browser.visits.captured_page import ActedPage, captured
+from aahcrawler.browser.visits.page_settling import PageNavigation, PageSettling
+from aahcrawler.browser.visits.rendered_page import BehaviourNote, RenderedPage, VisitFailedError, VisitTally
+from aahcrawler.browser.visits.visit_order import Cookie, VisitOrder
+from aahcrawler.browser.visits.visit_targets import HEIGHT, RUN, WIDTH, TargetSetup, VisitTargets
 from aahcrawler.browser.visits.visited_page import VisitedPage
 
 _TAKING = 0.2
@@ -187,3 +180,54 @@ def _require_own(navigation: PageNavigation) -> None:
         raise VisitFailedError(f"The page has left for {navigation.left[:200]}")
     if not navigation.committed:
         raise VisitFailedError("The page did not come in time")
+
+
+COOKIES = 1_000
+"""The most cookies that are read."""
+
+
+async def set_cookies(devtools: DevTools, context: str, cookies: tuple[Cookie, ...]) -> None:
+    """Give cookies to a context. Raises ``DevToolsError`` where the browser takes them for none."""
+    if cookies:
+        params = {"cookies": [_parameter(cookie) for cookie in cookies], "browserContextId": context}
+        await devtools.call("Storage.setCookies", params)
+
+
+async def read_cookies(devtools: DevTools, context: str) -> tuple[Cookie, ...]:
+    """Return the cookies of a context, those of scripts among them."""
+    answer = await devtools.call("Storage.getCookies", {"browserContextId": context})
+    return tuple(_cookie(kept) for kept in answer.get("cookies", ())[:COOKIES])
+
+
+def _parameter(cookie: Cookie) -> dict[str, Any]:
+    parameter: dict[str, Any] = {
+        "name": cookie.name,
+        "value": cookie.value,
+        "path": cookie.path,
+        "secure": cookie.secure,
+        "httpOnly": cookie.http_only,
+    }
+    if cookie.domain.startswith("."):
+        parameter["domain"] = cookie.domain
+    else:
+        # A domain would make it a cookie of all hosts below it as well.
+        parameter["url"] = f"{'https' if cookie.secure else 'http'}://{cookie.domain}{cookie.path}"
+    if cookie.same_site.capitalize() in ("Strict", "Lax", "None"):
+        parameter["sameSite"] = cookie.same_site.capitalize()
+    if cookie.expires is not None:
+        parameter["expires"] = cookie.expires
+    return parameter
+
+
+def _cookie(kept: dict[str, Any]) -> Cookie:
+    expires = float(kept.get("expires", -1))
+    return Cookie(
+        name=str(kept.get("name", "")),
+        value=str(kept.get("value", "")),
+        domain=str(kept.get("domain", "")),
+        path=str(kept.get("path", "/")),
+        secure=bool(kept.get("secure")),
+        http_only=bool(kept.get("httpOnly")),
+        same_site=str(kept.get("sameSite", "")),
+        expires=expires if expires >= 0 else None,
+    )

@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from aahcrawler.browser.devtools.devtools_connection import DevTools
-from aahcrawler.browser.devtools.devtools_errors import DevToolsError
-from aahcrawler.browser.visits.target_setup import WORLD
+from aahcrawler.browser.devtools.devtools_connection import DevTools, DevToolsError
+from aahcrawler.browser.visits.visit_targets import WORLD
 
 
 class VisitedPage:

@@ -21,7 +21,7 @@ from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.data_templates.data_template import DataTemplate, PageSample, learned_template
 from aahcrawler.page import Page, text
 from aahcrawler.page.decoding import decode_content
-from aahcrawler.pipeline.understand import understand
+from aahcrawler.pipeline.score import understand
 from aahcrawler.traps.patterns import pattern_of
 
 logger = logging.getLogger(__name__)

@@ -6,25 +6,23 @@ as it came, and that is counted and kept with it.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field, replace
+from hashlib import sha1
 from typing import Final, Protocol
 
 from aahcrawler.archive.history import Former
 from aahcrawler.archive.resources import Resource
-from aahcrawler.browser.devtools.devtools_errors import DevToolsError
+from aahcrawler.browser.devtools.devtools_connection import DevToolsError
 from aahcrawler.browser.network.upstream import Upstream
-from aahcrawler.browser.process.browser_unavailable import BrowserUnavailableError
-from aahcrawler.browser.visits.rendered_page import RenderedPage
-from aahcrawler.browser.visits.visit_errors import VisitFailedError
+from aahcrawler.browser.process.chromium_executable import BrowserUnavailableError
+from aahcrawler.browser.visits.rendered_page import BehaviourNote, ConsoleLine, RenderedPage, VisitFailedError
 from aahcrawler.browser.visits.visit_order import VisitBounds, VisitOrder
 from aahcrawler.browser_look import BrowserLook
-from aahcrawler.crawl.browsing.browser_deaths import BrowserDeaths, OwnPage, ends_browser
 from aahcrawler.crawl.browsing.crawl_visits import Visits
 from aahcrawler.crawl.browsing.data_pages import DataPages
-from aahcrawler.crawl.browsing.look_notes import digest_of, in_a_line, note_of, pictures_of
-from aahcrawler.crawl.browsing.look_places import LookPlaces, Place
+from aahcrawler.crawl.browsing.look_places import BrowserDeaths, LookPlaces, OwnPage, Place, ends_browser
 from aahcrawler.crawl.browsing.routes import Reason, Routes, Shown, is_demanded, may_look
 from aahcrawler.crawl.browsing.visit_requests import VisitRequests
 from aahcrawler.crawl.capture.recrawl import Recrawl, RecrawlComparison, UnreadableCaptureError
@@ -36,7 +34,7 @@ from aahcrawler.crawl.fetch.politeness import StoppedError
 from aahcrawler.exchange import Exchange
 from aahcrawler.frontier.hops import Hop, ends_with
 from aahcrawler.frontier.protocol import Lease
-from aahcrawler.page import Page
+from aahcrawler.page import Page, text
 from aahcrawler.wire.replay import replayed
 from knowledge_base.behaviours import Behaviour
 
@@ -450,3 +448,48 @@ def _words_for(lease: Lease, error: Exception) -> str:
     """Log that a page could not be shown; return the reason, in words."""
     logger.warning("%s: not shown in the browser: %s", lease.url, error or type(error).__name__)
     return in_a_line(f"{type(error).__name__}: {error}")
+
+
+MOST_LINES: Final = 20
+MOST_OF_LINE: Final = 300
+"""Lines of the console that are kept of a page, and characters of each."""
+MOST_REASONS: Final = 50
+
+
+def note_of(rendered: RenderedPage, refused: dict[str, int], requests: int) -> BrowserLook:
+    """Return the note of a look: ``refused`` counts what the crawl did not give, ``requests`` what it sent."""
+    reasons = {**rendered.refused, **refused}
+    return BrowserLook(
+        ended=rendered.ended,
+        seconds=round(rendered.seconds, 3),
+        requests=requests,
+        refused=dict(list(reasons.items())[:MOST_REASONS]),
+        behaviours=tuple(map(_behaviour, rendered.behaviours[:MOST_LINES])),
+        console=tuple(map(_line, rendered.console[:MOST_LINES])),
+    )
+
+
+def digest_of(page: Page) -> str:
+    """Return the SHA-1 of what a page shows, in hexadecimal digits."""
+    return sha1(text.plain_text(page.tree).encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
+
+
+def pictures_of(url: str, rendered: RenderedPage) -> Iterator[Resource]:
+    """Yield the pictures of a page, as far as some were taken."""
+    if rendered.screenshot:
+        yield Resource.screenshot(url, rendered.screenshot)
+    if rendered.thumbnail:
+        yield Resource.thumbnail(url, rendered.thumbnail)
+
+
+def in_a_line(text: str) -> str:
+    """Return a text on one line, its beginning where it is long."""
+    return " ".join(text[: 4 * MOST_OF_LINE].split())[:MOST_OF_LINE]
+
+
+def _behaviour(note: BehaviourNote) -> str:
+    return in_a_line(f"{note.name}: {note.steps} steps, {note.ended}")
+
+
+def _line(line: ConsoleLine) -> str:
+    return in_a_line(f"{line.level}: {line.text}")

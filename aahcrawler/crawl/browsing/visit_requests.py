@@ -15,19 +15,25 @@ from typing import Final
 
 from aahcrawler import urls
 from aahcrawler.browser.network.upstream import BrowserRequest, RequestRefusedError
-from aahcrawler.crawl.browsing.answer_relay import AnswerRelay, head_of, replay
-from aahcrawler.crawl.browsing.browser_headers import sent_headers
-from aahcrawler.crawl.browsing.media_parts import PartRelay, has_manifest, is_manifest, part_asked, size_of
-from aahcrawler.crawl.browsing.page_fetch import PageFetch
-from aahcrawler.crawl.browsing.refusal_reasons import refusal_of
-from aahcrawler.crawl.browsing.visit_pace import VisitPace
-from aahcrawler.crawl.browsing.visited_crawl import VisitedCrawl
+from aahcrawler.crawl.browsing.captured_answers import (
+    AnswerRelay,
+    PartRelay,
+    has_manifest,
+    head_of,
+    is_manifest,
+    part_asked,
+    replay,
+    sent_headers,
+    size_of,
+)
+from aahcrawler.crawl.browsing.visited_crawl import PageFetch, VisitedCrawl, VisitPace
 from aahcrawler.crawl.capture.archiver import Annotations, identified
+from aahcrawler.crawl.core.form_login import LoginFailedError
 from aahcrawler.crawl.fetch.download_handler import GRACE, CapturedResponse
-from aahcrawler.crawl.fetch.politeness import StoppedError
-from aahcrawler.crawl.fetch.retry_after import retry_after
+from aahcrawler.crawl.fetch.ip_claims import IpAddressBusyError
+from aahcrawler.crawl.fetch.politeness import StoppedError, retry_after
 from aahcrawler.crawl.fetch.robots_txt import RobotsDeniedError, RobotsUnreachableError
-from aahcrawler.crawl.health.error_classification import is_local
+from aahcrawler.crawl.health.outages import is_local
 from aahcrawler.exchange import Exchange
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.page import Headers
@@ -347,3 +353,23 @@ def _look(ended: "asyncio.Future[None]") -> None:
     """Look at how a request ended: after the browser has hung up nobody else does, and asyncio would complain."""
     if not ended.cancelled():
         ended.exception()
+
+
+UNFORESEEN: Final = "error"
+"""The reason where nobody foresaw what came up."""
+_REASONS: Final[Mapping[type[Exception], str]] = {
+    RobotsDeniedError: "robots",
+    RobotsUnreachableError: "robots.txt",
+    IpAddressBusyError: "busy",
+    StoppedError: "stopped",
+    LoginFailedError: "login",
+}
+
+
+def refusal_of(error: Exception) -> str:
+    """Return the reason of a request that ended with an error."""
+    if isinstance(error, RequestRefusedError):
+        return error.reason
+    if isinstance(error, WireError):
+        return error.reason
+    return "machine" if is_local(error) else _REASONS.get(type(error), UNFORESEEN)

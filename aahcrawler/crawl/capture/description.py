@@ -11,9 +11,9 @@ from aahcrawler.frontier.hops import Hop
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.metadata import LinkType, Metadata
 from aahcrawler.objects.writer import CaptureDescription
-from aahcrawler.page.loose_tokens import Mistakes
+from aahcrawler.page.loose_xml import Mistakes
 from aahcrawler.pipeline.analysis import PageAnalysis
-from aahcrawler.traps.reasons import Trap
+from aahcrawler.traps.path_shape import Trap
 
 logger = logging.getLogger(__name__)
 

@@ -7,13 +7,12 @@ from time import time
 
 from scrapy.crawler import AsyncCrawlerRunner
 
-from aahcrawler.crawl.cluster.registered_crawl import RegisteredDefinition, RegisteredTopic
+from aahcrawler.crawl.cluster.submission import RegisteredDefinition, RegisteredTopic
 from aahcrawler.crawl.directory.crawl_runs import FINISHED
-from aahcrawler.crawl.directory.definition_source import DefinitionFile, DefinitionSource
 from aahcrawler.crawl.directory.folder import CrawlRefusedError
-from aahcrawler.crawl.health.garbage_collection import spare
-from aahcrawler.crawl.lease.lease_source import worker_name
-from aahcrawler.crawl.lease.slots import Slots
+from aahcrawler.crawl.health.process_memory import spare
+from aahcrawler.crawl.lease.lease_source import Slots, worker_name
+from aahcrawler.crawl.reload.config_reload import DefinitionFile, DefinitionSource
 from aahcrawler.crawl.scrapy.spider import AahSpider
 from aahcrawler.crawl.startup.factory import KnowledgeSource, SharedCrawl, join_job
 from aahcrawler.crawl.startup.job import Job

@@ -25,10 +25,10 @@ from scrapy.settings import Settings
 from aahcrawler.archive.delivery import Delivery
 from aahcrawler.archive.index import update
 from aahcrawler.crawl.core.lifecycle import SUMMARY_EVERY
-from aahcrawler.crawl.directory.definition_source import DefinitionFile
 from aahcrawler.crawl.directory.folder import CrawlFolder, CrawlRefusedError
 from aahcrawler.crawl.lease.lease_source import capacity, worker_name
-from aahcrawler.crawl.peers.peer_export import PeerExport
+from aahcrawler.crawl.peers import PeerExport
+from aahcrawler.crawl.reload.config_reload import DefinitionFile
 from aahcrawler.crawl.reporting.activity import Activity, together
 from aahcrawler.crawl.reporting.exit_status import (
     DONE,
@@ -42,13 +42,10 @@ from aahcrawler.crawl.reporting.exit_status import (
     tell_undelivered,
 )
 from aahcrawler.crawl.reporting.live_display import Show, display
-from aahcrawler.crawl.reporting.recount import recounted
-from aahcrawler.crawl.reporting.summary import summary
+from aahcrawler.crawl.reporting.summary import recounted, summary
 from aahcrawler.crawl.scrapy.crawl_settings import knowledge_folders
 from aahcrawler.crawl.startup.factory import checked
-from aahcrawler.crawl.startup.frontier_connection import FrontierConnection, open_frontier
-from aahcrawler.crawl.startup.restart import repair_folder
-from aahcrawler.crawl.startup.store_opening import begin_delivery
+from aahcrawler.crawl.startup.store_opening import FrontierConnection, begin_delivery, open_frontier, repair_folder
 from aahcrawler.crawl.stats.collector import BEGUN, Stats
 from aahcrawler.crawl.stats.crawl_log import keep_events
 from aahcrawler.definition_bundle import sent
@@ -57,7 +54,7 @@ from aahcrawler.frontier.presence import Doing
 from aahcrawler.frontier.protocol import Counts, FrontierUnavailableError
 from aahcrawler.frontier.redis.shared_server import Server, connected
 from aahcrawler.frontier.registry import CrawlState, Registered, RegistryError
-from aahcrawler.frontier.server.environment import REDIS_URL
+from aahcrawler.frontier.server.binary import REDIS_URL
 from aahcrawler.frontier.server.file_mending import Damage, damages
 from aahcrawler.segments import SegmentError
 from knowledge_base.file_selection import folders_for

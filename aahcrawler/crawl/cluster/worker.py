@@ -10,9 +10,11 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable, Collection, Coroutine
+from collections import deque
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic, time
 
@@ -20,16 +22,14 @@ from scrapy.crawler import AsyncCrawlerRunner
 from scrapy.settings import Settings
 
 from aahcrawler import __version__
-from aahcrawler.crawl.cluster.event_sink import EventSink
 from aahcrawler.crawl.cluster.served_crawl import ServedCrawl, SharedServer
 from aahcrawler.crawl.directory.folder import CrawlRefusedError, FolderBusyError
-from aahcrawler.crawl.health.garbage_collection import seldom_collected
-from aahcrawler.crawl.health.memory_arenas import share_one_arena
-from aahcrawler.crawl.lease.lease_source import CONCURRENT_REQUESTS, worker_name
-from aahcrawler.crawl.lease.slots import Slots
+from aahcrawler.crawl.health.process_memory import seldom_collected, share_one_arena
+from aahcrawler.crawl.lease.lease_source import CONCURRENT_REQUESTS, Slots, worker_name
 from aahcrawler.crawl.scrapy.crawl_settings import adapts, knowledge_folders
 from aahcrawler.crawl.startup.factory import KnowledgeSource
 from aahcrawler.crawl.stats.crawl_log import CURRENT_CRAWL, listening
+from aahcrawler.frontier.event_log import LONGEST, EventLog, WorkerEvent
 from aahcrawler.frontier.presence import Worker
 from aahcrawler.frontier.protocol import FrontierUnavailableError
 from aahcrawler.frontier.redis.shared_server import Server
@@ -37,6 +37,68 @@ from aahcrawler.frontier.registry import CrawlState, Registered, RegistryError
 from aahcrawler.segments import SegmentError
 from knowledge_base.loader import LoadError
 from online_analysis.icd import IcdError
+
+EVERY = 0.5
+"""Seconds between two deliveries."""
+MOST_WAITING = 10_000
+"""Events that wait while the server cannot be reached; the oldest of more are lost, and counted."""
+_MOST_AT_ONCE = 1000
+
+
+class EventSink(logging.Handler):
+    """Takes events from any thread, never waits, and hands them to the server's log when told to."""
+
+    def __init__(self, log: EventLog, worker: str) -> None:
+        super().__init__()
+        self._log = log
+        self._worker = worker
+        self._waiting: deque[WorkerEvent] = deque()
+        self._lost = 0
+        self._formatter = logging.Formatter()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Take an event."""
+        try:
+            self._take(record)
+        except Exception:  # Whatever cannot be written as text is no reason to fail.
+            self.handleError(record)
+
+    def _take(self, record: logging.LogRecord) -> None:
+        text = record.getMessage()
+        if record.exc_info:
+            text = f"{text} {self._formatter.formatException(record.exc_info)}"
+        elif record.exc_text:
+            text = f"{text} {record.exc_text}"
+        message = text[:LONGEST].replace("\r", " ").replace("\n", " | ")
+        at, subsystem = datetime.fromtimestamp(record.created, UTC), record.name.removeprefix("aahcrawler.")
+        if len(self._waiting) >= MOST_WAITING:
+            self._waiting.popleft()
+            self._lost += 1
+        self._waiting.append(WorkerEvent(at, self._worker, CURRENT_CRAWL.get(), record.levelname, subsystem, message))
+
+    async def run(self) -> None:
+        """Hand on what comes, until cancelled; what cannot be delivered waits."""
+        while True:
+            await asyncio.sleep(EVERY)
+            await self.deliver()
+
+    async def deliver(self) -> None:
+        """Hand on what waits, as far as the server takes it."""
+        while self._waiting:
+            part = [self._waiting.popleft() for _ in range(min(len(self._waiting), _MOST_AT_ONCE))]
+            try:
+                await asyncio.to_thread(self._log.put, (*self._of_the_lost(part), *part))
+            except FrontierUnavailableError:
+                self._waiting.extendleft(reversed(part))
+                return
+            self._lost = 0
+
+    def _of_the_lost(self, part: Sequence[WorkerEvent]) -> tuple[WorkerEvent, ...]:
+        if not self._lost:
+            return ()
+        message = f"{self._lost} events before this one are lost: the server could not be reached"
+        return (WorkerEvent(part[0].at, self._worker, "", "WARNING", "crawl.cluster.event_sink", message),)
+
 
 logger = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from aahcrawler.exits import told, utc_time
-from aahcrawler.frontier.server.environment import REDIS_URL
+from aahcrawler.frontier.server.binary import REDIS_URL
 
 worker_app = typer.Typer()
 

@@ -6,13 +6,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from aahcrawler.crawl.core.stores import StoreWriter
+from aahcrawler.crawl.fetch.client_settings import routes
 from aahcrawler.crawl.fetch.ip_claims import ClaimHolder, IpClaims
 from aahcrawler.crawl.fetch.politeness import PolitenessTracker, StoppedError
-from aahcrawler.crawl.fetch.route_settings import routes
-from aahcrawler.crawl.health.proxy_outage import ProxyOutage
-from aahcrawler.crawl.lease.lease_source import Backlog, LeaseSource, capacity, worker_name
+from aahcrawler.crawl.health.outages import ProxyOutage
+from aahcrawler.crawl.lease.lease_source import Backlog, LeaseSource, Slots, capacity, worker_name
 from aahcrawler.crawl.lease.renewal import LeaseRenewer
-from aahcrawler.crawl.lease.slots import Slots
 from aahcrawler.crawl.reporting.activity import Activity
 from aahcrawler.crawls import lease_seconds
 from aahcrawler.frontier.protocol import Lease

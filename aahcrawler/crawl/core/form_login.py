@@ -14,7 +14,7 @@ from lxml.html import HtmlElement
 from aahcrawler import urls
 from aahcrawler.crawl.core.site_sessions import SiteSession, SiteSessions
 from aahcrawler.credentials.given import GivenLogin
-from aahcrawler.helper.links.forms import PasswordForm, password_form
+from aahcrawler.helper.links.requests import PasswordForm, password_form
 from aahcrawler.page import Page
 from aahcrawler.page.onward import location, refresh
 from aahcrawler.page.text import excerpt

@@ -13,11 +13,10 @@ from aahcrawler.crawl.core.fetch_control import FetchControl
 from aahcrawler.crawl.core.limits import most_bytes, reached, used_up
 from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.directory.crawl_runs import FINISHED
-from aahcrawler.crawl.health.error_classification import is_full
-from aahcrawler.crawl.peers.peer_export import PeerExport
+from aahcrawler.crawl.health.outages import is_full
+from aahcrawler.crawl.peers import PeerExport
 from aahcrawler.crawl.reporting.activity import Activity
-from aahcrawler.crawl.reporting.recount import recounted
-from aahcrawler.crawl.reporting.summary import summary
+from aahcrawler.crawl.reporting.summary import recounted, summary
 from aahcrawler.crawl.stats.collector import BEGUN, SharedStats
 from aahcrawler.fingerprint import KnowledgeUsed
 from aahcrawler.frontier.protocol import Counts, FrontierUnavailableError, Kind

@@ -10,9 +10,8 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import TypeAdapter, ValidationError
 
-from aahcrawler.credentials.given import Credentials, is_among
+from aahcrawler.credentials.given import REDACTED, Credentials, Masks, is_among, tokens_among
 from aahcrawler.credentials.http_authentication import HostAuthentication
-from aahcrawler.credentials.masking import REDACTED, Masks, tokens_among
 from aahcrawler.credentials.site_cookies import SiteCookies
 from aahcrawler.urls import origin, queue_of
 

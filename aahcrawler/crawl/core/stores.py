@@ -12,12 +12,11 @@ from typing import ParamSpec, TypeVar
 from aahcrawler.archive.delivery import Delivery
 from aahcrawler.archive.history import History
 from aahcrawler.archive.writer import WarcWriter, WrittenCapture
-from aahcrawler.crawl.capture.archiver import NO_ANNOTATIONS, Annotations, Archiver
-from aahcrawler.crawl.capture.redaction import NO_REDACTION, Redaction
+from aahcrawler.crawl.capture.archiver import NO_ANNOTATIONS, NO_REDACTION, Annotations, Archiver, Redaction
 from aahcrawler.crawl.directory.folder import CrawlFolder
 from aahcrawler.crawl.fetch.client_settings import LONGEST_REMAINS
 from aahcrawler.crawl.health.disk_space import DiskSpace
-from aahcrawler.crawl.health.server_outage import ServerOutage
+from aahcrawler.crawl.health.outages import ServerOutage
 from aahcrawler.crawl.lease.frontier_executor import FrontierExecutor
 from aahcrawler.crawl.stats.collector import SharedStats
 from aahcrawler.exchange import Exchange

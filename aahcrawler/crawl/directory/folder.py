@@ -16,8 +16,7 @@ from pydantic import ValidationError
 
 from aahcrawler.crawl.directory import crawl_runs
 from aahcrawler.crawl.directory.crawl_runs import FIRST_RUN, CrawlRun
-from aahcrawler.crawl.directory.files import write_whole
-from aahcrawler.crawl.directory.folder_lock import FolderLock
+from aahcrawler.crawl.directory.files import FolderLock, write_whole
 from aahcrawler.crawls import Started, is_import
 from aahcrawler.frontier.server.server_process import lender_of
 from aahcrawler.layout import (

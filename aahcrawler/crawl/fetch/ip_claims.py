@@ -10,11 +10,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
-from typing import Protocol
+from typing import Final, Protocol
 
 from aahcrawler.crawl.lease.frontier_executor import FrontierExecutor
 from aahcrawler.frontier.ip_locks import IpLocks
 from aahcrawler.frontier.protocol import FrontierUnavailableError
+from aahcrawler.urls import queue_of
 from aahcrawler.wire.admission import Admission
 
 IP_CLAIM = "aah_ip_claim"
@@ -137,3 +138,76 @@ def machine(address: str, port: int) -> str:
     if isinstance(parsed, IPv6Address) and parsed.ipv4_mapped is not None:
         parsed = parsed.ipv4_mapped
     return f"{parsed}:{port}" if parsed.is_loopback else str(parsed)
+
+
+APART: Final = 0.05
+"""Seconds between two requests of a visit to one host, and after one to an IP address.
+
+Browsers send what a page needs all at once; twenty a second is what one reader with a slow connection causes.
+"""
+MOST_WAITED: Final = 6.0
+"""Seconds that all requests of a visit together wait for IP addresses that other workers have."""
+
+
+class VisitClaims:
+    """Claims IP addresses for the requests of a visit to a page (``url``)."""
+
+    def __init__(self, claims: IpClaims, url: str) -> None:
+        self._claims = claims
+        self._url = url
+        self._left = MOST_WAITED
+        self._machines: set[str] = set()
+
+    def apart(self, url: str) -> float:
+        """Return the seconds between two requests to a URL's host: none where its site asks for no delay."""
+        return min(APART, self._claims.delay_of(url))
+
+    def of(self, url: str) -> "VisitClaim":
+        """Return the claim of one request. Where there is no delay, nothing is claimed and nothing waits."""
+        return VisitClaim(self, url)
+
+    async def claim(self, name: str, url: str) -> None:
+        """Claim an IP address by its name; raise ``IpAddressBusyError`` where it is not to be had in time."""
+        while wait := await self._claims.claim(name, self.apart(url), goes_on=True):
+            if wait > self._left:
+                raise IpAddressBusyError(name, wait)
+            self._left -= wait
+            await asyncio.sleep(wait)
+        if queue_of(url) == queue_of(self._url):
+            self._machines.add(name)
+
+    async def release(self, name: str, url: str) -> None:
+        """Let others claim an IP address in a moment."""
+        await self._claims.release(name, self.apart(url))
+
+    async def end(self) -> None:
+        """Let the delay of the page's site begin for the IP addresses that the visit asked it at."""
+        delay, machines = self._claims.delay_of(self._url), self._machines
+        self._machines = set()
+        for name in machines:
+            if not await self._claims.claim(name, delay, goes_on=True):
+                await self._claims.release(name, delay)
+
+
+class VisitClaim:
+    """The claim of one request of a visit (``ip_claims.Claim``)."""
+
+    def __init__(self, claims: VisitClaims, url: str) -> None:
+        self._claims = claims
+        self._url = url
+        self._address = ""
+
+    async def enter(self, address: str, port: int) -> None:
+        """Return when the IP address may be asked; raise ``IpAddressBusyError`` where it may not."""
+        name = machine(address, port)
+        if self._claims.apart(self._url) <= 0 or name == self._address:
+            return
+        await self.leave()
+        await self._claims.claim(name, self._url)
+        self._address = name
+
+    async def leave(self) -> None:
+        """See ``Claim.leave``."""
+        name, self._address = self._address, ""
+        if name:
+            await self._claims.release(name, self._url)

@@ -7,12 +7,13 @@ refuses to write all the same waits in memory, with its lease, until it can be w
 import asyncio
 import logging
 import shutil
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+import threading
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from aahcrawler.crawl.health.error_classification import is_full
+from aahcrawler.crawl.health.outages import is_full
 
 logger = logging.getLogger(__name__)
 
@@ -159,3 +160,34 @@ class DiskSpace:
 
 def _megabytes(size: float) -> str:
     return f"{size / 1e6:,.1f} MB"
+
+
+SYNC_EVERY = 1.0
+"""Seconds that a power failure may take."""
+
+
+class Store(Protocol):
+    """A store that can be forced to disk beside the thread that writes to it."""
+
+    def sync(self) -> None:
+        """Force what was written to disk."""
+        ...
+
+
+@contextmanager
+def synced(*stores: Store, every: float = SYNC_EVERY) -> Iterator[None]:
+    """Force stores to disk again and again, in a thread of its own, until the block ends."""
+    ended = threading.Event()
+
+    def keep() -> None:
+        while not ended.wait(every):
+            for store in stores:
+                store.sync()
+
+    thread = threading.Thread(target=keep, name="syncing", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from aahcrawler.crawl.health.disk_space import DiskSpace
-from aahcrawler.crawl.health.server_outage import ServerOutage
+from aahcrawler.crawl.health.outages import ServerOutage
 
 TOGETHER = 8
 """Calls that are handed over at once at most: to wake a thread for each costs as much as many a call."""

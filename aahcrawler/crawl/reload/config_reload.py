@@ -1,37 +1,79 @@
-"""A definition that changes while its crawl runs.
-
-What may change (``online_analysis.icd.redefinition``) is taken over at once: from the next request, page, link and call
-of the frontier on all goes by it. What is queued already is then brought into line, and that is noted in
-``redefining.json`` before anything else happens: a crawl that is killed meanwhile goes on with it. A crawl that is
-started again with another definition does the same (``mark_pending``).
-"""
+"""Read the definition of a crawl, again while it runs, and let a change take effect."""
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
+from typing import Protocol
 
 from pydantic import TypeAdapter, ValidationError
 
 from aahcrawler.crawl.core.context import CrawlContext, CurrentContext
 from aahcrawler.crawl.core.fetch_control import FetchControl
 from aahcrawler.crawl.core.stores import StoreWriter
-from aahcrawler.crawl.directory.definition_source import DefinitionSource
-from aahcrawler.crawl.directory.files import LOOK_EVERY, write_whole
-from aahcrawler.crawl.health.error_classification import is_local
+from aahcrawler.crawl.directory.files import LOOK_EVERY, Stamps, stamps, write_whole
+from aahcrawler.crawl.health.outages import is_local
 from aahcrawler.crawl.reload.scope_update import BlockControl, ScopeUpdate
-from aahcrawler.crawl.reload.score_update import ScoreUpdate
 from aahcrawler.crawls import frontier_settings
+from aahcrawler.frontier.protocol import Rescore, State
 from aahcrawler.layout import REDEFINING
 from aahcrawler.scope import Scope
-from aahcrawler.scores import Lessons
-from online_analysis.aggregation import OnlineAnalyser
+from aahcrawler.scores import Lessons, Share, weighed
+from aahcrawler.segments import DamageError
+from online_analysis.aggregation import OnlineAnalyser, Revision, Weighed
 from online_analysis.analysers import analysers
 from online_analysis.icd import Icd, IcdError, Part, Redefinition, redefined
 from online_analysis.ranking import link_ranker
 
 logger = logging.getLogger(__name__)
+
+
+class DefinitionSource(Protocol):
+    """A place that holds the definition of one crawl. It blocks while it looks."""
+
+    def load(self) -> Icd:
+        """Return the definition. Raise ``IcdError`` with every mistake in it."""
+        ...
+
+    def newer(self) -> Icd | None:
+        """Return the definition if it has changed since it was last looked at, None where it has not.
+
+        Raise ``IcdError`` for one with mistakes, once for each that there is.
+        """
+        ...
+
+
+class DefinitionFile:
+    """The file of an ICD, and the files that it names.
+
+    A change counts when two looks in a row see the same files: one that is being written is left in peace.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._files: tuple[Path, ...] = (path,)
+        self._read: Stamps = {}
+        self._last: Stamps = {}
+
+    def load(self) -> Icd:
+        """See ``DefinitionSource.load``."""
+        before = stamps((self._path,))
+        self._read = self._last = stamps(self._files)
+        icd = Icd.load(self._path)
+        self._files = (self._path, *(self._path.parent / name for name in icd.file_names))
+        self._read = self._last = {**stamps(self._files), **before}
+        return icd
+
+    def newer(self) -> Icd | None:
+        """See ``DefinitionSource.newer``."""
+        now, before = stamps(self._files), self._last
+        self._last = now
+        if now == self._read or now != before or self._path not in now:
+            return None
+        return self.load()
+
 
 """In the crawl's folder: the parts of a changed definition that what is queued is not in line with yet."""
 
@@ -201,3 +243,54 @@ def actions(crawl: RunningCrawl, control: BlockControl) -> Mapping[Part, Action]
         Part.SCOPE: ScopeUpdate(context, writer, crawl.fetching.leases, control).run,
         Part.WEIGHTS: ScoreUpdate(context, writer).run,
     }
+
+
+MOST_IN_MEMORY = 200_000
+"""URLs that are re-scored with one reading of the score log: some 100 MB."""
+AT_ONCE = 200
+"""How many URLs are re-scored in one call of the frontier."""
+
+
+class ScoreUpdate:
+    """Brings a frontier, and the ranker, into line with a crawl's weights.
+
+    Every queued URL gets the score that it would have, had the weights been what they are from the beginning; what the
+    ranker has said stays. What was posted from outside is left alone. It may be done again without harm.
+    """
+
+    def __init__(self, context: CurrentContext, writer: StoreWriter) -> None:
+        self._context = context
+        self._writer = writer
+
+    async def run(self) -> None:
+        """Score everything again that the score log has the parts of."""
+        queued = (await self._writer.call(self._writer.stores.frontier.counts)).pages.get(State.QUEUED, 0)
+        shares = 1 + queued // MOST_IN_MEMORY
+        changed = 0
+        try:
+            for number in range(shares):
+                changed += await self._score(await self._weighed(Share(number, shares)))
+        except DamageError as error:
+            logger.error("%s; what waits is scored by the former weights", error)
+        logger.info("by the changed weights %d of the pages that wait have been scored", changed)
+
+    async def _weighed(self, share: Share) -> Mapping[str, Weighed]:
+        folder, weights = self._writer.stores.folder, self._context.now.icd.scoring.weights
+        return await asyncio.to_thread(weighed, folder.scores, folder.run.number, weights, share)
+
+    async def _score(self, waiting: Mapping[str, Weighed]) -> int:
+        context, frontier = self._context.now, self._writer.stores.frontier
+        changed, left = 0, iter(waiting.items())
+        while part := list(islice(left, AT_ONCE)):
+            rescores = [Rescore(url, now.score) for url, now in part]
+            answers = await self._writer.call(frontier.rescore, rescores)
+            taken = [Revision(each.url, each.score) for each, was in zip(rescores, answers, strict=True) if was]
+            await self._log(taken)
+            changed += len(taken)
+        if (ranker := context.ranker) is not None:
+            ranker.reweigh(context.icd.scoring.weights[ranker.name], waiting)
+        return changed
+
+    async def _log(self, taken: list[Revision]) -> None:
+        if taken:
+            await self._writer.write(self._writer.stores.scores.rescored, taken, "weights")

@@ -17,7 +17,7 @@ from aahcrawler.refusals import Refused, read
 from aahcrawler.scope import RULE, SCOPE, Refusal
 from aahcrawler.scores import Source
 from aahcrawler.segments import DamageError
-from aahcrawler.traps.reasons import Trap
+from aahcrawler.traps.path_shape import Trap
 
 logger = logging.getLogger(__name__)
 

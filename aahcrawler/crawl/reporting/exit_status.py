@@ -6,8 +6,7 @@ from rich.console import Console
 
 from aahcrawler.archive.delivery import Delivery
 from aahcrawler.crawl.directory.crawl_runs import FINISHED
-from aahcrawler.crawl.reporting.seed_status import lines, results
-from aahcrawler.crawl.reporting.summary import Countable
+from aahcrawler.crawl.reporting.summary import Countable, lines, results
 from aahcrawler.crawl.stats.crawl_log import concealed
 
 DONE, FAILED, MISTAKE, SEED_GAVE_NOTHING = 0, 1, 2, 3

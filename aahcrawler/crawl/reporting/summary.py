@@ -1,18 +1,24 @@
 """``crawl.json``: every count of a crawl."""
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Protocol
 
 from aahcrawler import __version__
 from aahcrawler.archive.delivery import Delivery
-from aahcrawler.crawl.peers.peer_export import PeerExport
-from aahcrawler.crawl.reporting.seed_status import described, results
+from aahcrawler.crawl.peers import PeerExport
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.fingerprint import KnowledgeUsed
 from aahcrawler.frontier.protocol import Counts, State
 from aahcrawler.frontier.server.file_mending import Damage
+from aahcrawler.objects.counts import object_counts
+from aahcrawler.objects.reader import ReadError
+from aahcrawler.scope import ExternalUrl, Scope
+from aahcrawler.seeds import SeedResult, Verdict, seed_results
+from aahcrawler.urls import queue_of
 from online_analysis.icd import Icd
 
 
@@ -103,3 +109,83 @@ def summary(job: Countable, state: str) -> dict[str, object]:
         **({"delivery": asdict(job.delivery.progress)} if job.delivery else {}),
         **({"posts": asdict(job.peer_export.posts)} if job.peer_export else {}),
     }
+
+
+MOST_LINES = 20
+"""Seeds that the terminal names; ``aah report --seeds`` lists all."""
+
+
+class Seeded(Protocol):
+    """A crawl with its definition and its counts by name."""
+
+    @property
+    def icd(self) -> Icd:
+        """The definition."""
+
+    @property
+    def stats(self) -> "Counted":
+        """Every count."""
+
+
+class Counted(Protocol):
+    """Counts by name."""
+
+    @property
+    def counts(self) -> Mapping[str, float]:
+        """The counts."""
+
+
+def results(crawl: Seeded) -> Sequence[SeedResult]:
+    """Return what became of each seed of a crawl, in the order of the definition."""
+    scope = Scope(crawl.icd)
+    canonical = {seed: scope.spelling.url(seed) or "" for seed in crawl.icd.seeds}
+
+    def refusal(url: str) -> str | None:
+        return scope.admit(ExternalUrl(url, queue_of(url)))
+
+    return seed_results(canonical, crawl.stats.counts, lambda url: queue_of(url) if url else "", refusal)
+
+
+def described(result: SeedResult) -> dict[str, object]:
+    """Return a result as ``crawl.json`` has it."""
+    return {
+        "url": result.url,
+        "verdict": result.verdict.value,
+        "advice": result.advice,
+        **({"detail": result.detail} if result.detail else {}),
+        **({"ended_at": result.ended_at} if result.ended_at else {}),
+        "pages": result.pages,
+        "objects": result.objects,
+    }
+
+
+def lines(found: Sequence[SeedResult]) -> Iterator[str]:
+    """Yield a line for each seed that is not simply fetched, at most ``MOST_LINES`` and one that counts the others."""
+    told = [each for each in found if each.verdict is not Verdict.FETCHED or each.detail]
+    for each in told[:MOST_LINES]:
+        detail = f" ({each.detail})" if each.detail else ""
+        where = f", at {each.ended_at}" if each.ended_at else ""
+        yield f"seed {each.url}: {each.verdict.value}{detail}{where}; {each.advice}"
+    if others := told[MOST_LINES:]:
+        yield f"and {len(others):,} other seeds: aah report --seeds"
+
+
+logger = logging.getLogger(__name__)
+
+
+def recounted(folder: Path, number: int, stats: Stats) -> Mapping[str, float]:
+    """Return what is to be added to the counts of a crawl, so that they are those of ``aah objects --crawl``.
+
+    ``objects_counted`` becomes the number of answers of which the objects are counted. Nothing is added where its
+    objects cannot be read, which is logged.
+    """
+    try:
+        found = object_counts(folder, number if number > 1 else None).types
+    except ReadError as error:
+        logger.warning("web objects that are on several pages are counted for each of them: %s", error)
+        return {}
+    now = {"objects": float(sum(found.values())), "objects_counted": stats["answers"]}
+    now |= {f"object:{kind}": float(many) for kind, many in found.items()}
+    known = {name: stats[name] for name in ("objects", "objects_counted")}
+    known |= {f"object:{kind}": many for kind, many in stats.group("object").items()}
+    return {name: now.get(name, 0.0) - known.get(name, 0.0) for name in known | now if now.get(name) != known.get(name)}

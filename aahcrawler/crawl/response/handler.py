@@ -25,30 +25,25 @@ from aahcrawler.crawl.capture.recrawl import (
     UnreadableCaptureError,
 )
 from aahcrawler.crawl.core.context import CurrentContext
-from aahcrawler.crawl.core.domain_budgets import DomainBudgetError, DomainBudgets
 from aahcrawler.crawl.core.fetch_control import FetchControl
 from aahcrawler.crawl.core.form_login import LoginFailedError
 from aahcrawler.crawl.core.lifecycle import Lifecycle
-from aahcrawler.crawl.core.limits import is_too_large
+from aahcrawler.crawl.core.limits import DomainBudgetError, DomainBudgets, is_too_large
 from aahcrawler.crawl.core.site_sessions import SiteSessions
 from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.fetch.download_handler import CapturedResponse
 from aahcrawler.crawl.fetch.ip_claims import IpAddressBusyError
-from aahcrawler.crawl.fetch.politeness import StoppedError
-from aahcrawler.crawl.fetch.retry_after import AGAIN, retry_after
+from aahcrawler.crawl.fetch.politeness import AGAIN, StoppedError, retry_after
 from aahcrawler.crawl.fetch.robots_txt import RobotsDeniedError, RobotsUnreachableError
-from aahcrawler.crawl.health.error_classification import is_full, is_local
+from aahcrawler.crawl.health.outages import is_full, is_local
 from aahcrawler.crawl.lease.lease_source import LostLeaseError
-from aahcrawler.crawl.peers.peer_export import PeerExport
-from aahcrawler.crawl.response.autodiscovery import AnnouncedFeeds
-from aahcrawler.crawl.response.batch_scoring import BatchScoring
-from aahcrawler.crawl.response.link_ranking import LinkRanking
-from aahcrawler.crawl.response.listings import Contents, Listings
-from aahcrawler.crawl.response.page_analyser import PageAnalyser, seen
+from aahcrawler.crawl.peers import PeerExport
+from aahcrawler.crawl.response.link_ranking import BatchScoring, LinkRanking
+from aahcrawler.crawl.response.listings import AnnouncedFeeds, Contents, Listings
+from aahcrawler.crawl.response.page_analyser import PageAnalyser, Transcripts, seen
 from aahcrawler.crawl.response.repaired_pages import ReadPage, Rereading
 from aahcrawler.crawl.response.seed_trail import SeedTrail
 from aahcrawler.crawl.response.session_probing import Ask, SessionProbing
-from aahcrawler.crawl.response.transcripts import Transcripts
 from aahcrawler.crawl.response.trap_detection import GivesWayError, TrapDetection, TrapError
 from aahcrawler.crawl.response.url_lists import ListKind, UrlLists, list_kind
 from aahcrawler.crawl.stats.collector import Stats
@@ -59,12 +54,12 @@ from aahcrawler.metadata import Metadata
 from aahcrawler.objects.vocabulary import crawl as crawl_iri
 from aahcrawler.objects.writer import CaptureDescription
 from aahcrawler.page import Headers, Page
-from aahcrawler.page.foreign_links import foreign_links
+from aahcrawler.page.linked_files import foreign_links
 from aahcrawler.pipeline.analysis import PageAnalysis, needs_requisites, of_redirect
 from aahcrawler.pipeline.links import NO_LINKS, DiscoveredLinks, discover_links
 from aahcrawler.scope import SCOPE, Refusal, Spelling
 from aahcrawler.tallies import DENIED, FAILURE
-from aahcrawler.traps.reasons import Trap
+from aahcrawler.traps.path_shape import Trap
 from aahcrawler.traps.soft_errors import is_probe
 from aahcrawler.urls import queue_of
 from aahcrawler.wire.errors import ProxyUnavailableError, RefusedAddressError, WireError

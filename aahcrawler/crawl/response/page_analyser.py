@@ -10,34 +10,33 @@ from typing import Final
 from aahcrawler.archive.history import Former
 from aahcrawler.crawl.browsing.page_rendering import Look
 from aahcrawler.crawl.capture.recrawl import Change, Recrawl, RecrawlComparison, UnreadableCaptureError
-from aahcrawler.crawl.core.budget_left import Budget
 from aahcrawler.crawl.core.context import CrawlContext, CurrentContext
+from aahcrawler.crawl.core.limits import Budget
 from aahcrawler.crawl.core.page_reading import PageReading, WorkEndedError
 from aahcrawler.crawl.fetch.politeness import StoppedError
-from aahcrawler.crawl.health.error_classification import is_local
+from aahcrawler.crawl.health.outages import is_local
 from aahcrawler.crawl.response.trap_detection import TrapDetection
+from aahcrawler.crawl.stats.collector import Stats
+from aahcrawler.documents import DocumentReader, is_document
 from aahcrawler.frontier.hops import Hop, ends_with
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.helper import Refused
 from aahcrawler.helper.application import scripted
-from aahcrawler.helper.assistance import READ, FailedAction, Failure
-from aahcrawler.helper.raised_failures import failures_of, kind_of
-from aahcrawler.helper.site_memory.lessons import Lesson
+from aahcrawler.helper.assistance import READ, FailedAction, Failure, failures_of, kind_of
+from aahcrawler.helper.site_memory import Lesson
 from aahcrawler.metadata import Link, LinkType, Metadata
 from aahcrawler.objects.versions import Changes, carried
 from aahcrawler.page import Page, feeds, generic, shown_within
 from aahcrawler.page.failed_stages import FailedStage
-from aahcrawler.page.foreign_links import foreign_links
+from aahcrawler.page.linked_files import foreign_links
 from aahcrawler.page.onward import refresh
 from aahcrawler.pipeline import analysis
 from aahcrawler.pipeline.analysis import PageAnalysis, changes, is_doubtful
 from aahcrawler.pipeline.batch import contribution_of
-from aahcrawler.pipeline.rank import rank, rank_error
-from aahcrawler.pipeline.score import ScoredPage, score
+from aahcrawler.pipeline.score import ScoredPage, rank, rank_error, score, understand
 from aahcrawler.pipeline.trap_evidence import are_of, marked
-from aahcrawler.pipeline.understand import understand
-from aahcrawler.streams.manifest_reading import is_manifest
-from aahcrawler.traps.reasons import Trap
+from aahcrawler.streams import is_manifest
+from aahcrawler.traps.path_shape import Trap
 from aahcrawler.traps.soft_errors import is_probe
 from aahcrawler.traps.traps import Verdict
 from aahcrawler.urls import canonicalize
@@ -370,3 +369,30 @@ def with_embedded(page: Page, found: PageAnalysis) -> PageAnalysis:
     if not links:
         return found
     return replace(found, metadata=replace(found.metadata, links=(*found.metadata.links, *links)))
+
+
+class Transcripts:
+    """Has documents read, as far as the definition wants it."""
+
+    def __init__(self, context: CurrentContext) -> None:
+        self._context = context
+        self._reader = DocumentReader()
+
+    async def read(self, lease: Lease, comparison: RecrawlComparison, stats: Stats) -> RecrawlComparison:
+        """Return a visit whose page has its transcript, where it is a document that is to be understood."""
+        page = comparison.page
+        is_wanted = lease.kind == "page" and not comparison.remembered and self._context.now.icd.sources.documents
+        if not is_wanted or not 200 <= page.status < 300 or not is_document(page):
+            return comparison
+        transcript = await asyncio.to_thread(self._reader.read, page.body)
+        if transcript.encrypted:
+            logger.warning("%s: encrypted, so that its text is not read", page.url)
+        elif not transcript.complete:
+            logger.warning("%s: not read to its end", page.url)
+        cut = {"documents_cut": int(not transcript.complete), "documents_encrypted": int(transcript.encrypted)}
+        stats.merge({"documents": 1, **cut})
+        return replace(comparison, page=replace(page, transcript=transcript))
+
+    async def close(self) -> None:
+        """End the process that reads."""
+        await asyncio.to_thread(self._reader.close)

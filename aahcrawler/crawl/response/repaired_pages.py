@@ -16,7 +16,7 @@ from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.response.page_analyser import PageAnalyser
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.helper.assistance import Failure
-from aahcrawler.helper.site_memory.sites import site_of
+from aahcrawler.helper.site_memory import site_of
 from aahcrawler.metadata import Metadata
 from aahcrawler.objects.readings import Method, Reading
 from aahcrawler.objects.writer import CaptureDescription

@@ -18,8 +18,8 @@ from aahcrawler.pipeline.analysis import PageAnalysis
 from aahcrawler.pipeline.links import DiscoveredLinks
 from aahcrawler.scope import Refusal, Spelling
 from aahcrawler.seeds import Verdict
-from aahcrawler.seeds.bulk_refusals import ROBOTS, main_reason
 from aahcrawler.seeds.trail import Trail
+from aahcrawler.seeds.verdicts import ROBOTS, main_reason
 from online_analysis.document import Document
 
 logger = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from aahcrawler.crawl.core.site_sessions import SiteSessions
 from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.fetch.download_handler import CapturedResponse
 from aahcrawler.crawl.fetch.ip_claims import IpAddressBusyError
-from aahcrawler.crawl.health.error_classification import is_local
+from aahcrawler.crawl.health.outages import is_local
 from aahcrawler.credentials.given import is_among
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.page import Headers, Page

@@ -24,7 +24,7 @@ from aahcrawler.pipeline.links import DiscoveredLinks, is_chosen
 from aahcrawler.pipeline.score import ScoredPage
 from aahcrawler.pipeline.trap_evidence import content, prose, seen
 from aahcrawler.traps.bloom_filters import Arrays
-from aahcrawler.traps.reasons import Trap
+from aahcrawler.traps.path_shape import Trap
 from aahcrawler.traps.state_file import packed, unpacked
 from aahcrawler.traps.traps import NO_PAGE, NO_SUCH_PAGE, Traps, Verdict
 

@@ -16,16 +16,14 @@ from aahcrawler.crawl.capture.description import malformed
 from aahcrawler.crawl.core.context import CurrentContext
 from aahcrawler.crawl.core.page_reading import PageReading, WorkEndedError
 from aahcrawler.crawl.core.stores import StoreWriter
-from aahcrawler.crawl.response.autodiscovery import MOST_HOSTS
-from aahcrawler.crawl.response.listings import Contents, Step
+from aahcrawler.crawl.response.listings import MOST_HOSTS, Contents, Step
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.frontier.hops import Hop, ends_with
 from aahcrawler.frontier.protocol import Lease, Offer, Offered
 from aahcrawler.helper.assistance import Failure
 from aahcrawler.page import Page
 from aahcrawler.pipeline.links import Admitted
-from aahcrawler.pipeline.score import ScoredPage, score
-from aahcrawler.pipeline.understand import understand_list
+from aahcrawler.pipeline.score import ScoredPage, score, understand_list
 from aahcrawler.scope import SourceRefusal
 from aahcrawler.scores import Source
 from aahcrawler.urls import queue_of

@@ -11,7 +11,7 @@ from scrapy import Request
 from scrapy.crawler import Crawler
 
 from aahcrawler import urls
-from aahcrawler.crawl.browsing.visit_pace import VISIT, VisitPace
+from aahcrawler.crawl.browsing.visited_crawl import VISIT, VisitPace
 from aahcrawler.crawl.capture.archiver import Annotations, identified
 from aahcrawler.crawl.capture.recrawl import UNCONDITIONAL, ConditionalRequest, Recrawl, UnreadableCaptureError
 from aahcrawler.crawl.core.context import CurrentContext
@@ -21,7 +21,7 @@ from aahcrawler.crawl.fetch.download_handler import MOST_BYTES, CapturedResponse
 from aahcrawler.crawl.fetch.ip_claims import IP_CLAIM
 from aahcrawler.crawl.fetch.robots_txt import LARGEST, RobotsDeniedError, RobotsUnreachableError, Rules
 from aahcrawler.crawl.lease.lease_source import LEASE, LostLeaseError
-from aahcrawler.crawl.response.autodiscovery import AnnouncedSitemaps
+from aahcrawler.crawl.response.listings import AnnouncedSitemaps
 from aahcrawler.crawl.scrapy.request_building import build_request
 from aahcrawler.crawl.scrapy.spider import AahSpider
 from aahcrawler.page import Headers, Page

@@ -15,9 +15,8 @@ from twisted.internet.error import ReactorNotRunning
 
 from aahcrawler.crawl.directory.folder import CrawlRefusedError
 from aahcrawler.crawl.health.disk_space import LOOK_EVERY
-from aahcrawler.crawl.health.error_classification import is_full
-from aahcrawler.crawl.health.garbage_collection import seldom_collected, uncollected
-from aahcrawler.crawl.health.memory_arenas import share_one_arena
+from aahcrawler.crawl.health.outages import is_full
+from aahcrawler.crawl.health.process_memory import seldom_collected, share_one_arena, uncollected
 from aahcrawler.crawl.reporting.exit_status import (
     DONE,
     FAILED,
@@ -31,12 +30,11 @@ from aahcrawler.crawl.reporting.exit_status import (
     tell_undelivered,
 )
 from aahcrawler.crawl.reporting.live_display import Show, display
-from aahcrawler.crawl.scrapy.crawl_settings import adapts, knowledge_folders, turn_log_on
-from aahcrawler.crawl.scrapy.setting_support import without_effect
+from aahcrawler.crawl.scrapy.crawl_settings import adapts, knowledge_folders, turn_log_on, without_effect
 from aahcrawler.crawl.scrapy.spider import AahSpider
-from aahcrawler.crawl.startup.browser_check import browser_notes
 from aahcrawler.crawl.startup.factory import open_job
 from aahcrawler.crawl.startup.job import Job
+from aahcrawler.crawl.startup.store_opening import browser_notes
 from aahcrawler.frontier.protocol import FrontierUnavailableError
 from aahcrawler.segments import SegmentError
 from knowledge_base.loader import LoadError

@@ -13,7 +13,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 
 from aahcrawler import urls
-from aahcrawler.crawl.browsing.visit_pace import VISIT, VisitPace
+from aahcrawler.crawl.browsing.visited_crawl import VISIT, VisitPace
 from aahcrawler.crawl.capture.archiver import Annotations, identified
 from aahcrawler.crawl.capture.recrawl import UNCONDITIONAL
 from aahcrawler.crawl.core.form_login import FormLogins, Step

@@ -19,9 +19,8 @@ from twisted.python.failure import Failure
 
 from aahcrawler.crawl.capture.recrawl import UNCONDITIONAL, ConditionalRequest
 from aahcrawler.crawl.core.context import CrawlContext
-from aahcrawler.crawl.core.domain_budgets import DomainBudgetError
 from aahcrawler.crawl.core.lifecycle import Lifecycle
-from aahcrawler.crawl.core.limits import is_too_large
+from aahcrawler.crawl.core.limits import DomainBudgetError, is_too_large
 from aahcrawler.crawl.fetch.download_handler import MOST_BYTES, WANTED, WIRE_SETTINGS, CapturedResponse
 from aahcrawler.crawl.fetch.robots_txt import RobotsDeniedError, RobotsUnreachableError
 from aahcrawler.crawl.lease.lease_source import LEASE
@@ -36,11 +35,8 @@ from aahcrawler.crawl.response.handler import (
 from aahcrawler.crawl.response.trap_detection import GivesWayError, TrapError
 from aahcrawler.crawl.response.url_lists import list_kind
 from aahcrawler.crawl.scrapy.crawl_settings import SAID, adapts, apply, knowledge_folders
-from aahcrawler.crawl.scrapy.item_delivery import ItemDelivery
-from aahcrawler.crawl.scrapy.items import WebObjectItem
-from aahcrawler.crawl.scrapy.request_building import build_request, posting, sent_form
-from aahcrawler.crawl.scrapy.unknown_visitor import UnknownVisitor
-from aahcrawler.crawl.scrapy.visit_fetching import VisitFetching
+from aahcrawler.crawl.scrapy.items import ItemDelivery, WebObjectItem
+from aahcrawler.crawl.scrapy.request_building import UnknownVisitor, VisitFetching, build_request, posting, sent_form
 from aahcrawler.crawl.startup.factory import open_job
 from aahcrawler.crawl.startup.job import Job
 from aahcrawler.frontier.protocol import Lease

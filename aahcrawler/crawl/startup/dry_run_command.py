@@ -40,10 +40,9 @@ def try_seeds(
 
     from rich.console import Console
 
-    from aahcrawler.crawl.startup.dry_run import DryRun
+    from aahcrawler.crawl.startup.dry_run import DryRun, TriedSeed
     from aahcrawler.crawl.startup.dry_run_opening import open_dry_run
     from aahcrawler.crawl.startup.dry_run_tables import lines_of, print_table, summary
-    from aahcrawler.crawl.startup.tried_seed import TriedSeed
     from aahcrawler.segments import DamageError
     from knowledge_base.file_selection import named_folders
     from knowledge_base.loader import LoadError

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aahcrawler.crawl.core.context import CrawlContext
-from aahcrawler.crawl.fetch.route_settings import notes
+from aahcrawler.crawl.fetch.client_settings import notes
 from aahcrawler.crawl.reload.knowledge_reload import LiveKnowledgeBase
-from aahcrawler.crawl.startup.browser_check import browser_notes
 from aahcrawler.crawl.startup.factory import checked
 from aahcrawler.crawl.startup.reference_documents import Fetched, fetch_documents, reader
+from aahcrawler.crawl.startup.store_opening import browser_notes
 from aahcrawler.scope import Scope
 from aahcrawler.tombstones import TakenDown
 from aahcrawler.traps.traps import Traps

@@ -6,8 +6,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from aahcrawler.crawl.startup.tried_seed import TriedSeed
-from aahcrawler.seeds.bulk_refusals import links_in_words
+from aahcrawler.crawl.startup.dry_run import TriedSeed
+from aahcrawler.seeds.verdicts import links_in_words
 
 _MOST_REASONS = 4
 

@@ -19,33 +19,44 @@ from aahcrawler.crawl.core.stores import Stores
 from aahcrawler.crawl.core.topic_learner import TopicLearner
 from aahcrawler.crawl.directory import crawl_runs
 from aahcrawler.crawl.directory.crawl_runs import Start
-from aahcrawler.crawl.directory.definition_source import DefinitionFile, DefinitionSource
 from aahcrawler.crawl.directory.folder import CrawlFolder, CrawlRefusedError
-from aahcrawler.crawl.fetch.client_settings import wire_settings
-from aahcrawler.crawl.fetch.route_settings import connection_mistakes, notes
-from aahcrawler.crawl.health.disk_sync import synced
-from aahcrawler.crawl.lease.slots import Slots
-from aahcrawler.crawl.reload.config_reload import ConfigReload, RunningCrawl, actions, clear_pending, mark_pending
+from aahcrawler.crawl.fetch.client_settings import connection_mistakes, notes, wire_settings
+from aahcrawler.crawl.health.disk_space import synced
+from aahcrawler.crawl.lease.lease_source import Slots
+from aahcrawler.crawl.reload.config_reload import (
+    ConfigReload,
+    DefinitionFile,
+    DefinitionSource,
+    RunningCrawl,
+    actions,
+    clear_pending,
+    mark_pending,
+)
 from aahcrawler.crawl.reload.knowledge_reload import LiveKnowledgeBase
 from aahcrawler.crawl.reload.scope_update import BlockControl, ScopeUpdate
 from aahcrawler.crawl.reporting.summary import summary
 from aahcrawler.crawl.response.trap_detection import TrapsFile
-from aahcrawler.crawl.startup.browser_check import browser_notes
-from aahcrawler.crawl.startup.frontier_connection import FrontierConnection, join_frontier, open_frontier
 from aahcrawler.crawl.startup.job import Job, JobOptions, assemble
-from aahcrawler.crawl.startup.restart import repair_folder, replayed_ranker, score_unscored
 from aahcrawler.crawl.startup.seeding import Seeder
 from aahcrawler.crawl.startup.store_opening import (
+    FrontierConnection,
+    SharedTopic,
     archive_exchange,
     begin_delivery,
+    browser_notes,
     crawl_info,
     described,
+    join_frontier,
+    open_frontier,
     open_history,
     open_refusal_log,
     open_score_log,
+    open_topic,
     peer_export,
+    repair_folder,
+    replayed_ranker,
+    score_unscored,
 )
-from aahcrawler.crawl.startup.topic_opening import SharedTopic, open_topic
 from aahcrawler.crawl.stats.collector import BEGUN
 from aahcrawler.crawl.stats.crawl_log import conceal, keep_events
 from aahcrawler.credentials.given import read_credentials

@@ -5,35 +5,32 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
-from aahcrawler.crawl.browsing.browser_opening import open_browser
+from aahcrawler.browser.process.chromium_executable import BrowserUnavailableError
 from aahcrawler.crawl.browsing.captured_answers import RecordedAnswers
 from aahcrawler.crawl.browsing.crawl_visits import Visits
-from aahcrawler.crawl.browsing.page_rendering import PageRendering
-from aahcrawler.crawl.browsing.request_rules import RequestRules
+from aahcrawler.crawl.browsing.page_rendering import Browser, PageRendering
+from aahcrawler.crawl.browsing.visited_crawl import RequestRules
+from aahcrawler.crawl.capture.archiver import Redaction
 from aahcrawler.crawl.capture.recrawl import Recrawl
-from aahcrawler.crawl.capture.redaction import Redaction
-from aahcrawler.crawl.core.budget_left import Budget
 from aahcrawler.crawl.core.context import CrawlContext, CurrentContext
-from aahcrawler.crawl.core.domain_budgets import DomainBudgets
 from aahcrawler.crawl.core.fetch_control import FetchControl
 from aahcrawler.crawl.core.lifecycle import Background, Lifecycle, Reporting, WorkerRole
+from aahcrawler.crawl.core.limits import Budget, DomainBudgets
 from aahcrawler.crawl.core.page_reading import PageReading
 from aahcrawler.crawl.core.site_sessions import SiteSessions
 from aahcrawler.crawl.core.stores import Stores, StoreWriter
 from aahcrawler.crawl.fetch.client_settings import wire_settings
 from aahcrawler.crawl.health.disk_space import DiskSpace, Measure
-from aahcrawler.crawl.lease.slots import Slots
-from aahcrawler.crawl.response.autodiscovery import AnnouncedFeeds
-from aahcrawler.crawl.response.batch_scoring import BatchScoring
+from aahcrawler.crawl.lease.lease_source import Slots
 from aahcrawler.crawl.response.handler import ResponseHandler, ResponseSteps
-from aahcrawler.crawl.response.link_ranking import LinkRanking
-from aahcrawler.crawl.response.listings import Listings
-from aahcrawler.crawl.response.page_analyser import PageAnalyser
+from aahcrawler.crawl.response.link_ranking import BatchScoring, LinkRanking
+from aahcrawler.crawl.response.listings import AnnouncedFeeds, Listings
+from aahcrawler.crawl.response.page_analyser import PageAnalyser, Transcripts
 from aahcrawler.crawl.response.repaired_pages import Rereading
 from aahcrawler.crawl.response.seed_trail import SeedTrail
 from aahcrawler.crawl.response.session_probing import SessionProbing
-from aahcrawler.crawl.response.transcripts import Transcripts
 from aahcrawler.crawl.response.trap_detection import TrapDetection
 from aahcrawler.crawl.response.url_lists import UrlLists
 from aahcrawler.credentials.given import NONE as NO_CREDENTIALS
@@ -122,3 +119,19 @@ def assemble(
     handler = ResponseHandler(current, writer, fetching, lifecycle, steps)
     parts = recrawl, handler, rereading, sessions, budgets, visits
     return Job(current, writer, fetching, lifecycle, *parts, (ranking.run,))
+
+
+EXTRA = "its modules are missing; install them: pip install 'aahcrawler[browser]'"
+
+
+def open_browser(folder: Path, slots: int) -> Browser:
+    """Return a browser that shows ``slots`` pages at once; what it writes meanwhile is in ``folder``.
+
+    Raise ``BrowserUnavailableError`` where its modules are not installed.
+    """
+    try:
+        from aahcrawler.browser.browser import Browser as Chromium  # noqa: PLC0415 - no crawl's start waits for it
+        from aahcrawler.browser.process.chromium_executable import BrowserSettings  # noqa: PLC0415 - as above
+    except ImportError as error:
+        raise BrowserUnavailableError(EXTRA) from error
+    return Chromium(BrowserSettings(profile_folder=folder, slots=slots))

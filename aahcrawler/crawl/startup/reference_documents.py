@@ -12,9 +12,8 @@ from pathlib import Path
 
 from aahcrawler import urls
 from aahcrawler.archive.target import target_mistakes
-from aahcrawler.crawl.fetch.client_settings import request_headers, wire_settings
+from aahcrawler.crawl.fetch.client_settings import connection_mistakes, request_headers, wire_settings
 from aahcrawler.crawl.fetch.politeness import PolitenessTracker
-from aahcrawler.crawl.fetch.route_settings import connection_mistakes
 from aahcrawler.exchange import Exchange
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Headers, Page

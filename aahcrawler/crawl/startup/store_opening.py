@@ -1,24 +1,54 @@
-"""The stores of a crawl, opened one by one."""
+"""What a crawl is opened with: its stores, its frontier, its topic, its ranker, its browser."""
 
 import json
+import logging
 import os
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from time import monotonic
+from typing import Protocol
 
 from aahcrawler import __version__
 from aahcrawler.archive.delivery import Delivery
 from aahcrawler.archive.history import History, HistoryRecord, Writers
 from aahcrawler.archive.records import CrawlInfo
 from aahcrawler.archive.writer import WarcWriter
-from aahcrawler.crawl.directory.folder import CrawlFolder
-from aahcrawler.crawl.peers.peer_export import TOKEN, PeerExport
-from aahcrawler.crawl.peers.score_push import PushPolicy, ScorePusher
+from aahcrawler.browser.process.chromium_executable import BrowserUnavailableError, find_chromium, require_extra
+from aahcrawler.crawl.browsing.routes import is_demanded
+from aahcrawler.crawl.core.stores import not_revived
+from aahcrawler.crawl.core.topic_learner import TopicLearner
+from aahcrawler.crawl.directory.crawl_runs import Start
+from aahcrawler.crawl.directory.files import write_whole
+from aahcrawler.crawl.directory.folder import CrawlFolder, CrawlRefusedError
+from aahcrawler.crawl.peers import TOKEN, PeerExport, PushPolicy, ScorePusher
+from aahcrawler.crawl.startup.reference_documents import fetch_documents, reader
+from aahcrawler.crawl.startup.seeding import clear
+from aahcrawler.crawls import frontier_name, frontier_settings
 from aahcrawler.exchange import Exchange
+from aahcrawler.frontier.protocol import Frontier, Offer, Rescore, Scheduling, State
+from aahcrawler.frontier.redis.control import RedisControl
+from aahcrawler.frontier.redis.ip_locks import RedisIpLocks
+from aahcrawler.frontier.redis.redis_client import connect
+from aahcrawler.frontier.server.binary import REDIS_URL
+from aahcrawler.frontier.server.embedded import EmbeddedServer
+from aahcrawler.layout import NQUADS, REFUSAL_LOG, SCORE_LOG, WARC
 from aahcrawler.refusals import RefusalLog
-from aahcrawler.scores import ScoreLog, Terms
+from aahcrawler.scope import Spelling
+from aahcrawler.scores import MOST_PAGES, Lessons, Remembered, ScoreLog, Terms, count_lessons, left_over, remember
+from aahcrawler.segments import DamageError, recover
+from aahcrawler.urls import queue_of
 from aahcrawler.wire.ip_policy import IpPolicy
-from online_analysis.icd import Icd
+from knowledge_base.model import KnowledgeBase
+from online_analysis.aggregation import LinkRanker
+from online_analysis.icd import Icd, IcdError
+from online_analysis.topic_learning import TopicLearning, topic_learning
+from online_analysis.topic_state import TopicState
+
+logger = logging.getLogger(__name__)
 
 
 def open_history(folder: CrawlFolder, *, is_shared: bool) -> History:
@@ -90,3 +120,184 @@ def described(icd: Icd) -> tuple[tuple[str, str], ...]:
 def archive_exchange(archive: WarcWriter, history: History, number: int, exchange: Exchange) -> None:
     """Archive an exchange, and add it to the history."""
     history.add(HistoryRecord.of(archive.write(exchange), exchange, number))
+
+
+@dataclass(frozen=True, slots=True)
+class FrontierConnection:
+    """A frontier and the URL of its server, which others may use as well where it ``is_shared``.
+
+    ``revive`` starts the server again where it is this process's own and has died.
+    """
+
+    frontier: RedisControl
+    address: str
+    is_shared: bool
+    revive: Callable[[], None] = not_revived
+
+    def ip_locks(self, opening: ExitStack) -> RedisIpLocks:
+        """Return the locks of IP addresses, for all workers of the server; those of dead ones, where all are dead."""
+        locks = opening.enter_context(closing(RedisIpLocks(self.address)))
+        if not self.is_shared:
+            locks.recover()
+        return locks
+
+
+def join_frontier(icd: Icd, number: int, server: str, opening: ExitStack) -> FrontierConnection:
+    """Return the frontier of a crawl that others work on as well; nothing of theirs is taken back."""
+    frontier = RedisControl(connect(server), frontier_name(icd.id, number), frontier_settings(icd))
+    opening.callback(frontier.close)
+    return FrontierConnection(frontier, server, is_shared=True)
+
+
+def open_frontier(icd: Icd, folder: CrawlFolder, opening: ExitStack) -> FrontierConnection:
+    """Return the frontier of a crawl that this process begins or goes on with.
+
+    Without a shared server it has one that runs until ``opening`` is closed.
+    """
+    shared = os.environ.get(REDIS_URL)
+    number, settings = folder.run.number, frontier_settings(icd)
+    begins_empty = folder.run.start in (Start.NEXT, Start.RETRIED)
+    if not shared and begins_empty:
+        clear(folder.frontier)
+    url, revive = (shared, not_revived) if shared else _own_server(folder, opening)
+    if shared and begins_empty:
+        # What the crawl before has left behind, and what an interrupted start of this one has.
+        for crawl in (number - 1, number):
+            with closing(RedisControl(connect(url), frontier_name(icd.id, crawl), settings)) as left:
+                left.remove()
+    frontier = RedisControl(connect(url), frontier_name(icd.id, number), settings)
+    opening.callback(frontier.close)
+    if not shared:
+        returned = frontier.recover()
+        if returned:
+            logger.warning("%d URLs were being fetched when the crawl ended; they are queued again", returned)
+    return FrontierConnection(frontier, url, bool(shared), revive)
+
+
+def _own_server(folder: CrawlFolder, opening: ExitStack) -> tuple[str, Callable[[], None]]:
+    server = opening.enter_context(EmbeddedServer(folder.frontier))
+    return server.url, server.revive
+
+
+def replayed_ranker(ranker: LinkRanker, folder: CrawlFolder, frontier: Scheduling, log: ScoreLog) -> Lessons:
+    """Return the ranker, which has learned again what the score log of the crawl at hand says, if it says anything.
+
+    Of a long one it learns from the last pages, ``MOST_PAGES`` of them. Scores that it gave last, which the frontier
+    may not have, are set in the frontier. A damaged log costs what it held, and is reported. Call it before anything is
+    written to the ``log``.
+    """
+    began, remembered, crawl = monotonic(), Remembered(weights=log.weights), folder.run.number
+    try:
+        known = count_lessons(folder.scores, crawl)
+        if known:
+            logger.info("the ranker learns again from %d pages", min(known, MOST_PAGES))
+        remembered.passed = max(0, known - MOST_PAGES)
+        remember(ranker, folder.scores, crawl, remembered)
+    except DamageError as error:
+        logger.error("%s; the ranker goes on with what it learned before that", error)
+    if remembered.pages:
+        logger.info("the ranker has learned again from %d pages in %.1f s", remembered.pages, monotonic() - began)
+    if remembered.pending:
+        answers = frontier.rescore([Rescore(each.url, each.score) for each in remembered.pending])
+        log.rescored([each for each, was_set in zip(remembered.pending, answers, strict=True) if was_set])
+    return Lessons(ranker)
+
+
+def repair_folder(folder: CrawlFolder) -> None:
+    """Mend what killed processes left in a folder; what others are writing is left alone."""
+    written = (
+        (folder.archive, WARC),
+        (folder.objects, NQUADS),
+        (folder.scores, SCORE_LOG),
+        (folder.refused, REFUSAL_LOG),
+    )
+    for at, extension in written:
+        for recovered in recover(at, extension):
+            logger.warning("mended after a crash: %s", recovered)
+
+
+def score_unscored(folder: CrawlFolder, frontier: Frontier, log: ScoreLog) -> None:
+    """Score what waits for the batch of a worker that was killed, by the means of what the score log says of it.
+
+    A damaged log leaves it unscored, and is reported.
+    """
+    try:
+        left = left_over(folder.scores, folder.run.number)
+    except DamageError as error:
+        logger.error("%s; links that were waiting for their batch stay unscored", error)
+        return
+    queued = {url: each for url, each in left.items() if frontier.state(url) is State.QUEUED}
+    if queued:
+        frontier.offer([Offer(url, queue_of(url), each.score.score, each.depth) for url, each in queued.items()])
+        pages = set().union(*(each.pages for each in queued.values()))
+        log.batched(len(pages), {url: each.score for url, each in queued.items()})
+        logger.info("%d links that were waiting for their batch when the crawl ended are scored", len(queued))
+
+
+class SharedTopic(Protocol):
+    """The topic that all workers of a crawl share beyond its definition (``TopicState.text``)."""
+
+    def read(self) -> str | None:
+        """Return it, None where nobody has shared it yet."""
+
+    def keep(self, text: str) -> None:
+        """Share it with the others."""
+
+
+def open_topic(
+    icd: Icd,
+    folder: CrawlFolder,
+    keep: Callable[[Exchange], None],
+    shared: SharedTopic | None,
+    knowledge_base: Callable[[], KnowledgeBase],
+) -> TopicLearner:
+    """Return the topic as it is known by now: what was kept at the first start, and what was learned since.
+
+    Texts of reference documents on the web that are not kept, nor known to others, are fetched and kept. The next
+    crawl goes by the same texts and has learned the same, so that its scores can be compared.
+    """
+    known = folder.known_topic
+    kept = _kept_topic(known)
+    if known is None and shared is not None and (known_text := shared.read()) is not None:
+        kept = TopicState.parse(known_text.encode())
+    texts = dict(kept.texts)
+    wanted = [document for document in icd.document_urls() if document.url not in texts]
+    if wanted:
+        fetched = fetch_documents(icd, folder.spool, keep, reader(knowledge_base()))
+        if fetched.mistakes:
+            raise IcdError(fetched.mistakes)
+        texts |= fetched.texts
+    learning = partial(_learning, icd)
+    now = TopicState(texts, kept.learned)
+    if not folder.is_first:
+        return TopicLearner(folder, now, learning)
+    if wanted or (not now.is_empty and known != folder.topic):
+        write_whole(folder.topic, now.text)
+        if shared is not None:
+            shared.keep(now.text)
+    topic_learner = TopicLearner(folder, now, learning)
+    topic_learner.replay()
+    return topic_learner
+
+
+def _learning(icd: Icd, known: TopicState) -> TopicLearning:
+    seeds = filter(None, map(Spelling(icd.scope.canonical).url, icd.seeds))
+    return topic_learning(icd, known.texts, seeds, known.learned)
+
+
+def _kept_topic(path: Path | None) -> TopicState:
+    try:
+        return TopicState.read(path) if path is not None else TopicState()
+    except ValueError as error:
+        raise CrawlRefusedError(f"{path}: is damaged ({error}); remove it, and the topic is learned anew") from error
+
+
+def browser_notes(icd: Icd) -> Iterator[str]:
+    """Yield why pages that are to be looked at in a browser will not be, as far as that shows before one is begun."""
+    if not is_demanded(icd.browser):
+        return
+    try:
+        require_extra()
+        find_chromium()
+    except BrowserUnavailableError as error:
+        yield f"pages are kept as they come, although the definition wants a browser to look at some: {error}"

@@ -10,7 +10,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import cast
 
-from aahcrawler.credentials.masking import Masks
+from aahcrawler.credentials.given import Masks
 from aahcrawler.segments import private
 
 FORMAT = "%(asctime)s.%(msecs)03dZ %(levelname)s %(subsystem)s %(message)s"

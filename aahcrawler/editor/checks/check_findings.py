@@ -12,15 +12,15 @@ from lxml.html import HtmlElement
 from aahcrawler.editor.explanation.explanation_model import narrowed
 from aahcrawler.editor.pages.saved_pages import SavedPage
 from aahcrawler.editor.text.file_lines import ApplicationFile, FileLines, Place
-from aahcrawler.helper.detection.attempts import FAILING
+from aahcrawler.helper.detection import FAILING
 from aahcrawler.helper.extraction.page_location import address_text
 from aahcrawler.helper.extraction.runs import run_items
 from aahcrawler.helper.links.navigation import Links
-from aahcrawler.helper.site_memory.sites import Sites
+from aahcrawler.helper.site_memory import Sites
 from aahcrawler.page import Page
 from knowledge_base.model import Application, Condition, Extract, KnowledgeBase, LinkSource
 from knowledge_base.parsing import attributes
-from knowledge_base.parsing.notes import Notes
+from knowledge_base.parsing.attributes import Notes
 from knowledge_base.selectors import Node, Selector
 
 READ_OFF = "unproven: read off"

@@ -10,7 +10,7 @@ from lxml.html import HtmlElement
 from aahcrawler.editor.checks.check_findings import Finding, LevelPages, found, warning
 from aahcrawler.editor.pages.saved_pages import SavedPage
 from aahcrawler.editor.text.file_lines import ApplicationFile
-from aahcrawler.helper.detection.attempts import FAILING
+from aahcrawler.helper.detection import FAILING
 from aahcrawler.helper.extraction.extraction import BODY, Extracted
 from aahcrawler.helper.extraction.outcome import Runner
 from aahcrawler.induction import generic_objects

@@ -12,13 +12,13 @@ from aahcrawler.editor.checks.check_findings import Finding, LevelPages, found, 
 from aahcrawler.editor.drafting.address_groups import ROLES, AddressGroup, Shape, address_groups
 from aahcrawler.editor.pages.saved_pages import SavedPage
 from aahcrawler.editor.text.file_lines import ApplicationFile, FileLines, Place
-from aahcrawler.helper.links.ignored_links import Ignored
+from aahcrawler.helper.links.junk_urls import Ignored
 from aahcrawler.helper.links.navigation import Links
-from aahcrawler.helper.site_memory.sites import Sites, site_of
+from aahcrawler.helper.site_memory import Sites, site_of
 from aahcrawler.page import Page
 from knowledge_base.model import Application, LinkSource, Navigate, PageLevel
 from knowledge_base.parsing import attributes
-from knowledge_base.parsing.notes import Notes
+from knowledge_base.parsing.attributes import Notes
 from knowledge_base.url_rules import AvoidRule, ParsedUrl, UrlRule
 
 MOST = 0.75

@@ -12,7 +12,6 @@ from lxml.etree import _Comment as Comment
 
 from aahcrawler.editor.drafting import annotated_xml
 from aahcrawler.editor.drafting.address_groups import INDEX, AddressGroup
-from aahcrawler.editor.drafting.avoid_rules import Avoided, avoided, is_open_to_doubt
 from aahcrawler.editor.drafting.doubts import Doubt, Guesses, doubts_of, removal, setting
 from aahcrawler.editor.drafting.group_doubts import ask_about_groups, ask_about_levels
 from aahcrawler.editor.drafting.level_plans import (
@@ -27,7 +26,14 @@ from aahcrawler.editor.drafting.level_plans import (
 )
 from aahcrawler.editor.drafting.level_writing import LIKELY, OPEN, SURE, LevelSigns, LevelWriting
 from aahcrawler.editor.drafting.pattern_drafting import Known, Sign, of_host, signs
-from aahcrawler.editor.drafting.url_generalisation import first_numbers, session_parameters, tracking_parameters
+from aahcrawler.editor.drafting.url_generalisation import (
+    Avoided,
+    avoided,
+    first_numbers,
+    is_open_to_doubt,
+    session_parameters,
+    tracking_parameters,
+)
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Page
 from aahcrawler.page.generic import PageLink

@@ -15,7 +15,7 @@ from aahcrawler.editor.drafting.doubts import Change, Choice, Guesses, removal
 from aahcrawler.editor.drafting.labelling import with_wider_bodies, without_template
 from aahcrawler.editor.drafting.template_parts import TemplateParts
 from aahcrawler.helper import ApplicationAwareHelper
-from aahcrawler.helper.parts.part_text import body_of
+from aahcrawler.helper.parts.splitting import body_of
 from aahcrawler.page import Page
 from aahcrawler.page.text import fold, plain_text
 from aahcrawler.webobject import WebObject

@@ -8,9 +8,9 @@ from lxml import etree
 
 from aahcrawler.editor.drafting import annotated_xml
 from aahcrawler.editor.drafting.address_groups import AddressGroup, Shape
-from aahcrawler.editor.drafting.avoid_rules import reason_of
 from aahcrawler.editor.drafting.doubts import Change, Choice, Guesses, removal
 from aahcrawler.editor.drafting.level_plans import LevelPlan
+from aahcrawler.editor.drafting.url_generalisation import reason_of
 from knowledge_base.url_rules import ParsedUrl, Reason
 
 MOST_LEFT = 8

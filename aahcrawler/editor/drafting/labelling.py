@@ -25,7 +25,7 @@ from aahcrawler.induction import (
     main_part,
     records,
 )
-from aahcrawler.induction.byline_words import names_nobody
+from aahcrawler.induction.field_labels import names_nobody
 from aahcrawler.induction.generic_objects import is_byline
 from aahcrawler.page import Page, dates
 from aahcrawler.page.text import fold, plain_text

@@ -9,8 +9,7 @@ from typing import cast
 from lxml.html import HtmlElement
 
 from aahcrawler.editor.drafting.address_groups import INDEX, AddressGroup, Shape, address_groups, literal
-from aahcrawler.editor.drafting.avoid_rules import reason_of
-from aahcrawler.editor.drafting.url_generalisation import beyond_paging, paging_of, shape_of
+from aahcrawler.editor.drafting.url_generalisation import beyond_paging, paging_of, reason_of, shape_of
 from aahcrawler.page import Page, generic
 from aahcrawler.page.generic import PageLink
 from aahcrawler.page.zones import Zone, Zones

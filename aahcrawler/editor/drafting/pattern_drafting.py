@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from lxml.html import HtmlElement
 
 from aahcrawler.editor.drafting.web_commonplaces import commonplace_in, is_common_host, is_common_path
-from aahcrawler.helper.site_memory.sites import site_of
+from aahcrawler.helper.site_memory import site_of
 from aahcrawler.page import Page
 from aahcrawler.page.text import fold, plain_text
 from aahcrawler.urls import origin, queue_of, resolve

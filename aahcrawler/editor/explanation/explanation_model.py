@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from lxml import etree
 from lxml.html import HtmlElement
 
-from aahcrawler.helper.detection.attempts import FAILING
+from aahcrawler.helper.detection import FAILING
 from aahcrawler.page import Page
 from knowledge_base.behaviours import Behaviour
 from knowledge_base.behaviours import Step as BehaviourStep

@@ -25,10 +25,10 @@ from aahcrawler.editor.text.file_lines import read_files
 from aahcrawler.editor.text.printable_text import printable
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.helper.links.requests import no_values
-from aahcrawler.helper.site_memory.sites import site_of
+from aahcrawler.helper.site_memory import site_of
 from aahcrawler.layout import ARCHIVE, DEFINITION, INDEXES
 from aahcrawler.page import Page
-from aahcrawler.pipeline.understand import Spelling, understand
+from aahcrawler.pipeline.score import Spelling, understand
 from aahcrawler.scope import Scope
 from aahcrawler.wire.replay import replayed
 from knowledge_base.file_selection import chosen_files

@@ -9,7 +9,7 @@ from pathlib import Path
 from aahcrawler.editor.explanation.explanation_model import counts
 from aahcrawler.editor.pages.saved_pages import Expectation, ObjectRow, SavedPage, pages_folder, saved_pages, understood
 from aahcrawler.helper import ApplicationAwareHelper
-from aahcrawler.helper.site_memory.sites import Sites
+from aahcrawler.helper.site_memory import Sites
 from knowledge_base.behaviours import of_level
 from knowledge_base.matching import Sight, is_on_host
 from knowledge_base.model import Application, KnowledgeBase, Match, PageLevel

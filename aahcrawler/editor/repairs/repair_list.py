@@ -17,13 +17,13 @@ from aahcrawler.editor.repairs.promotion import Plan, Promoted, carried_out, pla
 from aahcrawler.editor.text.edits import Edit, apply
 from aahcrawler.editor.text.entry_text import EditError, EntryText
 from aahcrawler.editor.text.printable_text import plain_line
-from aahcrawler.helper.detection.attempts import FAILING
+from aahcrawler.helper.detection import FAILING
 from aahcrawler.helper.extraction import fragments
 from aahcrawler.helper.extraction.extraction import Extraction
 from aahcrawler.helper.extraction.outcome import Runner
 from aahcrawler.layout import LEARNED
 from aahcrawler.page import Page
-from aahcrawler.report.adaptation_section import FAILURE_WORDS, METHOD_WORDS
+from aahcrawler.report.report_sections import FAILURE_WORDS, METHOD_WORDS
 from aahcrawler.webobject import WebObject
 from aahcrawler.wrapper_induction.robust_paths import Expression
 from aahcrawler.wrapper_induction.wrapper import Wrapper

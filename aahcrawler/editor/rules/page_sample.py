@@ -17,7 +17,7 @@ from lxml.html import HtmlElement
 
 from aahcrawler.editor.drafting.address_groups import AddressGroup, address_groups
 from aahcrawler.helper import ApplicationAwareHelper
-from aahcrawler.helper.site_memory.sites import Sites, site_of
+from aahcrawler.helper.site_memory import Sites, site_of
 from aahcrawler.objects.capture_statements import ObjectRow, read_statements
 from aahcrawler.page import Page
 from aahcrawler.page.date_order import NumericDates

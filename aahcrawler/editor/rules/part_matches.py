@@ -9,8 +9,7 @@ from lxml.html import HtmlElement
 
 from aahcrawler.editor.explanation.explain import explain
 from aahcrawler.editor.explanation.explanation_model import Explanation, narrowed
-from aahcrawler.editor.rules.entry_parts import EntryParts, Part
-from aahcrawler.editor.rules.link_fates import LinkFate, LinkFates
+from aahcrawler.editor.rules.link_fates import EntryParts, LinkFate, LinkFates, Part
 from aahcrawler.editor.rules.page_sample import ReadBy, Reading, of_web_objects, page_links, written
 from aahcrawler.editor.text.entry_text import EntryText
 from aahcrawler.editor.text.file_lines import FileLines

@@ -12,7 +12,7 @@ from lxml.html import HtmlElement
 from aahcrawler.editor.rules.marked_pages import Marked, Role, Search, Wanted, holder, items_on
 from aahcrawler.editor.rules.page_sample import SampledPage
 from aahcrawler.editor.text.printable_text import an
-from aahcrawler.helper.site_memory.sites import site_of
+from aahcrawler.helper.site_memory import site_of
 from aahcrawler.page.xml_names import name_of
 from aahcrawler.urls import resolve
 from aahcrawler.wrapper_induction.element_features import Feature, Features, Match, words_of_pages

@@ -1,13 +1,13 @@
 """A frontier in memory that keeps the frontier's protocol, for crawls that take seconds."""
 
+import heapq
+import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from aahcrawler.frontier.memory.queue_heaps import MILLION, KnownUrl, QueueHeaps
-from aahcrawler.frontier.memory.queue_slots import QueueSlots, Slot
 from aahcrawler.frontier.protocol import (
     LEASE_RAN_OUT,
     LEAST_LEASES,
@@ -23,7 +23,213 @@ from aahcrawler.frontier.protocol import (
     QueueCounts,
     Rescore,
     State,
+    Update,
 )
+
+Order = tuple[float, int, int]
+"""Best first: by descending score, requisites before pages, earlier offers before later ones."""
+
+MILLION = 1_000_000
+"""Scores are kept as whole millionths."""
+
+_KINDS: tuple[Kind, ...] = ("page", "requisite")
+
+
+@dataclass(slots=True, eq=False)
+class KnownUrl:
+    """A URL of a crawl and its state; ``value`` is its score, or under AVG the sum of its ``offers``."""
+
+    url: str
+    queue: str
+    kind: Kind
+    depth: int
+    via: str
+    path: str
+    value: float
+    sequence: int
+    offers: int = 1
+    state: State = State.QUEUED
+    attempt: int = 0
+    batch: int = 0
+    expires: float = 0.0
+
+    @property
+    def score(self) -> float:
+        """The score in millionths."""
+        return self.value if self.offers == 1 else math.floor(self.value / self.offers + 0.5)
+
+    @property
+    def order(self) -> Order:
+        """The position among the queued URLs."""
+        return -self.score, 0 if self.kind == "requisite" else 1, self.sequence
+
+    def as_offer(self) -> Offer:
+        """Return the offer that would bring it into its present state."""
+        return Offer(self.url, self.queue, self.score / MILLION, self.depth, self.kind, self.via, self.path)
+
+    def rescore(self, value: float, update: Update) -> bool:
+        """Apply the update function to a new score in millionths; say whether anything changed."""
+        before = self.value, self.offers
+        if value < 0:
+            return False
+        if self.value < 0 or update is Update.LAST:
+            self.value = value
+        elif update is Update.MAX:
+            self.value = max(self.value, value)
+        elif update is Update.SUM:
+            self.value += value
+        elif update is Update.AVG:
+            self.value += value
+            self.offers += 1
+        return (self.value, self.offers) != before
+
+
+_Heap = list[tuple[Order, int, KnownUrl]]
+"""The number of the push keeps entries apart that would otherwise be equal."""
+_Heads = list[tuple[Order, str, Kind]]
+
+
+@dataclass(slots=True)
+class _Queue:
+    """The queued URLs of a queue; entries that are out of date are thrown away when they come up."""
+
+    heaps: dict[Kind, _Heap] = field(default_factory=lambda: {kind: [] for kind in _KINDS})
+
+    def head(self, kind: Kind) -> KnownUrl | None:
+        heap = self.heaps[kind]
+        while heap:
+            order, _, url = heap[0]
+            if url.state is State.QUEUED and url.order == order:
+                return url
+            heapq.heappop(heap)
+        return None
+
+
+@dataclass(slots=True)
+class QueueHeaps:
+    """All queued URLs of a crawl. Whoever queues a URL, or changes its order, says so with ``push``."""
+
+    _queues: dict[str, _Queue] = field(default_factory=dict)
+    _heads: _Heads = field(default_factory=list)
+    _pushes: int = 0
+
+    def push(self, url: KnownUrl) -> None:
+        """Take in a URL that was queued, or whose order changed."""
+        queue = self._queues.get(url.queue)
+        if queue is None:
+            queue = self._queues[url.queue] = _Queue()
+        self._pushes += 1
+        entry = (url.order, self._pushes, url)
+        heapq.heappush(queue.heaps[url.kind], entry)
+        if queue.heaps[url.kind][0] is entry:
+            heapq.heappush(self._heads, (entry[0], url.queue, url.kind))
+
+    def head(self, queue: str, kind: Kind) -> KnownUrl | None:
+        """Return the best queued URL of a kind in a queue."""
+        return self._queues[queue].head(kind)
+
+    def heads(self) -> Generator[KnownUrl, None, None]:
+        """Yield the best URL of each queue and kind, the best of all first.
+
+        One that is taken on the way is followed by the next of its queue, in its place; nothing else may be queued
+        on the way.
+        """
+        passed: _Heads = []
+        try:
+            while self._heads:
+                entry = heapq.heappop(self._heads)
+                url = self.head(entry[1], entry[2])
+                if url is None:
+                    continue
+                if url.order != entry[0]:
+                    heapq.heappush(self._heads, (url.order, entry[1], entry[2]))
+                    continue
+                passed.append(entry)
+                yield url
+                if url.state is not State.QUEUED:
+                    heapq.heappush(self._heads, passed.pop())
+        finally:
+            for entry in passed:
+                heapq.heappush(self._heads, entry)
+
+
+Slot = tuple[str, str, int]
+"""A connection that is out: its queue, its crawl, and the number of the batch that uses it."""
+
+
+@dataclass(slots=True)
+class QueueSlots:
+    """Keeps delays and connections by queue. ``clock`` gives seconds; times are its times."""
+
+    clock: Callable[[], float]
+    _opens: dict[str, float] = field(default_factory=dict)
+    _usual: dict[str, float] = field(default_factory=dict)
+    _learned: dict[str, float] = field(default_factory=dict)
+    _workers: dict[str, str] = field(default_factory=dict)
+    _out: dict[str, dict[Slot, float]] = field(default_factory=dict)
+
+    def rest(self, queue: str, delay: float) -> None:
+        """Keep a queue closed for ``delay`` seconds at least; a longer rest stays."""
+        if delay > 0:
+            self._opens[queue] = max(self._opens.get(queue, 0.0), self.clock() + delay)
+
+    def remember(self, queue: str, delay: float) -> None:
+        """Make a delay the queue's usual one."""
+        if delay or queue in self._usual:
+            self._usual[queue] = delay
+
+    def learn(self, queue: str, learned: float | None) -> None:
+        """Store the delay of a queue; None leaves the stored one."""
+        if learned is not None:
+            self._learned[queue] = learned
+
+    def learned(self, queue: str) -> float:
+        """Return the stored delay of a queue."""
+        return self._learned.get(queue, 0.0)
+
+    def rest_as_usual(self, queue: str) -> None:
+        """Keep a queue closed for its usual delay."""
+        self.rest(queue, self._usual.get(queue, 0.0))
+
+    def take(self, slot: Slot, until: float, worker: str) -> None:
+        """Note that a connection of a worker is out until it is given back, or lost at a moment."""
+        self._out.setdefault(slot[0], {})[slot] = until
+        self._workers[slot[0]] = worker
+
+    def give_back(self, slot: Slot) -> None:
+        """Note that a connection is free again."""
+        if slot in self._out.get(slot[0], {}):
+            del self._out[slot[0]][slot]
+            if not self._out[slot[0]]:
+                del self._out[slot[0]]
+                del self._workers[slot[0]]
+
+    def renew(self, slot: Slot, until: float) -> None:
+        """Let a connection that is out be lost later."""
+        if slot in self._out.get(slot[0], {}):
+            self._out[slot[0]][slot] = until
+
+    def take_back_lost(self) -> None:
+        """Free the connections that were lost; their queues rest as usual."""
+        now = self.clock()
+        for slot in [slot for out in self._out.values() for slot, until in out.items() if until <= now]:
+            self.rest_as_usual(slot[0])
+            self.give_back(slot)
+
+    def wait(self, queue: str, connections: int) -> float | None:
+        """Return in how many seconds a queue opens (0: it is open), None while all its connections are out."""
+        if len(self._out.get(queue, ())) >= connections:
+            return None
+        return max(0.0, self._opens[queue] - self.clock()) if queue in self._opens else 0.0
+
+    def is_anothers(self, queue: str, worker: str) -> bool:
+        """Return whether another worker has connections to a queue in use."""
+        return self._workers.get(queue, worker) != worker
+
+    def first_loss(self) -> float:
+        """Return in how many seconds the first connection that is out is lost. Some must be out."""
+        return max(0.0, min(until for out in self._out.values() for until in out.values()) - self.clock())
+
 
 _REMEMBERED_SECONDS = 60.0
 """The seconds within which a finish may be repeated."""

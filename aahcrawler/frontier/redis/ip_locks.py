@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from redis import Redis
 
-from aahcrawler.frontier.redis import scripts
+from aahcrawler.frontier.redis import keyspace
 from aahcrawler.frontier.redis.redis_client import connect, unavailable
 
 _MICRO = 1_000_000
@@ -26,7 +26,7 @@ class RedisIpLocks:
     def __init__(self, server: Redis | str, clock: Callable[[], float] | None = None) -> None:
         self._client = connect(server) if isinstance(server, str) else server
         self._clock = clock
-        known = scripts.load(self._client)
+        known = keyspace.load(self._client)
         self._claim, self._renew, self._release = known["claim"], known["reclaim"], known["unclaim"]
 
     def claim(self, address: str, worker: str, delay: float, seconds: float, *, goes_on: bool = False) -> float:

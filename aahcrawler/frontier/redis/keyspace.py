@@ -7,13 +7,16 @@ import math
 import struct
 import time
 from collections.abc import Callable, Iterator
+from functools import cache
+from importlib.resources import files
 from typing import Any, Final, cast
 from urllib.parse import quote
 
 from redis import Redis
+from redis.commands.core import Script
 
 from aahcrawler.frontier.protocol import FrontierSettings, FrontierUnavailableError, Update
-from aahcrawler.frontier.redis import scripts, url_records
+from aahcrawler.frontier.redis import url_records
 from aahcrawler.frontier.redis.redis_client import unavailable
 
 PER_CALL: Final = 500
@@ -50,7 +53,7 @@ class Keyspace:
         self._called = -math.inf
         self._crawl = quote(crawl, safe="")
         self._own = f"{tag}:c:{self._crawl}:"
-        self._scripts = scripts.load(client)
+        self._scripts = load(client)
         self._check_format(crawl)
 
     def use(self, settings: FrontierSettings) -> None:
@@ -123,3 +126,49 @@ def micros(seconds: float) -> int:
     if not 0 <= seconds < MICRO * MICRO:
         raise ValueError(f"{seconds} is no number of seconds to wait; give one from 0")
     return round(seconds * MICRO)
+
+
+_STATE = ("state", "clock", "records", "politeness", "order", "queues")
+_PARTS = {
+    "offer": (*_STATE, "offers", "offer"),
+    "rescore": (*_STATE, "rescore"),
+    "lease": (*_STATE, "held", "leases", "lease"),
+    "finish": (*_STATE, "leases", "offers", "finish"),
+    "retry": (*_STATE, "leases", "retry"),
+    "release": (*_STATE, "leases", "release"),
+    "renew": (*_STATE, "leases", "renew"),
+    "remember": (*_STATE, "leases", "remember"),
+    "recover": (*_STATE, "leases", "recover"),
+    "place": (*_STATE, "place"),
+    "next_ready": (*_STATE, "held", "next_ready"),
+    "post": (*_STATE, "held", "offers", "post"),
+    "block": (*_STATE, "held", "leases", "block"),
+    "unblock": (*_STATE, "held", "unblock"),
+    "again": (*_STATE, "held", "again"),
+    "restore": (*_STATE, "held", "restore"),
+    "restore_queues": (*_STATE, "restore_queues"),
+    "pause_queue": (*_STATE, "pause_queue"),
+    "counts": ("state", "counts"),
+    "known": ("state", "records", "known"),
+    "best": (*_STATE, "best"),
+    "walk": (*_STATE, "walk"),
+    "buckets": ("state", "buckets"),
+    "queue_records": ("state", "queue_records"),
+    "ahead": (*_STATE, "ahead"),
+    "standings": ("state", "clock", "politeness", "standings"),
+    "claim": ("claim",),
+    "unclaim": ("unclaim",),
+    "reclaim": ("reclaim",),
+}
+
+
+@cache
+def source(name: str) -> str:
+    """Return the text of one script, the parts it builds upon included."""
+    folder = files("aahcrawler.frontier.redis") / "lua"
+    return "\n".join((folder / f"{part}.lua").read_text(encoding="utf-8") for part in _PARTS[name])
+
+
+def load(client: Redis) -> dict[str, Script]:
+    """Return every script by name. They are called by their hash and sent again to a server that forgot them."""
+    return {name: client.register_script(source(name)) for name in _PARTS}

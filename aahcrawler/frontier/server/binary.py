@@ -11,8 +11,13 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from aahcrawler.frontier.protocol import FrontierUnavailableError, FrontierUnreadableError
-from aahcrawler.frontier.server.environment import SERVER
 from aahcrawler.frontier.server.server_version import PARTS, ServerVersion, Written, snapshots
+
+REDIS_URL = "AAH_REDIS_URL"
+"""The environment variable that names a shared Redis-protocol server; without it each crawl has its own."""
+SERVER = "AAH_FRONTIER_SERVER"
+"""The environment variable that names the program of crawls' own servers; without it the included one is preferred."""
+
 
 _OLDEST = (6, 2)
 _OLDEST_WITH_PARTS = (7, 0)

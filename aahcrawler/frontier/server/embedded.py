@@ -21,8 +21,7 @@ from aahcrawler.frontier.protocol import FrontierUnavailableError, FrontierUnrea
 from aahcrawler.frontier.redis.redis_client import connect
 from aahcrawler.frontier.server import launch
 from aahcrawler.frontier.server.binary import ServerProgram, server_program
-from aahcrawler.frontier.server.commands_file import Arities
-from aahcrawler.frontier.server.file_mending import mend_commands, mend_manifest
+from aahcrawler.frontier.server.file_mending import Arities, mend_commands, mend_manifest
 from aahcrawler.frontier.server.file_sync import FileSync
 from aahcrawler.frontier.server.server_process import Ownership, claim, disclaim, end_orphan
 from aahcrawler.frontier.server.server_version import APPEND_ONLY, remember

@@ -1,33 +1,33 @@
 """Read a page of a known application: run its actions, gather its parts and links."""
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property, partial
 
 from aahcrawler.helper.adaptation_protocol import Adapter, Followed, Question
-from aahcrawler.helper.application.completion import Completion
-from aahcrawler.helper.application.containers import answering_within, forum_of, thread_of
+from aahcrawler.helper.application.completion import WHOLES, Completion
 from aahcrawler.helper.application.scripted import is_empty_shell
-from aahcrawler.helper.application.title_and_date import corrected
 from aahcrawler.helper.assistance import Assistance, Failure
-from aahcrawler.helper.detection.attempts import FAILING, Attempts
-from aahcrawler.helper.detection.recognition import Place
+from aahcrawler.helper.detection import FAILING, Attempts, Place
 from aahcrawler.helper.extraction.extraction import Extracted
 from aahcrawler.helper.extraction.outcome import Outcome, Runner
 from aahcrawler.helper.extraction.page_location import PageLocation, named_address
-from aahcrawler.helper.generic.generic_reading import MOST_TITLE, language_of
-from aahcrawler.helper.links.anchors import Contexts
-from aahcrawler.helper.links.ignored_links import Ignored
+from aahcrawler.helper.generic_reading import MOST_TITLE, language_of
+from aahcrawler.helper.links.anchors import Contexts, anchor_text, outlink_of
+from aahcrawler.helper.links.junk_urls import Ignored
 from aahcrawler.helper.links.navigation import Chosen, Links, Navigation, embedded, note_junk, starting_points
-from aahcrawler.helper.links.outlinks import outlink_of
 from aahcrawler.helper.links.references import References
 from aahcrawler.helper.parts.list_entries import LONGEST_REST
 from aahcrawler.helper.parts.splitting import Splitting
+from aahcrawler.induction import datelines
+from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.metadata import Metadata
-from aahcrawler.page import Page, generic, requisites
+from aahcrawler.page import Page, claims, generic, requisites
 from aahcrawler.page.failed_stages import told
-from aahcrawler.webobject import Container
+from aahcrawler.page.titles import title_of
+from aahcrawler.webobject import Container, Reference, Value, WebObject
 from knowledge_base.matching import Sight
 from knowledge_base.model import Application, Extract, Match, Navigate, PageLevel
 from knowledge_base.url_rules import ParsedUrl
@@ -306,3 +306,129 @@ class ApplicationReading:
             self.page.attempt("containers", lambda: self._containers(chosen), tuple[Container, ...]),
             self._learned,
         )
+
+
+TITLE, PARENT = "title", "parent"
+_ANSWER = re.compile(r"^(?:re: *)+", re.IGNORECASE)
+_SEPARATORS = " «»‹›<>|/·•→←"
+
+
+def thread_of(place: Place, runner: Runner, extracted: Sequence[Extracted]) -> Container | None:
+    """Return the container of a page's objects, of the type that the page's level names; None if it names none.
+
+    None too if no object is a part of the page, or one object is the whole page. Raises `lxml.etree.XPathError` for an
+    expression that fails on this page.
+    """
+    own = runner.location.own.url
+    parts = [each.object for each in extracted if each.object.part_of == own]
+    if not place.level.type or not parts or any(each.object.iri == own for each in extracted):
+        return None
+    first = parts[0].first(TITLE)
+    title = _ANSWER.sub("", first) if isinstance(first, str) else ""
+    shown = "" if title and runner.location.is_first else _shown_title(place, runner)
+    return Container(own, place.level.type, shown or title)
+
+
+def answering_within(place: Place, runner: Runner, extracted: Sequence[Extracted]) -> tuple[Extracted, ...]:
+    """Remove references to answered objects that are not posts of the thread.
+
+    A quote names only the quoted post, which may be one of another thread. That post is older than its answer, so that
+    on the first page of a thread only posts of this page count; on later pages this cannot be known.
+    """
+    if not place.level.type or not runner.location.is_first:
+        return tuple(extracted)
+    here = {each.object.iri for each in extracted}
+    return tuple(_without_parent(each) if _answers_elsewhere(each, here) else each for each in extracted)
+
+
+def forum_of(place: Place, links: Links, application: Application, chosen: Sequence[Chosen]) -> Container | None:
+    """Return the container of a thread: the target of the last link on its page to a level of such a type."""
+    levels = {
+        action.name: level
+        for action in place.actions
+        if isinstance(action, Navigate) and (level := application.level(action.to)).type and level is not place.level
+    }
+    titles: dict[tuple[str, str], str] = {}
+    last: tuple[str, str] | None = None
+    for link in chosen:
+        target = levels.get(link.action or "")
+        verdict = links.sites.verdict(application, link.url)
+        if target is not None and verdict.level is target and link.element is not None:
+            last = (links.sites.whole(target, verdict.url), target.type)
+            # Links to further pages of a forum come after the one that bears its name.
+            titles.setdefault(last, anchor_text(link.element).strip(_SEPARATORS))
+    return Container(*last, titles[last]) if last is not None else None
+
+
+def _answers_elsewhere(extracted: Extracted, here: Collection[str]) -> bool:
+    parent = extracted.object.first(PARENT)
+    return isinstance(parent, Reference) and parent.url not in here
+
+
+def _without_parent(extracted: Extracted) -> Extracted:
+    kept = {name: values for name, values in extracted.object.properties.items() if name != PARENT}
+    return replace(extracted, object=replace(extracted.object, properties=kept))
+
+
+def _shown_title(place: Place, runner: Runner) -> str:
+    """Read the title that every page of a thread shows."""
+    for action in place.actions:
+        for wanted in action.fields if isinstance(action, Extract) else ():
+            if wanted.name == TITLE and wanted.page:
+                values = runner.reader.read(wanted, runner.location.page.tree, None).values
+                if values:
+                    return str(values[0])
+    return ""
+
+
+SOURCE = "what the page shows and declares"
+
+MOST_APART = timedelta(days=2)
+"""The most by which two times of one day may differ, given in any zone and to the day."""
+
+
+def corrected(page: Page, extracted: Sequence[Extracted]) -> tuple[Extracted, ...]:
+    """Return the objects of a page, with the page's title and date for its only whole object if they are better.
+
+    A value that an action found stays unless the page contradicts it.
+    """
+    wholes = [each for each in extracted if each.object.type in WHOLES and each.object.part_of is None]
+    if len(wholes) != 1:
+        return tuple(extracted)
+    whole = wholes[0]
+    better = _with_date(page, _with_title(page, whole.object))
+    return tuple(replace(each, object=better) if each is whole else each for each in extracted)
+
+
+def _with_title(page: Page, whole: WebObject) -> WebObject:
+    title = whole.first("title")
+    better = title_of(page, title) if isinstance(title, str) else ""
+    return _with(whole, "title", better) if better and better != title else whole
+
+
+def _with_date(page: Page, whole: WebObject) -> WebObject:
+    date, title = whole.first("date"), whole.first("title")
+    if not isinstance(date, datetime) or not isinstance(title, str) or not _is_contradicted(page, date):
+        return whole
+    prepared = page.once(PreparedPage.of)
+    if any(each.moment.date() == date.date() for each in datelines.dateline(prepared, title)):
+        return whole
+    better = datelines.published(page, prepared, title, claims.work_of(page))
+    return _with(whole, "date", better) if better is not None else whole
+
+
+def _is_contradicted(page: Page, date: datetime) -> bool:
+    """Return whether a page declares other days of publication alone, or its URL has another one."""
+    declared = claims.publication_moments(page, claims.work_of(page)).certain
+    addressed = claims.address_date(page)
+    if declared:
+        return all(abs(each - date) > MOST_APART for each in declared)
+    return bool(addressed) and abs(datetime.fromisoformat(addressed) - date) > MOST_APART
+
+
+def _with(whole: WebObject, name: str, value: Value) -> WebObject:
+    return replace(
+        whole,
+        properties={**whole.properties, name: (value,)},
+        inferred={**whole.inferred, name: SOURCE},
+    )

@@ -13,8 +13,8 @@ from lxml.etree import _Element as Element
 from lxml.html import HtmlElement
 
 from aahcrawler.helper.extraction.extraction import BODY, Extracted
-from aahcrawler.helper.parts.part_text import body_of
-from aahcrawler.helper.site_memory.sites import site_of
+from aahcrawler.helper.parts.splitting import body_of
+from aahcrawler.helper.site_memory import site_of
 from aahcrawler.induction.article_text import (
     AGREED,
     LEAST_AGREED,

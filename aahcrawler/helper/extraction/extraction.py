@@ -10,8 +10,8 @@ from lxml.html import HtmlElement
 from aahcrawler.helper.assistance import Failure
 from aahcrawler.helper.extraction import fragments
 from aahcrawler.helper.extraction.field_reader import FieldReader, Found
+from aahcrawler.helper.extraction.field_values import Owners, nesting
 from aahcrawler.helper.extraction.fragments import Composed
-from aahcrawler.helper.extraction.ownership import Owners, nesting
 from aahcrawler.helper.extraction.page_location import PageLocation
 from aahcrawler.helper.extraction.runs import Replies, run_items
 from aahcrawler.page.dates import LACKS_YEAR

@@ -1,24 +1,33 @@
 """Reads the fields of objects from their elements."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
+from html import escape
 from itertools import islice
 
 from lxml.html import HtmlElement
 
 from aahcrawler import urls
-from aahcrawler.helper.extraction.field_trimming import boundary_fields
-from aahcrawler.helper.extraction.field_values import as_number, as_person, exact_date, read_date, shown, stripped
-from aahcrawler.helper.extraction.main_item import declared_values, main_item
-from aahcrawler.helper.extraction.ownership import Owners
+from aahcrawler.helper.extraction.field_values import (
+    Owners,
+    as_date,
+    as_number,
+    as_person,
+    exact_date,
+    read_date,
+    shown,
+    stripped,
+)
 from aahcrawler.helper.extraction.page_location import MOST_TRIES, PageLocation, address_text
-from aahcrawler.page import markup, text
-from aahcrawler.page.schemaorg import Item
+from aahcrawler.page import Page, markup, text
+from aahcrawler.page.schemaorg import Item, items
+from aahcrawler.page.text import plain_text
 from aahcrawler.webobject import Reference, Value
 from knowledge_base.element_index import Elements
-from knowledge_base.model import Field, FieldKind
+from knowledge_base.model import DateFormat, Field, FieldKind
 from knowledge_base.selectors import Node, Selector
 
 _Located = tuple[HtmlElement | None, Node]
@@ -246,3 +255,96 @@ def _outermost(nodes: Iterable[_Located]) -> Iterator[_Located]:
         elif element not in within:
             within = set(element.iterdescendants())
             yield element, node
+
+
+def boundary_fields(body: HtmlElement, shown: str, fields: Iterable[HtmlElement]) -> tuple[HtmlElement, ...]:
+    """Return the elements of other fields that are whole lines at the beginning or the end of a body.
+
+    Each is returned with the elements around it that show nothing else, such as the link of a date. ``shown`` is the
+    plain text of the body. An element is left out if nothing of the body would remain without it, or if its line has
+    other text.
+    """
+    found: list[HtmlElement] = []
+    waiting = [(field, plain_text(field)) for field in fields if field is not body and body in field.iterancestors()]
+    while (outer := next((pair for pair in waiting if _is_outer(shown, pair[1])), None)) is not None:
+        field, line = outer
+        waiting.remove(outer)
+        shown = shown.removeprefix(line + "\n") if shown.startswith(line + "\n") else shown.removesuffix("\n" + line)
+        found.append(_alone(field, line, body))
+    return tuple(found)
+
+
+def _is_outer(shown: str, line: str) -> bool:
+    return bool(line) and (shown.startswith(line + "\n") or shown.endswith("\n" + line))
+
+
+def _alone(field: HtmlElement, line: str, body: HtmlElement) -> HtmlElement:
+    """Return the outermost element within a body that shows nothing but a field."""
+    around = field.getparent()
+    while around is not None and around is not body and plain_text(around) == line:
+        field, around = around, around.getparent()
+    return field
+
+
+_ARTICLE_LIKE = re.compile(r"\w*Article|(?:Blog|LiveBlog|SocialMedia|DiscussionForum)Posting|Report|Question|\w*Review")
+_NAMED_BY = ("mainEntityOfPage", "url", "@id")
+_MAIN_ROLES = frozenset({"", "mainEntity"})
+
+
+def main_item(page: Page, own: Sequence[str]) -> Item | None:
+    """Return the item that the page declares as its main one, None if it declares none.
+
+    ``own`` are the page's URLs. An article, post or the like with one of them comes first, then the only one that
+    the page declares in its own right, then any other item with the page's URL.
+    """
+    found = page.once(items)
+    addresses = frozenset(map(_bare, own))
+    works = [item for item in found if any(map(_ARTICLE_LIKE.fullmatch, item.types))]
+    named = (item for item in works if _is_at(item, addresses, page))
+    only = [item for item in works if item.role in _MAIN_ROLES]
+    others = (item for item in found if _is_at(item, addresses, page))
+    return next(named, None) or (only[0] if len(only) == 1 else next(others, None))
+
+
+def declared_values(item: Item, wanted: Field, page: Page) -> tuple[Value, ...]:
+    """Return the values of the first of a field's properties that has any; one, unless the field has many."""
+    for name in wanted.declared:
+        singly = (replace(item, node={name: value}) for value in item.values(name))
+        values = tuple(dict.fromkeys(value for single in singly for value in _values(single, name, wanted, page)))
+        if values:
+            return values if wanted.many else values[:1]
+    return ()
+
+
+def _values(item: Item, name: str, wanted: Field, page: Page) -> Iterator[Value]:
+    value: Value | None
+    match wanted.kind:
+        case FieldKind.PERSON:
+            yield from item.people(page.base_url, name)
+            return
+        case FieldKind.URL:
+            url = item.url(page.base_url, name)
+            value = Reference(url) if url else None
+        case FieldKind.DATETIME:
+            # The field's format describes text for readers; text for machines does not follow it.
+            form = DateFormat(wanted.date.order, wanted.date.zone)
+            value = as_date(item.text(name), form, page)
+        case FieldKind.NUMBER:
+            value = as_number(item.text(name))
+        case FieldKind.HTML:
+            raw = item.node[name]
+            value = raw if isinstance(raw, str) and "<" in raw else escape(item.lines(name), quote=False)
+        case FieldKind.TEXT:
+            value = item.lines(name)
+    if value not in (None, ""):
+        yield value
+
+
+def _is_at(item: Item, addresses: frozenset[str], page: Page) -> bool:
+    urls = (item.url(page.base_url, name) for name in _NAMED_BY)
+    return any(_bare(url) in addresses for url in urls if url)
+
+
+def _bare(url: str) -> str:
+    """Return a URL without the parts in which spellings of one URL differ: scheme, ``www.``, closing slash."""
+    return url.partition("://")[2].removeprefix("www.").rstrip("/")

@@ -1,18 +1,19 @@
 """Read the text of a field as the kind of value that it is."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from itertools import islice
 from zoneinfo import ZoneInfo
 
 from lxml.etree import _Element
+from lxml.etree import _Element as Element
 from lxml.html import HtmlElement
 
 from aahcrawler import urls
 from aahcrawler.page import Page, dates, text
-from aahcrawler.page.date_attributes import date_attributes
 from aahcrawler.page.date_grammar import Reading
+from aahcrawler.page.dates import date_attributes
 from aahcrawler.page.datewords import order_of
 from aahcrawler.webobject import Person
 from knowledge_base.model import DateFormat
@@ -119,3 +120,28 @@ def as_number(written: str) -> int | float | None:
         return float(digits) if "." in digits else int(digits[:30])
     except ValueError:
         return None
+
+
+class Owners:
+    """Finds for any element the nearest item that it is or lies within; each element is visited once."""
+
+    def __init__(self, items: Iterable[HtmlElement]) -> None:
+        self._owner: dict[Element, HtmlElement | None] = {item: item for item in items}
+
+    def of(self, node: Element) -> HtmlElement | None:
+        """Return the nearest item, None outside of all of them."""
+        path: list[Element] = []
+        current: Element | None = node
+        while current is not None and current not in self._owner:
+            path.append(current)
+            current = current.getparent()
+        owner = self._owner[current] if current is not None else None
+        self._owner.update(dict.fromkeys(path, owner))
+        return owner
+
+
+def nesting(items: Sequence[HtmlElement]) -> Owners | None:
+    """Return the owners of elements if some items lie within others, else None."""
+    owners = Owners(items)
+    above = (item.getparent() for item in items)
+    return owners if any(parent is not None and owners.of(parent) is not None for parent in above) else None

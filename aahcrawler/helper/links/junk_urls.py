@@ -1,15 +1,81 @@
 """Recognise junk URLs of unknown software by words that all software uses for the same things.
 
 Words that some sites use for content are doubtful: whether such a link is worth a request is told by what else its site
-has (``aahcrawler/helper/links/link_refusals.py``), and by what pages like it bring (``aahcrawler/traps``).
+has (``aahcrawler/helper/links/junk_urls.py``), and by what pages like it bring (``aahcrawler/traps``).
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
+from lxml.html import HtmlElement
+
+from aahcrawler.helper.site_memory import LinkJudge
+from aahcrawler.page.hidden import Subtrees
 from knowledge_base.url_rules import ParsedUrl, Reason
+
+
+class Ignored(Subtrees):
+    """The ignored elements of one page."""
+
+    def __init__(self, tree: HtmlElement | None = None, elements: Iterable[HtmlElement] = ()) -> None:
+        self._tree = tree
+        super().__init__(elements)
+
+    def covers_reference(self, reference: str) -> bool:
+        """Return whether a URL, as written, occurs in ignored elements and in no link outside of them.
+
+        This serves URLs whose element is not known, such as those that an expression finds in attributes.
+        """
+        return self._any and reference in self._references
+
+    @cached_property
+    def _references(self) -> frozenset[str]:
+        within: set[str] = set()
+        outside: set[str] = set()
+        for element in self._tree.iter("*") if self._tree is not None else ():
+            if self.covers(element):
+                within.update(map(str, element.attrib.values()))
+            elif href := element.get("href"):
+                outside.add(href)
+        return frozenset(within - outside)
+
+
+def refusals(own: str, links: Collection[str], judge: LinkJudge) -> dict[str, Reason]:
+    """Return which links of a page (``own``) to its site are junk, and why.
+
+    What is doubtful is junk where the plain page is linked to as well, or is known. Further pages of a list in its only
+    order never are.
+    """
+    linked = {own, judge.without_id(own), *links}
+    found = {url: reason for url in links if (reason := _refusal(url, linked, judge)) is not None}
+    if Reason.SORT_ORDER in found.values():
+        for url in paged_in_order(own, links):
+            found.pop(url, None)
+    return found
+
+
+def refusal(url: str, judge: LinkJudge) -> Reason | None:
+    """Return why a link that stands on no page, but in a list, is junk; None where it is, or may be, worth asking."""
+    return _refusal(url, (), judge)
+
+
+def doubtful(own: str, links: Iterable[str]) -> frozenset[str]:
+    """Return which links of a page (``own``) to its site may be junk, so that others come first."""
+    urls = tuple(links)
+    found = {url for url in urls if (said := junk(url)) is not None and said.doubtful}
+    return frozenset(found - paged_in_order(own, urls)) if found else frozenset()
+
+
+def _refusal(url: str, linked: Collection[str], judge: LinkJudge) -> Reason | None:
+    said = junk(url)
+    if said is None or (not said.is_deed and judge.allows(url, said.word)):
+        return None
+    if said.doubtful and not any(plain in linked or judge.knows(plain) for plain in said.plain):
+        return None
+    return said.reason
+
 
 _WORDS: tuple[tuple[Reason, str], ...] = (
     (Reason.LOGIN, "login logon logout signin sign_in sign-in signout wp-login lostpw lostpassword reminder"),

@@ -11,10 +11,9 @@ from lxml.html import HtmlElement
 from aahcrawler.helper.assistance import Refused
 from aahcrawler.helper.extraction.page_literals import literals_on
 from aahcrawler.helper.extraction.page_location import address_text
-from aahcrawler.helper.links.ignored_links import Ignored
-from aahcrawler.helper.links.junk_urls import junk
+from aahcrawler.helper.links.junk_urls import Ignored, junk
 from aahcrawler.helper.links.requests import Requests, Values, no_values
-from aahcrawler.helper.site_memory.sites import Sites, Verdict, site_of
+from aahcrawler.helper.site_memory import Sites, Verdict, site_of
 from aahcrawler.page import Page
 from aahcrawler.posted_forms import is_reserved, posted_by
 from knowledge_base.model import Action, Application, Navigate, PageLevel

@@ -1,15 +1,15 @@
 """Split pages of no known application into parts, and assign each link to a part."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from lxml import etree
 from lxml.etree import _Element as Element
 from lxml.html import HtmlElement
 
-from aahcrawler.helper.extraction.ownership import Owners
+from aahcrawler.helper.extraction.field_values import Owners
 from aahcrawler.helper.parts.list_entries import LONGEST_REST, ListText, read_list
-from aahcrawler.helper.parts.lost_text import lost_text
-from aahcrawler.helper.parts.part_text import author_of, body_of
+from aahcrawler.helper.parts.splitting import author_of, body_of
 from aahcrawler.induction.generic_objects import Reading
 from aahcrawler.induction.record_sets import Nature, Record
 from aahcrawler.page import Page, generic
@@ -247,3 +247,39 @@ def _without(text: str, *taken: Iterable[str]) -> str:
     """Return a text without the lines of others."""
     lines = {line for texts in taken for each in texts for line in each.split("\n")}
     return "\n".join(line for line in text.split("\n") if line not in lines) if lines else text
+
+
+_LEAST_KEPT = 0.5
+"""The share of the visible text, without boilerplate and sidebars, that a document has of most pages."""
+_MOST_LINES = 2_000
+"""The lines of a page that are compared with its document."""
+_all_text = etree.XPath("string()", smart_strings=False)
+
+
+def lost_text(page: Element, zones: Zones, texts: Iterable[str]) -> str:
+    """Return the visible text that a document with some texts lacks, "" if it has half of it or more.
+
+    A page with an introduction and a long list of contents is read as a short article: its list is what it is about.
+    Menus, footers, advertising and sidebars do not count. At most ``LONGEST_REST`` characters of 2,000 lines are
+    returned.
+    """
+    kept = "\n".join(texts)
+    body = page.find("body")
+    region = page if body is None else body
+    if len(kept) >= _LEAST_KEPT * len(_all_text(region)):
+        return ""
+    sides, boilerplate = zones.apart(region)
+    visible = plain_text(region, frozenset((*sides, *boilerplate)))
+    if len(kept) >= _LEAST_KEPT * len(visible):
+        return ""
+    return "\n".join(_missing(visible.split("\n")[:_MOST_LINES], kept))[:LONGEST_REST].rstrip()
+
+
+def _missing(lines: Iterable[str], kept: str) -> Iterator[str]:
+    length = 0
+    for line in lines:
+        if length > LONGEST_REST:
+            return
+        if line not in kept:
+            length += len(line) + 1
+            yield line

@@ -7,8 +7,8 @@ from itertools import islice
 from lxml import etree
 from lxml.etree import _Element as Element
 
+from aahcrawler.page.hidden import Subtrees
 from aahcrawler.page.link_surroundings import Entry, entries, lines_of, paragraphs
-from aahcrawler.page.subtrees import Subtrees
 from aahcrawler.page.text import plain_text
 from aahcrawler.page.zones import Zones
 

@@ -6,16 +6,15 @@ from functools import cached_property
 
 from lxml.etree import _Element as Element
 
-from aahcrawler.helper.detection.recognition import Place
+from aahcrawler.helper.detection import Place
 from aahcrawler.helper.extraction.extraction import Extracted
-from aahcrawler.helper.links.anchors import Contexts
+from aahcrawler.helper.links.anchors import Contexts, outlink_of
 from aahcrawler.helper.links.navigation import Chosen, Links, content_links, starting_points, unsaid
-from aahcrawler.helper.links.outlinks import outlink_of
 from aahcrawler.helper.parts.list_entries import ListText, declared_main, read_list
-from aahcrawler.helper.parts.part_text import author_of, body_of
+from aahcrawler.page.hidden import Subtrees
 from aahcrawler.page.sidebars import Sidebar, sidebars
-from aahcrawler.page.subtrees import Subtrees
 from aahcrawler.page.zones import Zone, Zones
+from aahcrawler.webobject import Person, WebObject
 from knowledge_base.model import Application, Navigate
 from online_analysis.document import DocumentPart, LevelRole, Outlink
 
@@ -151,3 +150,15 @@ class Splitting:
 
 def _contexts(outlinks: Iterable[Outlink]) -> str:
     return "\n".join(dict.fromkeys(filter(None, (outlink.context or outlink.anchor for outlink in outlinks))))
+
+
+def body_of(item: WebObject) -> str:
+    """Return the text of an object, empty if it has none."""
+    body = item.first("body")
+    return body if isinstance(body, str) else ""
+
+
+def author_of(item: WebObject) -> str:
+    """Return the name of an object's author, empty if not known."""
+    author = item.first("author")
+    return author.name if isinstance(author, Person) else author if isinstance(author, str) else ""

@@ -14,33 +14,37 @@ from pydantic import BaseModel, TypeAdapter
 
 from aahcrawler import __version__, urls
 from aahcrawler.service.api.collection_routes import collection_routes
-from aahcrawler.service.api.definition_routes import definition_routes
-from aahcrawler.service.api.intake import Batch, Intake
-from aahcrawler.service.api.joint_steps import JointSteps
-from aahcrawler.service.api.journal import Journal
+from aahcrawler.service.api.definition_routes import definition_routes, managing_routes
+from aahcrawler.service.api.intake import (
+    Answer,
+    Batch,
+    Intake,
+    Item,
+    JointSteps,
+    Journal,
+    Limits,
+    Outcome,
+    Result,
+    parse_whole,
+    read_line,
+    read_stream,
+    read_whole,
+)
 from aahcrawler.service.api.live_routes import live_routes, metric_routes
-from aahcrawler.service.api.managing_routes import managing_routes
 from aahcrawler.service.api.overview import CrawlShown, Overview, UrlShown
-from aahcrawler.service.api.page_routes import page_routes
-from aahcrawler.service.api.posted_items import Answer, Item, Outcome, Result, read_line
-from aahcrawler.service.api.problem_responses import DescribedApp, problem_responses
+from aahcrawler.service.api.page_routes import page_routes, sparql_routes
 from aahcrawler.service.api.queue_routes import queue_routes
-from aahcrawler.service.api.request_bodies import Limits, parse_whole, read_stream, read_whole
 from aahcrawler.service.api.search_routes import search_routes
-from aahcrawler.service.api.sparql_routes import sparql_routes
 from aahcrawler.service.api.steering_routes import steering_routes
 from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
 from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.web import problems
-from aahcrawler.service.web.access_log import AccessLog
-from aahcrawler.service.web.entrance import BEARER, Entrance, Guard, caller_of
+from aahcrawler.service.web.entrance import BEARER, Entrance, Guard, Rates, caller_of
 from aahcrawler.service.web.noted_acts import NotedActs, Noting
-from aahcrawler.service.web.problems import BAD_TYPE, NO_CRAWL, ProblemError
-from aahcrawler.service.web.rates import Rates
-from aahcrawler.service.web.roles import Caller, Role, needs
-from aahcrawler.service.web.service_log import ServiceLog
-from aahcrawler.service.web.tokens import Tokens
+from aahcrawler.service.web.problems import BAD_TYPE, NO_CRAWL, DescribedApp, ProblemError, problem_responses
+from aahcrawler.service.web.roles import Caller, Role, Tokens, needs
+from aahcrawler.service.web.service_log import AccessLog, ServiceLog
 
 JSON, NDJSON = "application/json", "application/x-ndjson"
 THREADS = 8

@@ -5,13 +5,12 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
 
-from aahcrawler.service.api.problem_responses import problem_responses
-from aahcrawler.service.api.steering_requests import CollectionAsked
-from aahcrawler.service.api.steering_routes import Operator
+from aahcrawler.service.api.steering_routes import CollectionAsked, Operator
 from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.steering import collecting
 from aahcrawler.service.views.collection_view import CollectionShown, collection, collections
 from aahcrawler.service.web import problems
+from aahcrawler.service.web.problems import problem_responses
 
 _FOUND = problem_responses(problems.NO_COLLECTION)
 _CHANGED = problem_responses(problems.NO_COLLECTION, problems.BAD_COLLECTION)

@@ -1,21 +1,25 @@
-"""Routes that create crawls, and change their definitions."""
+"""Routes that create, describe, copy, change and delete crawls."""
 
 import json
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from aahcrawler.service.api.problem_responses import problem_responses
-from aahcrawler.service.api.steering_requests import (
+from aahcrawler.service.api.steering_routes import (
+    OF_CRAWLS,
+    CopyAsked,
     DefinitionAsked,
     DefinitionText,
+    DescriptionAsked,
     LimitsAsked,
+    Operator,
     ScopeAsked,
     TextAsked,
     WeightsAsked,
 )
-from aahcrawler.service.api.steering_routes import OF_CRAWLS, Operator
-from aahcrawler.service.steering import redefining, starting_crawls
+from aahcrawler.service.instruments import Instruments
+from aahcrawler.service.steering import crawl_management, redefining, starting_crawls
+from aahcrawler.service.steering.crawl_management import Deleted, Description
 from aahcrawler.service.steering.helm import Helm
 from aahcrawler.service.steering.jobs import JobShown
 from aahcrawler.service.steering.order_preview import preview_weights
@@ -23,8 +27,10 @@ from aahcrawler.service.steering.redefining import Redefined, Section
 from aahcrawler.service.steering.scope_preview import preview_scope
 from aahcrawler.service.steering.starting_crawls import Created
 from aahcrawler.service.web import problems
+from aahcrawler.service.web.problems import problem_responses
 
 _MISTAKES = {**OF_CRAWLS, **problem_responses(problems.BAD_DEFINITION)}
+
 _OF_JOBS = {**_MISTAKES, 202: {"description": "A preview has begun, in a job", "model": JobShown}}
 Preview = Annotated[bool, Query(description="Change nothing; say what would change.")]
 
@@ -91,3 +97,35 @@ def _add_fields(router: APIRouter, helm: Helm) -> None:
             response.status_code = 202
             return preview_scope(reach, helm.jobs, definitions, found, caller.name, fields)
         return redefining.change(reach, definitions, found, caller.name, Section.SCOPE, fields)
+
+
+def managing_routes(instruments: Instruments) -> APIRouter:
+    """Return the routes, all of one crawl."""
+    router = APIRouter(prefix="/crawls/{crawl}", tags=["managing"])
+    helm, reach = instruments.helm, instruments.reach
+
+    @router.get("/description", responses=OF_CRAWLS)
+    def show_description(crawl: str) -> Description:
+        """Return what a crawl is called and described by, in the terms of Dublin Core."""
+        return Description.of(reach.crawl(crawl).icd)
+
+    @router.put("/description", responses=_MISTAKES)
+    def describe(crawl: str, asked: DescriptionAsked, caller: Operator) -> Description:
+        """Write another description into the definition of a crawl; what is left out is empty then."""
+        return crawl_management.describe(helm.definitions, reach.crawl(crawl), caller.name, asked)
+
+    @router.post("/copy", status_code=201, responses=_MISTAKES)
+    def copy(crawl: str, asked: CopyAsked, caller: Operator) -> Created:
+        """Create a crawl that is defined as this one, under another title; it is not started."""
+        return crawl_management.copy(helm, reach.crawl(crawl), caller, asked.title)
+
+    @router.delete("", responses=OF_CRAWLS)
+    def delete(
+        crawl: str,
+        _caller: Operator,
+        confirm: Annotated[str, Query(max_length=100, description="The id of the crawl once more.")],
+    ) -> Deleted:
+        """Delete a crawl that does not run, with all that it has archived."""
+        return crawl_management.delete(helm, reach.crawl(crawl), confirm, instruments.forget)
+
+    return router

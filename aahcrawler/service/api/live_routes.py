@@ -10,15 +10,13 @@ from fastapi.requests import HTTPConnection
 from fastapi.responses import StreamingResponse
 from starlette.types import Message, Send
 
-from aahcrawler.service.api.problem_responses import problem_responses
 from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.views.crawl_state import CrawlStates, CrawlStatus
 from aahcrawler.service.views.live_feed import LiveEvent, LiveFeed
 from aahcrawler.service.views.prometheus_text import MEDIA_TYPE, metrics_text
 from aahcrawler.service.web.entrance import BEARER, caller_of
-from aahcrawler.service.web.problems import ENTRANCE, NO_CRAWL, TOO_MANY_STREAMS
-from aahcrawler.service.web.roles import Role, checked
-from aahcrawler.service.web.tokens import Tokens
+from aahcrawler.service.web.problems import ENTRANCE, NO_CRAWL, TOO_MANY_STREAMS, problem_responses
+from aahcrawler.service.web.roles import Role, Tokens, checked
 
 EVENT_STREAM = "text/event-stream"
 _logger = logging.getLogger(__name__)

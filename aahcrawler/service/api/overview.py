@@ -5,9 +5,8 @@ from collections.abc import Mapping
 from pydantic import BaseModel
 
 from aahcrawler.frontier.protocol import State
-from aahcrawler.service.catalog.crawl_catalog import Crawl
+from aahcrawler.service.catalog.crawl_catalog import Crawl, Fault
 from aahcrawler.service.catalog.gateway import Gateway
-from aahcrawler.service.catalog.url_admission import Fault
 from aahcrawler.service.web.problems import BAD_URL, NO_URL, ProblemError
 
 

@@ -6,11 +6,9 @@ from fastapi import APIRouter, Query
 
 from aahcrawler.search import Question
 from aahcrawler.search.query_language import LONGEST
-from aahcrawler.service.api.problem_responses import problem_responses
 from aahcrawler.service.catalog.reach import Reach
-from aahcrawler.service.views.search_answers import SearchAnswer, answer, question_of
-from aahcrawler.service.views.search_indexes import SearchIndexes
-from aahcrawler.service.web.problems import BAD_SEARCH, NO_CRAWL
+from aahcrawler.service.views.search_answers import SearchAnswer, SearchIndexes, answer, question_of
+from aahcrawler.service.web.problems import BAD_SEARCH, NO_CRAWL, problem_responses
 
 Values = Annotated[list[str], Query(max_length=20)]
 Day = Annotated[str, Query(max_length=40, description="A year, month or day: 2026, 2026-01, 2026-01-31.")]

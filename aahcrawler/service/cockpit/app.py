@@ -12,25 +12,18 @@ from starlette.responses import HTMLResponse, RedirectResponse
 from starlette.types import ASGIApp
 
 from aahcrawler.service.cockpit import (
-    act_routes,
     archive_pages,
     captured_pages,
     collection_pages,
-    crawl_list_page,
     definition_pages,
-    exclusion_page,
-    finding_pages,
     live_page,
-    log_page,
     manage_page,
     new_crawl_page,
-    object_pages,
     package_pages,
     queue_page,
     search_page,
     sign_in_page,
     steer_page,
-    url_page,
 )
 from aahcrawler.service.cockpit.origins import Hosts
 from aahcrawler.service.cockpit.site import COOKIE, NotSignedInError, Site, said_of, then
@@ -43,24 +36,24 @@ from aahcrawler.service.web.service_log import ServiceLog
 _STATIC: Final = {"cockpit.css": "text/css", "cockpit.js": "text/javascript", "icon.svg": "image/svg+xml"}
 TOPICS: Final = (
     sign_in_page,
-    crawl_list_page,
+    live_page,
     search_page,
     live_page,
     queue_page,
-    url_page,
+    queue_page,
     captured_pages,
-    object_pages,
+    captured_pages,
     archive_pages,
-    finding_pages,
-    exclusion_page,
-    log_page,
+    captured_pages,
+    queue_page,
+    manage_page,
     new_crawl_page,
     manage_page,
     package_pages,
     collection_pages,
     definition_pages,
     steer_page,
-    act_routes,
+    queue_page,
 )
 _logger = logging.getLogger(__name__)
 _DAY: Final = "private, max-age=86400"

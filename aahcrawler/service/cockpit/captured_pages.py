@@ -1,4 +1,4 @@
-"""Pages of what was captured: the list of pages, one capture, and two captures side by side."""
+"""Pages of what a crawl captured: pages, captures beside one another, web objects; and of what it did not."""
 
 from contextlib import suppress
 from datetime import datetime
@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Path, Query, Response
 
-from aahcrawler.browser.process.browser_unavailable import BrowserUnavailableError
+from aahcrawler.browser.process.chromium_executable import BrowserUnavailableError
 from aahcrawler.overview.periods import PERIOD
 from aahcrawler.replay.addresses import Address, Modifier
 from aahcrawler.replay.capture_lookup import moment_of
@@ -15,22 +15,27 @@ from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.search_page import passages
 from aahcrawler.service.cockpit.site import Reading, Site, address
 from aahcrawler.service.instruments import Instruments
-from aahcrawler.service.views.browser_looks import Picture
 from aahcrawler.service.views.capture_view import (
     NO_PICTURE,
     CaptureShown,
+    Picture,
     capture_picture,
     capture_row,
     capture_view,
 )
 from aahcrawler.service.views.crawl_course import page_counts
+from aahcrawler.service.views.crawl_findings import repairs_of, seeds_page, traps_of
+from aahcrawler.service.views.object_history import object_history
+from aahcrawler.service.views.object_list import Lacking, ObjectFilter, object_counts, object_list
 from aahcrawler.service.views.page_list import Level, PageFilter, PageShown, page_list
 from aahcrawler.service.views.page_pictures import Pictured, PicturesBusyError
+from aahcrawler.service.views.refused_links import RefusedLinks, RefusedQuery
 from aahcrawler.service.views.url_captures import capture_difference, url_captures
 from aahcrawler.service.web.problems import Kind, ProblemError
 
-Text = Annotated[str, Query(max_length=2_000)]
 Word = Annotated[str, Query(max_length=200)]
+Text = Annotated[str, Query(max_length=2_000)]
+
 Period = Annotated[str, Query(pattern=f"^(?:{PERIOD})?$")]
 ROWS: Final = 25
 """Pages that the list shows at once: more would be longer than three screens."""
@@ -182,3 +187,88 @@ def score_parts(shown: CaptureShown) -> list[tuple[str, float, float]]:
         return []
     rows = [(name, value, judged.weights.get(name, 0.0)) for name, value in judged.parts.items()]
     return sorted(rows, key=lambda row: -row[1] * row[2])
+
+
+OBJECT_ROWS: Final = 15
+"""Objects that the list shows at once: more would be longer than three screens."""
+
+
+def object_routes(site: Site) -> APIRouter:
+    """Return the routes of web objects."""
+    router = APIRouter(prefix="/crawls/{crawl}/objects")
+    indexes = site.instruments.indexes
+
+    @router.get("")
+    def list_objects(
+        session: Reading,
+        crawl: str,
+        words: Word = "",
+        object_type: Annotated[str, Query(max_length=100, alias="type")] = "",
+        lacking: Annotated[str, Query(pattern="^(title|author|date)?$")] = "",
+        gone: bool = False,
+        published: Annotated[str, Query(pattern=f"^(?:{PERIOD})?$")] = "",
+        after: Word = "",
+    ) -> Response:
+        found = site.crawl(crawl)
+        missing: Lacking | None = None
+        for field in ("title", "author", "date"):
+            missing = field if lacking == field else missing
+        wanted = ObjectFilter(object_type, words, missing, True if gone else None, published)
+        asked = {"words": words, "type": object_type, "lacking": lacking, "gone": gone, "published": published}
+        with indexes.asked(found) as index:
+            listed, counts = object_list(index, wanted, after, OBJECT_ROWS), object_counts(index)
+        more = address("crawls", crawl, "objects", **asked, after=listed.next) if listed.next else ""
+        return site.crawl_page(
+            session, found, "objects", "objects.html", listed=listed, counts=counts, asked=asked, more=more
+        )
+
+    @router.get("/versions")
+    def show_versions(session: Reading, crawl: str, iri: Annotated[str, Query(max_length=4_000)]) -> Response:
+        found = site.crawl(crawl)
+        with indexes.asked(found) as index:
+            history = object_history(index, iri)
+        return site.crawl_page(session, found, "objects", "object.html", history=history)
+
+    return router
+
+
+FindingWord = Annotated[str, Query(max_length=300)]
+FINDING_ROWS: Final = 20
+"""Links that the list of what was not fetched shows at once: many more would be longer than three screens."""
+
+
+def finding_routes(site: Site) -> APIRouter:
+    """Return the routes of findings."""
+    router = APIRouter(prefix="/crawls/{crawl}")
+
+    @router.get("/seeds")
+    def show_seeds(
+        session: Reading, crawl: str, verdict: FindingWord = "", after: Annotated[int, Query(ge=0, le=10_000_000)] = 0
+    ) -> Response:
+        found = site.crawl(crawl)
+        listed = seeds_page(found, verdict, after)
+        more = address("crawls", crawl, "seeds", verdict=verdict, after=listed.next) if listed.next else ""
+        return site.crawl_page(session, found, "seeds", "seeds.html", listed=listed, verdict=verdict, more=more)
+
+    @router.get("/failures")
+    def show_failures(
+        session: Reading,
+        crawl: str,
+        kind: Annotated[str, Query(pattern="^(failed|refused)$")] = "failed",
+        reason: FindingWord = "",
+        of_site: Annotated[str, Query(max_length=255, alias="site")] = "",
+        text: Text = "",
+        after: FindingWord = "",
+    ) -> Response:
+        found = site.crawl(crawl)
+        links, query = RefusedLinks(found), RefusedQuery(reason, of_site, text, after, FINDING_ROWS)
+        listed = links.failed(query) if kind == "failed" else links.refused(query)
+        asked = {"kind": kind, "reason": reason, "site": of_site, "text": text}
+        more = address("crawls", crawl, "failures", **asked, after=listed.next) if listed.next else ""
+        states = site.instruments.states
+        values = {"traps": traps_of(states, found), "repairs": repairs_of(states, found)}
+        return site.crawl_page(
+            session, found, "failures", "failures.html", listed=listed, asked=asked, more=more, **values
+        )
+
+    return router

@@ -1,23 +1,103 @@
 """Pages on which a definition is begun, written as a form beside its text, tried, saved, and started."""
 
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
 from difflib import unified_diff
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Path, Response
 from starlette.responses import JSONResponse
 
+from aahcrawler.documents.reader import DocumentReader, given_text
 from aahcrawler.imports.imported_crawl import asks_for_nothing
 from aahcrawler.service.catalog.crawl_catalog import Crawl
-from aahcrawler.service.cockpit.definition_drafts import Draft
 from aahcrawler.service.cockpit.sign_in import Said, Session
 from aahcrawler.service.cockpit.site import Form, Operating, Reading, Sent, Site, address, said_of, then
-from aahcrawler.service.cockpit.suggestion_sources import suggested
 from aahcrawler.service.steering import redefining, starting_crawls
+from aahcrawler.service.steering.held_definitions import refused
 from aahcrawler.service.steering.jobs import JobShown, Progress, Task
 from aahcrawler.service.views.reference_suggestions import MOST_PAGES, ReferenceSuggestions, reference_suggestions
-from aahcrawler.service.web.problems import BAD_DEFINITION, ProblemError
+from aahcrawler.service.web.problems import BAD_DEFINITION, BAD_SEARCH, ProblemError
 from aahcrawler.service.web.roles import Role, checked
+from online_analysis.icd import Icd, IcdError
+from online_analysis.icd.editing import edited
+from online_analysis.icd.form_view import FormView, form_changes, form_view
 from online_analysis.icd.seed_list import SeedList
+from online_analysis.icd.yaml_source import Value, read_source
+from online_analysis.suggestions import Suggestions, suggest
+
+_ADD: Final = "add:"
+_LISTS: Final = {
+    "keywords": "topic.keywords",
+    "entities": "topic.entities",
+    "seeds": "seeds",
+    "languages": "scope.languages",
+}
+"""The lists of a definition that suggestions are added to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The text that somebody sees, and the text by which the fields of the form beside it were filled in.
+
+    So it is known which of the two was changed: a field that still says what ``base`` says was not.
+    """
+
+    text: str
+    base: str
+
+    @classmethod
+    def sent(cls, form: Form) -> "Draft":
+        """Return the draft that a form brings, with what was written into its fields taken over into the text.
+
+        A text that is no YAML of a definition stays as it is: its form is empty.
+        """
+        text, base = form.raw("yaml"), form.raw("base")
+        try:
+            changes = form_changes(base, form.fields)
+            text = edited(text, changes) if changes else text
+        except IcdError:
+            pass  # The mistake is told by the view of the text.
+        return cls(text, text)
+
+    def view(self) -> FormView:
+        """Return the form of the text, with its mistakes."""
+        return form_view(self.text)
+
+    def values(self) -> Mapping[str, str]:
+        """Return what each field of the form says."""
+        return dict(_values(self.view()))
+
+    def with_suggestions(self, form: Form) -> "Draft":
+        """Return the draft with the suggestions that were chosen. Raise ``ProblemError`` for a text with mistakes."""
+        chosen: dict[str, list[str]] = {}
+        for name in form.fields:
+            kind, _, value = name.removeprefix(_ADD).partition(":")
+            if name.startswith(_ADD) and kind in _LISTS and value:
+                chosen.setdefault(_LISTS[kind], []).append(value)
+        try:
+            data = read_source(self.text.encode("utf-8", "surrogatepass"), "icd.yaml").data
+            changes = {path: [*_listed(data, path), *values] for path, values in chosen.items()}
+            text = edited(self.text, changes) if changes else self.text
+        except IcdError as error:
+            raise refused(error, "the text has to be mended first") from None
+        return Draft(text, text)
+
+
+def _listed(data: Value, path: str) -> list[Value]:
+    for step in path.split("."):
+        data = data.get(step) if isinstance(data, dict) else None
+    return list(data) if isinstance(data, list) else []
+
+
+def _values(view: FormView) -> Iterator[tuple[str, str]]:
+    for section in view.sections:
+        for each in section.fields:
+            yield each.field.path, each.value
+            for row in each.rows:
+                yield row.name, row.value
+
 
 _IMPORTED: Final = "it is what archives were imported by, and no crawl goes by it."
 CHECKS: Final = frozenset({"/draft/check"})
@@ -170,3 +250,32 @@ class DefinitionDesk:
 
 _PATIENCE = 0.2
 """Seconds that a part of a page waits for a job."""
+
+
+_SECONDS = 30.0
+"""Seconds that a document is read for."""
+
+
+def suggested(form: Form, icd: Icd | None) -> Suggestions:
+    """Return what a pasted text and a document suggest beyond a definition. Raise ``ProblemError`` without either."""
+    texts = [form.raw("pasted").strip()]
+    links: tuple[str, ...] = ()
+    if form.document:
+        with closing(DocumentReader(_SECONDS)) as reader:
+            given = given_text(form.document, "", reader)
+        if given.problem and not given.text.strip():
+            raise ProblemError(BAD_SEARCH, given.problem)
+        texts.append(given.text)
+        links = given.links
+    text = "\n\n".join(part for part in texts if part)
+    if not text:
+        raise ProblemError(BAD_SEARCH, "paste a text, choose a document, or name a crawl")
+    return suggest(text, links, given=_given(icd))
+
+
+def _given(icd: Icd | None) -> Iterator[str]:
+    """Yield what a definition has already."""
+    if icd is not None:
+        yield from icd.topic.keywords
+        yield from icd.topic.entities
+        yield from icd.seeds

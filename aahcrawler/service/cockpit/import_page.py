@@ -7,7 +7,7 @@ from fastapi import Response
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.sign_in import Session
 from aahcrawler.service.cockpit.site import Site, address
-from aahcrawler.service.steering.describing import Description, terms
+from aahcrawler.service.steering.crawl_management import Description, terms
 from aahcrawler.service.views.crawl_course import page_counts
 from aahcrawler.service.views.imported_files import imported, notes_of
 from aahcrawler.service.views.object_list import object_counts

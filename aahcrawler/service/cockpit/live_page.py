@@ -18,11 +18,11 @@ from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.import_page import import_page
 from aahcrawler.service.cockpit.site import Reading, Site
 from aahcrawler.service.instruments import Instruments
-from aahcrawler.service.steering.describing import Description, terms
+from aahcrawler.service.steering.crawl_management import Description, terms
 from aahcrawler.service.steering.redefining import is_running
 from aahcrawler.service.views.crawl_course import CoursePoint, CrawlCourse, crawl_course, page_counts
-from aahcrawler.service.views.crawl_findings import repairs_of, seeds_page, traps_of
-from aahcrawler.service.views.crawl_summary import read_summary
+from aahcrawler.service.views.crawl_findings import matters, repairs_of, seeds_page, traps_of
+from aahcrawler.service.views.crawl_state import read_summary
 from aahcrawler.service.views.object_list import object_counts
 from aahcrawler.service.views.page_indexes import Asked
 from aahcrawler.service.views.page_list import PageFilter, page_list
@@ -257,3 +257,20 @@ def _mean(before: CoursePoint | None, point: CoursePoint) -> float:
 def _speed(before: CoursePoint | None, point: CoursePoint) -> float:
     pages, seconds = (before.pages, before.seconds) if before is not None else (0, 0.0)
     return (point.pages - pages) / (point.seconds - seconds) if point.seconds > seconds else 0.0
+
+
+def crawl_list_routes(site: Site) -> APIRouter:
+    """Return the route of the list of crawls."""
+    router = APIRouter()
+    instruments = site.instruments
+
+    @router.get("/")
+    def show(session: Reading) -> Response:
+        shown = [(crawl, instruments.states.status(crawl)) for crawl in instruments.reach.crawls()]
+        shown.sort(key=lambda each: (each[1].state not in ("running", "paused"), each[1].id))
+        to_do = [(status, matter) for crawl, status in shown for matter in matters(crawl, status)]
+        startable = {crawl.id for crawl, _ in shown if crawl.registered is None}
+        values = {"crawls": [status for _, status in shown], "to_do": to_do, "startable": startable}
+        return site.page(session, "crawl_list.html", **values)
+
+    return router

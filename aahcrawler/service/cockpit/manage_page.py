@@ -5,15 +5,25 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import ValidationError
 
+from aahcrawler.event_index import EventQuery
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.package_pages import crawl_package, handed_out, saved
 from aahcrawler.service.cockpit.sign_in import Said, Session
 from aahcrawler.service.cockpit.site import Form, Operating, Reading, Sent, Site, address, then
-from aahcrawler.service.steering import copying, deleting, describing
-from aahcrawler.service.steering.describing import LISTS, Description, terms
+from aahcrawler.service.steering import crawl_management
+from aahcrawler.service.steering.crawl_management import LISTS, Description, terms
 from aahcrawler.service.steering.redefining import is_running
-from aahcrawler.service.views.archive_files import has_report, report, warc_file, warc_files, warc_tar
-from aahcrawler.service.views.csv_tables import object_table, page_table
+from aahcrawler.service.steering.steering_log import read_acts
+from aahcrawler.service.views.downloads import (
+    has_report,
+    object_table,
+    page_table,
+    report,
+    warc_file,
+    warc_files,
+    warc_tar,
+)
+from aahcrawler.service.views.live_feed import events_page
 from aahcrawler.service.web.problems import BAD_DEFINITION, BAD_SEARCH, ProblemError
 
 MOST_FILES: Final = 20
@@ -45,14 +55,14 @@ def _add_page(router: APIRouter, site: Site) -> None:
         found, caller = site.crawl(crawl), session.caller
         match act:
             case "describe":
-                describing.describe(helm.definitions, found, caller.name, _description(form))
+                crawl_management.describe(helm.definitions, found, caller.name, _description(form))
                 return then(session, address("crawls", found.id, "manage"), Said("The description is written."))
             case "copy":
-                made = copying.copy(helm, found, caller, _title(form))
+                made = crawl_management.copy(helm, found, caller, _title(form))
                 said = Said(f"{made.title}: a new crawl with the same definition, which can be changed and started")
                 return then(session, address("crawls", made.id, "definition"), said)
             case "delete":
-                gone = deleting.delete(helm, found, form.get("confirm"), forget)
+                gone = crawl_management.delete(helm, found, form.get("confirm"), forget)
                 return then(session, "/", Said(f"{gone.id}: {gone.detail}"))
         raise ProblemError(BAD_SEARCH, "there is no such act")
 
@@ -97,7 +107,7 @@ def _page(site: Site, session: Session, crawl: Crawl, after: str, job: str) -> R
         "more": address("crawls", crawl.id, "manage", after=shown[-1].path.name) if more else "",
         "has_report": has_report(crawl),
         "runs": is_running(crawl),
-        "held": deleting.held(crawl.folder) if crawl.folder is not None else None,
+        "held": crawl_management.held(crawl.folder) if crawl.folder is not None else None,
         "status": site.instruments.states.status(crawl),
         **crawl_package(site, crawl, job),
     }
@@ -120,3 +130,32 @@ def _title(form: Form) -> str:
     if not title:
         raise ProblemError(BAD_DEFINITION, "a crawl needs a title; write what it is to be called")
     return title
+
+
+Text = Annotated[str, Query(max_length=2_000)]
+EVENTS: Final = 25
+"""Events that the page shows at once: more would be longer than three screens."""
+Word = Annotated[str, Query(max_length=300)]
+_LEVELS = {"": (), "warnings": ("WARNING", "ERROR", "CRITICAL"), "errors": ("ERROR", "CRITICAL")}
+
+
+def log_routes(site: Site) -> APIRouter:
+    """Return the route of the log."""
+    router = APIRouter(prefix="/crawls/{crawl}")
+
+    @router.get("/log")
+    def show_log(
+        session: Reading,
+        crawl: str,
+        text: Text = "",
+        level: Annotated[str, Query(pattern="^(warnings|errors)?$")] = "",
+        after: Word = "",
+    ) -> Response:
+        found = site.crawl(crawl)
+        listed = events_page(found, EventQuery(text.strip(), _LEVELS[level]), after, EVENTS)
+        asked = {"text": text, "level": level}
+        more = address("crawls", crawl, "log", **asked, after=listed.next) if listed.next else ""
+        acts = read_acts(found)
+        return site.crawl_page(session, found, "log", "log.html", listed=listed, acts=acts, asked=asked, more=more)
+
+    return router

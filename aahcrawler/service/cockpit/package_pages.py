@@ -11,8 +11,8 @@ from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.site import Operating, Reading, Sent, Site, address, then
 from aahcrawler.service.steering.jobs import JobShown
 from aahcrawler.service.steering.packaging import Packing
-from aahcrawler.service.views.archive_files import Download, package
 from aahcrawler.service.views.collection_view import CollectionShown, collection, collection_file
+from aahcrawler.service.views.downloads import Download, package
 from aahcrawler.service.views.page_indexes import NO_FOLDER
 from aahcrawler.service.web.noted_acts import note_did
 from aahcrawler.service.web.problems import CONFLICT, ProblemError

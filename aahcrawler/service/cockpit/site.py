@@ -18,9 +18,8 @@ from aahcrawler.service.cockpit.origins import LARGEST_BODY, Names
 from aahcrawler.service.cockpit.rendering import Pages
 from aahcrawler.service.cockpit.sign_in import Said, Session, SignIn
 from aahcrawler.service.instruments import Instruments
-from aahcrawler.service.web.entrance import begin_act
+from aahcrawler.service.web.entrance import Buckets, Rates, begin_act
 from aahcrawler.service.web.problems import STALE_FORM, ProblemError
-from aahcrawler.service.web.rates import Buckets, Rates
 from aahcrawler.service.web.roles import Role, checked
 
 COOKIE: Final = "aah_cockpit"

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Path, Query, Response
 from pydantic import JsonValue
 
 from aahcrawler.service.catalog.crawl_catalog import Crawl
+from aahcrawler.service.catalog.gateway import AskingAgain
 from aahcrawler.service.cockpit.sign_in import Said, Session
 from aahcrawler.service.cockpit.site import Form, Operating, Sent, Site, address, said_of, then
 from aahcrawler.service.steering.jobs import JobShown
@@ -14,7 +15,6 @@ from aahcrawler.service.steering.order_preview import preview_weights
 from aahcrawler.service.steering.redefining import Redefined, Section, change
 from aahcrawler.service.steering.scope_preview import preview_scope
 from aahcrawler.service.steering.url_scores import admission
-from aahcrawler.service.web.asking_again import AskingAgain
 from aahcrawler.service.web.problems import ProblemError
 from online_analysis.icd.editing import edited, steps
 from online_analysis.icd.form_view import FieldView, FormView, form_changes, form_view

@@ -1,17 +1,20 @@
 """Rules that keep URLs of a crawl from being fetched: what they would match, put in force, and taken back."""
 
 import heapq
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from pathlib import Path
 from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
+from aahcrawler.archive.index import LINES, SORTED
 from aahcrawler.frontier.blocking_rules import Rule, RuleBook, RuleKind
 from aahcrawler.frontier.protocol import State
-from aahcrawler.service.catalog.crawl_catalog import Crawl
+from aahcrawler.layout import INDEXES
+from aahcrawler.service.catalog.crawl_catalog import Crawl, Fault
 from aahcrawler.service.catalog.reach import Reach
-from aahcrawler.service.catalog.url_admission import Fault
-from aahcrawler.service.steering.fetched_urls import fetched_urls
 from aahcrawler.service.steering.jobs import Jobs, JobShown, Progress, Task
 from aahcrawler.service.steering.steering_log import note
 from aahcrawler.service.web.problems import BAD_RULE, NO_RULE, ProblemError
@@ -202,3 +205,27 @@ def _fetched(crawl: Crawl, book: RuleBook, progress: Progress) -> Matches:
 def _shown(rules: Sequence[Rule]) -> tuple[RuleShown, ...]:
     shown = (RuleShown(kind=rule.kind, text=rule.text, reason=rule.reason) for rule in rules)
     return tuple(sorted(shown, key=lambda rule: rule.reason))
+
+
+_LONGEST_LINE = 1 << 22
+
+
+def fetched_urls(folder: Path) -> Iterator[str]:
+    """Yield the URL of each capture in a crawl's folder, in no particular order; one may come several times.
+
+    Lines that cannot be read are passed over. A file that is put into the index meanwhile may be missing.
+    """
+    indexes = folder / INDEXES
+    for path in chain(indexes.glob(f"*{SORTED}"), indexes.glob(f"*{LINES}")):
+        try:
+            with path.open("rb") as file:
+                yield from (url for line in iter(lambda: file.readline(_LONGEST_LINE), b"") if (url := _url(line)))
+        except FileNotFoundError:  # It was put into the index just now.
+            continue
+
+
+def _url(line: bytes) -> str:
+    try:
+        return str(json.loads(line.split(b" ", 2)[2])["url"])
+    except (ValueError, KeyError, IndexError, TypeError, RecursionError):
+        return ""

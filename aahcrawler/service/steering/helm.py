@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from aahcrawler.service.catalog.knowledge_folders import KnowledgeFolders
-from aahcrawler.service.catalog.reach import Reach
+from aahcrawler.service.catalog.reach import KnowledgeFolders, Reach
 from aahcrawler.service.steering.crawl_process import Processes
 from aahcrawler.service.steering.held_definitions import HeldDefinitions
 from aahcrawler.service.steering.jobs import Jobs

@@ -11,10 +11,9 @@ from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.steering.crawl_process import running_process
+from aahcrawler.service.steering.guarded_fields import refuse_machine_fields, refuse_widening
 from aahcrawler.service.steering.held_definitions import HeldDefinitions, Rewriting
-from aahcrawler.service.steering.machine_fields import refuse_machine_fields
 from aahcrawler.service.steering.steering_log import note
-from aahcrawler.service.steering.widening_fields import refuse_widening
 from aahcrawler.service.web.problems import BAD_DEFINITION, MistakeShown, ProblemError
 from aahcrawler.service.web.roles import Caller
 from online_analysis.icd import Icd, changes, redefined

@@ -12,10 +12,9 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from aahcrawler.service.catalog.knowledge_folders import KnowledgeFolders
-from aahcrawler.service.steering.machine_fields import refuse_machine_fields
+from aahcrawler.service.catalog.reach import KnowledgeFolders
+from aahcrawler.service.steering.guarded_fields import refuse_machine_fields, refuse_widening
 from aahcrawler.service.steering.told_process import ToldProcess
-from aahcrawler.service.steering.widening_fields import refuse_widening
 from aahcrawler.service.web.problems import NO_JOB, TOO_MANY, ProblemError
 from aahcrawler.service.web.roles import Caller
 from online_analysis.icd import Icd

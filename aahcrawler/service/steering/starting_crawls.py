@@ -16,10 +16,9 @@ from aahcrawler.segments import private
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.steering.crawl_process import Launched, Processes, failure, running_process
+from aahcrawler.service.steering.guarded_fields import refuse_machine_fields, refuse_widening
 from aahcrawler.service.steering.held_definitions import HeldDefinitions, definition_file, refused, registry_of, unread
-from aahcrawler.service.steering.machine_fields import refuse_machine_fields
 from aahcrawler.service.steering.steering_log import note
-from aahcrawler.service.steering.widening_fields import refuse_widening
 from aahcrawler.service.web.problems import BAD_DEFINITION, CONFLICT, ProblemError
 from aahcrawler.service.web.roles import Caller
 from online_analysis.icd import Icd, IcdError

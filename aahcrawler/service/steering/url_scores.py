@@ -12,9 +12,8 @@ from aahcrawler.frontier.posting import CONTENT_BYTES, KEY_BYTES, Effect, Post, 
 from aahcrawler.frontier.protocol import Offer, Rescore, State
 from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.scope import RULE
-from aahcrawler.service.catalog.crawl_catalog import Crawl
+from aahcrawler.service.catalog.crawl_catalog import Crawl, Fault, Target
 from aahcrawler.service.catalog.reach import Reach
-from aahcrawler.service.catalog.url_admission import Fault, Target
 from aahcrawler.service.steering.steering_log import note
 from aahcrawler.service.web.problems import BAD_URL, CONFLICT, NO_URL, OVER, ProblemError
 from aahcrawler.urls import queue_of

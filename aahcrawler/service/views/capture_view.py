@@ -1,24 +1,218 @@
 """Shows one capture: what is known of it, its objects, its links with their scores, its records and statements."""
 
+import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from functools import lru_cache
 from http import HTTPStatus
-from typing import Final
+from pathlib import Path
+from typing import Annotated, Final
 
 import pyoxigraph as ox
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from aahcrawler.archive.index_entry import Place
+from aahcrawler.archive.payload import beginning_of
+from aahcrawler.archive.record_access import (
+    LONGEST_METADATA,
+    Record,
+    RecordError,
+    exchange_in,
+    read_at,
+    records_at,
+    rendered_in,
+)
+from aahcrawler.archive.resources import DOM, THUMBNAIL, VIEW
+from aahcrawler.exchange import Exchange
+from aahcrawler.layout import ARCHIVE
+from aahcrawler.metadata import MEDIA_TYPE
 from aahcrawler.objects import capture_statements as statements_of
 from aahcrawler.objects.capture_statements import ObjectRow
 from aahcrawler.page_index import member_at, url_key
-from aahcrawler.scores.columns import unpacked
-from aahcrawler.scores.entries import ENTRY, Begin, Judged, Links
+from aahcrawler.replay.capture_lookup import CaptureLookup, NoIndexError, moment_of
+from aahcrawler.scores.entries import ENTRY, Begin, Judged, Links, unpacked
 from aahcrawler.segments import DamageError
-from aahcrawler.service.views.browser_looks import BrowserLookShown, Picture, browser_look, picture
 from aahcrawler.service.views.page_indexes import Asked, Progress
 from aahcrawler.service.views.page_list import PageShown, page_shown
-from aahcrawler.service.views.warc_records import CapturePlace, RecordShown, plain, records_of
 from aahcrawler.service.web.problems import Kind, ProblemError
+
+LARGEST: Final = 8 << 20
+"""Bytes of a record that are read at most."""
+_HEAD: Final = 16 << 10
+_CRAWLS: Final = 64
+_UNSEEN: Final = dict.fromkeys((*range(9), 11, 12, *range(14, 32), *range(127, 160)), "�")
+
+
+class RecordShown(BaseModel):
+    """A WARC record: its type, where its gzip member begins in which file, and how many bytes of it there are.
+
+    ``size`` is None where that is not known. ``fields`` are names and values of its header, ``http``
+    the head of the HTTP message in it; both may hold anything that a server sent, control characters apart.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    type: str
+    file: str
+    offset: int
+    size: int | None
+    fields: tuple[tuple[str, str], ...]
+    http: str
+
+
+@dataclass(frozen=True, slots=True)
+class CapturePlace:
+    """Which capture is looked for: the id of its record, its URL, and when it was made (ISO 8601)."""
+
+    record: str
+    url: str
+    fetched_at: str
+
+
+def records_found(crawl: Path, wanted: CapturePlace) -> Iterator[tuple[Place, Record]]:
+    """Yield the answer of a capture and the records that belong to it, in their order, with the place of the answer.
+
+    Each is read before the next one comes. Those that the archive does not have are not among them.
+    """
+    moment, archive = moment_of(datetime.fromisoformat(wanted.fetched_at)), crawl / ARCHIVE
+    with suppress(NoIndexError, OSError):
+        for place in (each.place for each in _lookup(crawl).nearest(wanted.url, moment) if each.moment == moment):
+            if read_at(archive, place.file, place.offset, lambda record: record.header.record_id) == wanted.record:
+                yield from ((place, record) for record in records_at(archive, place, wanted.record))
+                return
+
+
+def records_of(crawl: Path, wanted: CapturePlace) -> tuple[RecordShown, ...]:
+    """Return the answer of a capture and the records that belong to it; none where the archive does not have them."""
+    return tuple(_shown(place, record) for place, record in records_found(crawl, wanted))
+
+
+def exchange_of(crawl: Path, wanted: CapturePlace) -> Exchange | None:
+    """Return the answer of a capture, None where the archive does not have it or it has more than 8 MiB.
+
+    The caller closes it.
+    """
+    records = (record for _, record in records_found(crawl, wanted))
+    with suppress(RecordError):
+        answer = next(records, None)
+        if answer is not None:
+            found = exchange_in(answer, LARGEST)
+            rendered = next((each for record in records if (each := rendered_in(record)) is not None), None)
+            return replace(found, url=wanted.url, rendered=rendered)
+    return None
+
+
+def _shown(place: Place, record: Record) -> RecordShown:
+    beginning, size = bytearray(), place.end - place.offset if record.offset == place.offset else None
+    with suppress(RecordError):
+        for piece in record.block():
+            beginning += piece[: _HEAD - len(beginning)]
+            if size is not None and len(beginning) >= _HEAD:
+                break
+        size = record.end - record.offset if size is None else size
+    is_http = "http" in record.header.get("Content-Type")
+    return RecordShown(
+        type=record.kind,
+        file=place.file,
+        offset=record.offset,
+        size=size,
+        fields=tuple((plain(name), plain(value)) for name, value in record.header.fields),
+        http=plain(beginning_of(bytes(beginning)).decode("latin-1")) if is_http else "",
+    )
+
+
+def plain(text: str) -> str:
+    """Return a text without control characters, which mean something to terminals and browsers."""
+    return text.translate(_UNSEEN)
+
+
+@lru_cache(_CRAWLS)
+def _lookup(crawl: Path) -> CaptureLookup:
+    """Return the lookup of a crawl, which keeps in memory what it has read of files that are being written."""
+    return CaptureLookup(crawl)
+
+
+LARGEST_PICTURE: Final = 16 << 20
+"""Bytes of a picture that are shown."""
+_MOST_LINES: Final = 100
+_LONGEST_LINE: Final = 500
+_SIGNATURES: Final = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8\xff"}
+
+
+class Picture(StrEnum):
+    """A picture of a page: what its record's target begins with."""
+
+    SCREENSHOT = VIEW
+    THUMBNAIL = THUMBNAIL
+
+
+def _lines(given: object) -> object:
+    return [plain(str(line))[:_LONGEST_LINE] for line in given[:_MOST_LINES]] if isinstance(given, list) else given
+
+
+_Lines = Annotated[tuple[str, ...], BeforeValidator(_lines)]
+
+
+class BrowserLookShown(BaseModel):
+    """A look at a page in a browser, as the metadata of the page tell it (``browser``).
+
+    ``ended`` says why no more was waited for, ``failed`` why there is no document of it. ``refused`` counts what the
+    page asked for and was not given, by reason. Of ``console`` and ``behaviours`` at most 100 lines are told.
+    ``made_of`` are the URLs of the data that the page was made of, where no browser looked at it. ``pictures`` are
+    those that the archive holds; ``has_document`` says that it holds the page as it was read.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    ended: str = ""
+    failed: str = ""
+    seconds: float = 0.0
+    requests: int = 0
+    refused: dict[str, int] = Field(default_factory=dict)
+    behaviours: _Lines = ()
+    console: _Lines = ()
+    made_of: _Lines = ()
+    pictures: frozenset[Picture] = frozenset()
+    has_document: bool = False
+
+
+def browser_look(crawl: Path, wanted: CapturePlace) -> BrowserLookShown | None:
+    """Return what the archive tells of the look at a capture in a browser; None where there was none."""
+    told, pictures, has_document = None, set[Picture](), False
+    for _, record in records_found(crawl, wanted):
+        target = record.header.get("WARC-Target-URI").strip("<>")
+        pictures |= {each for each in Picture if record.kind == "resource" and target.startswith(each)}
+        has_document = has_document or (record.kind == "resource" and target.startswith(DOM))
+        if record.kind == "metadata" and record.header.get("Content-Type") == MEDIA_TYPE:
+            told = _told(record)
+    if told is None and not pictures and not has_document:
+        return None
+    return (told or BrowserLookShown()).model_copy(
+        update={"pictures": frozenset(pictures), "has_document": has_document}
+    )
+
+
+def picture(crawl: Path, wanted: CapturePlace, which: Picture) -> tuple[bytes, str] | None:
+    """Return a picture of a capture, and its media type; None where the archive has none that can be shown."""
+    for _, record in records_found(crawl, wanted):
+        if record.kind == "resource" and record.header.get("WARC-Target-URI").strip("<>").startswith(which):
+            with suppress(RecordError):
+                found = record.whole_block(LARGEST_PICTURE)
+                return next(((found, kind) for kind, begin in _SIGNATURES.items() if found.startswith(begin)), None)
+    return None
+
+
+def _told(record: Record) -> BrowserLookShown | None:
+    try:
+        said = json.loads(record.whole_block(LONGEST_METADATA)).get("browser")
+        return None if said is None else BrowserLookShown.model_validate(said)
+    except (RecordError, ValueError, AttributeError, RecursionError, ValidationError):
+        return None
+
 
 NO_CAPTURE: Final = Kind("unknown-capture", HTTPStatus.NOT_FOUND, "Unknown capture")
 NO_PICTURE: Final = Kind("no-picture", HTTPStatus.NOT_FOUND, "No picture")

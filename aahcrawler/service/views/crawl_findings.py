@@ -8,13 +8,12 @@ from pydantic import BaseModel, ConfigDict
 
 from aahcrawler.adaptation.store.overlay import Evidence, Overlay
 from aahcrawler.layout import LEARNED
-from aahcrawler.report.seed_section import Seed
+from aahcrawler.report.report_sections import Seed
 from aahcrawler.seeds.verdicts import GIVING, Verdict
 from aahcrawler.service.catalog.crawl_catalog import Crawl
-from aahcrawler.service.views.crawl_state import CrawlStates, CrawlStatus
-from aahcrawler.service.views.crawl_summary import read_summary
+from aahcrawler.service.views.crawl_state import CrawlStates, CrawlStatus, read_summary
 from aahcrawler.service.views.worded_reasons import CountedReason, counted
-from aahcrawler.traps.reasons import Trap
+from aahcrawler.traps.path_shape import Trap
 
 MOST: Final = 1_000
 """Seeds, patterns and repairs of one page at most."""

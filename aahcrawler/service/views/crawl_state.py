@@ -7,19 +7,63 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from aahcrawler.frontier.presence import Worker
 from aahcrawler.frontier.protocol import Counts, State
 from aahcrawler.frontier.redis.control import RedisControl
+from aahcrawler.layout import SUMMARY
+from aahcrawler.report.report_sections import Seed
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.catalog.reach import Reach
-from aahcrawler.service.views.crawl_summary import Summary, read_summary
 from aahcrawler.service.web.problems import ProblemError
-from aahcrawler.tallies import CrawlCounts
+from aahcrawler.tallies import CrawlCounts, said
+
+_KEPT = 64
+
+
+class Summary(BaseModel):
+    """The parts of ``crawl.json`` that are shown; what is missing there is empty."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    id: str = ""
+    crawl: int = 0
+    state: str = ""
+    reason: str = ""
+    begun_at: str = ""
+    started_at: str = ""
+    updated_at: str = ""
+    seeds: tuple[Seed, ...] = ()
+    frontier: Mapping[str, int] = {}
+
+    def tallies(self) -> Mapping[str, float]:
+        """Return its counts by the names that they have with the frontier: ``pages``, ``refused:login``."""
+        return said({"state": self.state, **(self.model_extra or {})})
+
+
+def read_summary(folder: Path | None) -> Summary | None:
+    """Return what the crawl of a folder said last; None where it said nothing yet, or nothing that can be read."""
+    if folder is None:
+        return None
+    try:
+        stat = (folder / SUMMARY).stat()
+    except OSError:
+        return None
+    return _read(folder / SUMMARY, stat.st_mtime_ns, stat.st_size)
+
+
+@lru_cache(_KEPT)
+def _read(path: Path, _changed: int, _size: int) -> Summary | None:
+    try:
+        return Summary.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError):
+        return None
+
 
 WINDOWS = (10.0, 60.0)
 """Seconds over which rates are taken."""

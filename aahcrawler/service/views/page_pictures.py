@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from aahcrawler.browser.devtools.devtools_errors import BrowserCrashedError, PageCrashedError
+from aahcrawler.browser.devtools.devtools_connection import BrowserCrashedError, PageCrashedError
 from aahcrawler.browser.network.upstream import BrowserRequest, RequestRefusedError
-from aahcrawler.browser.process.browser_settings import BrowserSettings
-from aahcrawler.browser.process.browser_unavailable import BrowserUnavailableError
-from aahcrawler.browser.process.chromium_executable import find_chromium, require_extra
-from aahcrawler.browser.visits.visit_errors import VisitFailedError
+from aahcrawler.browser.process.chromium_executable import (
+    BrowserSettings,
+    BrowserUnavailableError,
+    find_chromium,
+    require_extra,
+)
+from aahcrawler.browser.visits.rendered_page import VisitFailedError
 from aahcrawler.browser.visits.visit_order import VisitBounds, VisitOrder
 from aahcrawler.derived_index import remove_base
 from aahcrawler.layout import INDEXES, PICTURES

@@ -58,9 +58,14 @@ def reference_suggestions(
 
     ``advance`` is called with each page. Raise ``ProblemError``.
     """
-    from offline.refinement.crawl_suggestions import suggestions_of
-    from offline.refinement.proposals import propose
-    from offline.refinement.reference_pages import ReferencePage, RefinementError, reference_pages, topic_of
+    from offline.refinement.proposals import (
+        ReferencePage,
+        RefinementError,
+        propose,
+        reference_pages,
+        suggestions_of,
+        topic_of,
+    )
     from offline.rereading import Reader, RereadError
 
     if crawl.folder is None:

@@ -8,16 +8,197 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final
+from pathlib import Path
+from typing import Any, ClassVar, Final
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
-from aahcrawler.derived_index import coverage
+from aahcrawler.derived_index import DerivedIndex, Source, coverage, segment_members, segment_sources
+from aahcrawler.frontier.redis.url_records import fingerprint
+from aahcrawler.layout import INDEXES, REFUSAL_LOG, REFUSALS_INDEX, REFUSED
+from aahcrawler.refusals import Begin, Entry, Failed, Page
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.views.list_place import list_place
-from aahcrawler.service.views.refusals_index import FAILED, LINKS, RefusalsIndex, Row, Wanted
 from aahcrawler.service.views.worded_reasons import CountedReason, Reason, counted, worded, worded_error
 from aahcrawler.service.web.problems import BAD_SEARCH, DAMAGED, UNAVAILABLE, ProblemError
+from aahcrawler.urls import queue_of
+
+_MOST_CRAWLS: Final = 1_000_000
+_TABLES: Final = (
+    "CREATE TABLE own (segment INTEGER PRIMARY KEY)",
+    "CREATE TABLE reason (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, links INTEGER NOT NULL)",
+    "CREATE TABLE site (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
+    "CREATE TABLE page (id INTEGER PRIMARY KEY, url TEXT NOT NULL)",
+    """CREATE TABLE link (
+  id INTEGER PRIMARY KEY, url TEXT NOT NULL, mark INTEGER NOT NULL, reason INTEGER NOT NULL, site INTEGER NOT NULL,
+  page INTEGER NOT NULL, score REAL NOT NULL, depth INTEGER NOT NULL, kind TEXT NOT NULL
+)""",
+    "CREATE UNIQUE INDEX link_by_url ON link (mark, reason)",
+    "CREATE INDEX link_by_reason ON link (reason, id)",
+    "CREATE INDEX link_by_site ON link (site, id)",
+    "CREATE INDEX link_by_site_and_reason ON link (site, reason, id)",
+    """CREATE TABLE failed (
+  id INTEGER PRIMARY KEY, url TEXT NOT NULL, mark INTEGER NOT NULL UNIQUE, reason INTEGER NOT NULL,
+  site INTEGER NOT NULL, kind TEXT NOT NULL, via TEXT NOT NULL
+)""",
+    "CREATE INDEX failed_by_reason ON failed (reason, id)",
+    "CREATE INDEX failed_by_site ON failed (site, id)",
+)
+LINKS = """
+SELECT link.id, link.url, site.name, reason.name, page.url, score, depth, kind FROM link
+JOIN site ON site.id = link.site JOIN reason ON reason.id = link.reason JOIN page ON page.id = link.page
+WHERE link.id > ?{conditions} ORDER BY link.id LIMIT ?
+"""
+FAILED = """
+SELECT failed.id, failed.url, site.name, reason.name, kind, via FROM failed
+JOIN site ON site.id = failed.site JOIN reason ON reason.id = failed.reason
+WHERE failed.id > ?{conditions} ORDER BY failed.id LIMIT ?
+"""
+
+
+_COUNT_LINKS = """
+SELECT name, n FROM (
+  SELECT reason, count(*) AS n FROM link WHERE site = (SELECT id FROM site WHERE name = ?) GROUP BY reason
+) JOIN reason ON reason.id = reason
+"""
+_COUNT_FAILED = """
+SELECT name, n FROM (
+  SELECT reason, count(*) AS n FROM failed WHERE site = (SELECT id FROM site WHERE name = ?) GROUP BY reason
+) JOIN reason ON reason.id = reason
+"""
+_COUNT_ALL_FAILED = """
+SELECT name, n FROM (SELECT reason, count(*) AS n FROM failed GROUP BY reason) JOIN reason ON reason.id = reason
+"""
+_MOST_ABOUT = 100
+
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The rows that are wanted: for a reason, of a site, with a text, behind a row, and how many at most."""
+
+    reason: str
+    site: str
+    text: str
+    after: int
+    most: int
+
+
+class RefusalsIndex(DerivedIndex[bytes]):
+    """The index of what a crawl of a folder, by its number, has refused and failed to fetch."""
+
+    schema: ClassVar = _TABLES
+    version: ClassVar = 3
+    at_once: ClassVar = 200
+
+    def __init__(self, folder: Path, crawl: int) -> None:
+        super().__init__(folder / INDEXES / REFUSALS_INDEX)
+        self._log, self._crawl = folder / REFUSED, crawl
+
+    @property
+    def edition(self) -> int:
+        """The index of another crawl is made anew."""
+        return self.version * _MOST_CRAWLS + self._crawl
+
+    def sources(self) -> Iterator[Source]:
+        """Find the segments of the log, those of other crawls among them."""
+        return segment_sources(self._log, REFUSAL_LOG)
+
+    def entries(self, source: Source, begin: int) -> Iterator[tuple[bytes, int]]:
+        """Yield the entries of a segment, the first after the line that begins it."""
+        return segment_members(source, begin)
+
+    def begin(self) -> None:
+        """Forget the numbers of reasons and sites."""
+        self._ids: dict[tuple[str, str], int] = {}
+        self._own = {segment for (segment,) in self.base.execute("SELECT segment FROM own")}
+
+    def put(self, entry: bytes, source: int, place: int) -> None:
+        """Take in pages and failures; raise ``ValueError`` for a line that is no entry."""
+        lines = entry.splitlines()
+        try:
+            if place == 0 and Begin.model_validate_json(lines.pop(0)).crawl == self._crawl:
+                self.base.execute("INSERT INTO own VALUES (?)", (source,))
+                self._own.add(source)
+            entries = [Entry.validate_json(line) for line in lines] if source in self._own else []
+        except ValidationError as error:
+            raise ValueError("a line is no entry") from error
+        for each in entries:
+            if isinstance(each, Failed):
+                self._take_failed(each)
+            else:
+                self._take_page(each)
+
+    def rows(self, statement: str, wanted: Wanted) -> list[Row]:
+        """Return rows that are wanted."""
+        table = "link" if statement is LINKS else "failed"
+        given: dict[str, str] = {
+            f"{table}.reason = (SELECT id FROM reason WHERE name = ?)": wanted.reason,  # noqa: S608
+            f"{table}.site = (SELECT id FROM site WHERE name = ?)": wanted.site,  # noqa: S608
+            f"instr(lower({table}.url), lower(?))": wanted.text,
+        }
+        conditions = "".join(f" AND {condition}" for condition, value in given.items() if value)
+        values = (wanted.after, *(value for value in given.values() if value), wanted.most)
+        return self.base.execute(statement.format(conditions=conditions), values).fetchall()
+
+    def counts(self, statement: str, site: str) -> dict[str, int]:
+        """Count links or failed URLs by reason, those of a site where one is named."""
+        if statement is LINKS and not site:
+            return dict(self.base.execute("SELECT name, links FROM reason"))
+        counting = _COUNT_LINKS if statement is LINKS else _COUNT_FAILED if site else _COUNT_ALL_FAILED
+        return dict(self.base.execute(counting, (site,) if site else ()))
+
+    def about(self, url: str) -> tuple[list[Row], Row | None]:
+        """Return the rows of the refusals and of the failure of one URL."""
+        values = 0, _mark(url), url, _MOST_ABOUT
+        links = self.base.execute(LINKS.format(conditions=" AND mark = ? AND link.url = ?"), values).fetchall()
+        failed = self.base.execute(FAILED.format(conditions=" AND mark = ? AND failed.url = ?"), values).fetchone()
+        return links, failed
+
+    def _take_failed(self, entry: Failed) -> None:
+        reason, site = self._reason(entry.reason), self._site(entry.failed)
+        self.base.execute(
+            "INSERT INTO failed (url, mark, reason, site, kind, via) VALUES (?, ?, ?, ?, ?, ?) "
+            "ON CONFLICT (mark) DO UPDATE SET reason = excluded.reason, via = excluded.via",
+            (entry.failed, _mark(entry.failed), reason, site, entry.kind, entry.via),
+        )
+
+    def _take_page(self, entry: Page) -> None:
+        page = self.base.execute("INSERT INTO page (url) VALUES (?)", (entry.via,)).lastrowid
+        for reason, links in entry.refused.items():
+            number = self._reason(reason)
+            rows = [
+                (url, _mark(url), number, self._site(url), page, score, depth, kind)
+                for url, score, depth, kind, _ in links
+            ]
+            before = self.base.total_changes
+            self.base.executemany(
+                "INSERT OR IGNORE INTO link (url, mark, reason, site, page, score, depth, kind) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                rows,
+            )
+            added = self.base.total_changes - before
+            self.base.execute("UPDATE reason SET links = links + ? WHERE id = ?", (added, number))
+
+    def _reason(self, name: str) -> int:
+        return self._id("reason", name, "INSERT OR IGNORE INTO reason (name, links) VALUES (?, 0)")
+
+    def _site(self, url: str) -> int:
+        return self._id("site", queue_of(url), "INSERT OR IGNORE INTO site (name) VALUES (?)")
+
+    def _id(self, table: str, name: str, adding: str) -> int:
+        known = self._ids.get((table, name))
+        if known is None:
+            self.base.execute(adding, (name,))
+            row = self.base.execute(f"SELECT id FROM {table} WHERE name = ?", (name,)).fetchone()  # noqa: S608
+            known = self._ids[table, name] = int(row[0])
+        return known
+
+
+def _mark(url: str) -> int:
+    return int.from_bytes(fingerprint(url), "big", signed=True)
+
 
 INDEXED_SECONDS: Final = 0.15
 """Seconds for which the log is read on for one request."""

@@ -8,11 +8,10 @@ from lxml.html import HtmlElement
 from pydantic import BaseModel, ConfigDict
 
 from aahcrawler.page import Page
-from aahcrawler.service.views.capture_view import capture_row
+from aahcrawler.service.views.capture_view import CapturePlace, capture_row, exchange_of, plain
+from aahcrawler.service.views.object_history import TextDifference, text_difference
 from aahcrawler.service.views.page_indexes import Asked, Progress
 from aahcrawler.service.views.page_list import PageShown, page_shown
-from aahcrawler.service.views.text_difference import TextDifference, text_difference
-from aahcrawler.service.views.warc_records import CapturePlace, exchange_of, plain
 from aahcrawler.wire.replay import replayed
 
 MOST: Final = 200

@@ -11,10 +11,9 @@ from aahcrawler.frontier.blocking_rules import RuleBook
 from aahcrawler.frontier.posting import UrlStatus
 from aahcrawler.frontier.protocol import State
 from aahcrawler.frontier.redis.control import RedisControl
-from aahcrawler.service.catalog.crawl_catalog import Crawl
+from aahcrawler.service.catalog.crawl_catalog import Crawl, Fault, Target
 from aahcrawler.service.catalog.reach import Reach
-from aahcrawler.service.catalog.url_admission import Fault, Target
-from aahcrawler.service.views.logged_events import LoggedEvent, events_page
+from aahcrawler.service.views.live_feed import LoggedEvent, events_page
 from aahcrawler.service.views.queue_pages import QueuedUrl, queued_url
 from aahcrawler.service.views.refused_links import Coverage, FailedUrl, RefusedLinks, RefusedUrl
 from aahcrawler.service.views.site_pages import wait_of

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from typing import Any, Final
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -158,3 +159,37 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, refused)
     app.add_exception_handler(HTTPException, refused)
     app.add_exception_handler(Exception, told)
+
+
+_REFERENCE: Final = "#/components/schemas/{model}"
+_CONTENT: Final = {MEDIA_TYPE: {"schema": {"$ref": _REFERENCE.format(model=ProblemDetails.__name__)}}}
+_NEVER_SENT: Final = ("HTTPValidationError", "ValidationError")
+
+
+def problem_responses(*kinds: Kind) -> dict[int | str, dict[str, Any]]:
+    """Return the descriptions of answers with problems, by their status; kinds of one status share one."""
+    described: dict[int | str, dict[str, Any]] = {}
+    for kind in kinds:
+        former = described.get(int(kind.status))
+        title = kind.title if former is None else f"{former['description']}; {kind.title}"
+        described[int(kind.status)] = {"description": title, "content": _CONTENT}
+    return described
+
+
+class DescribedApp(FastAPI):
+    """An application that answers with problems, and whose OpenAPI document says so."""
+
+    def openapi(self) -> dict[str, Any]:
+        """Return the document: with the schema of problems, without that of errors as FastAPI would send them."""
+        if self.openapi_schema is None:
+            document = super().openapi()
+            for operation in (each for path in document["paths"].values() for each in path.values()):
+                if "application/json" in operation["responses"].get("422", {}).get("content", {}):
+                    del operation["responses"]["422"]
+            schemas = document["components"]["schemas"]
+            for name in _NEVER_SENT:
+                schemas.pop(name, None)
+            problem = ProblemDetails.model_json_schema(ref_template=_REFERENCE)
+            schemas.update(problem.pop("$defs", {}), **{ProblemDetails.__name__: problem})
+            self.openapi_schema = document
+        return self.openapi_schema

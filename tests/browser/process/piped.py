@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from aahcrawler.browser.process.browser_process import BrowserProcess, Listener, start_browser
-from aahcrawler.browser.process.browser_settings import BrowserSettings
+from aahcrawler.browser.process.chromium_executable import BrowserSettings
 from tests.browsing import chromium_executable
 from tests.crawl.crawling import PATIENCE
 

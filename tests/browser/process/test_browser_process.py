@@ -17,9 +17,12 @@ from typing import Literal
 import pytest
 
 from aahcrawler.browser.process.browser_process import EndCause, _ending, start_browser
-from aahcrawler.browser.process.browser_settings import BrowserSettings, Isolation
-from aahcrawler.browser.process.browser_unavailable import BrowserUnavailableError
-from aahcrawler.browser.process.chromium_executable import find_chromium
+from aahcrawler.browser.process.chromium_executable import (
+    BrowserSettings,
+    BrowserUnavailableError,
+    Isolation,
+    find_chromium,
+)
 from aahcrawler.browser.process.process_tree import descendants
 from tests.browser.process.piped import ATTEMPTS, Piped, Proxy, browser
 from tests.browsing import sandboxed_chromium

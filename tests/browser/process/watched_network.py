@@ -11,7 +11,7 @@ import struct
 import sys
 from pathlib import Path
 
-from aahcrawler.browser.process import kernel_calls
+from aahcrawler.browser.process import launcher
 from tests.browser.process.piped import ATTEMPTS, Proxy, browser
 
 _EVERYTHING = 0x0003
@@ -22,7 +22,7 @@ _NEW_ROUTE = 24
 
 def _network() -> socket.socket:
     """Enter a network in which there is a way to every address; return what sees each packet."""
-    assert kernel_calls.enter_network_namespace()
+    assert launcher.enter_network_namespace()
     number = next(number for number, name in socket.if_nameindex() if name != "lo")
     main_table, static, link, unicast, outgoing = 254, 4, 253, 1, 4
     route = struct.pack("=8BI", socket.AF_INET, 0, 0, 0, main_table, static, link, unicast, 0)

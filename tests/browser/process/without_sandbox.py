@@ -5,8 +5,8 @@ import os
 import sys
 from pathlib import Path
 
-from aahcrawler.browser.process import kernel_calls
-from aahcrawler.browser.process.browser_unavailable import BrowserUnavailableError
+from aahcrawler.browser.process import launcher
+from aahcrawler.browser.process.chromium_executable import BrowserUnavailableError
 from tests.browser.process.piped import browser
 
 _ALL = "0 0 100000"
@@ -15,12 +15,12 @@ _ALL = "0 0 100000"
 def _leave_user_namespace() -> None:
     """Enter a namespace where further ones can be forbidden. Who is root needs another to map all accounts for it."""
     if os.geteuid() != 0:
-        kernel_calls.enter_network_namespace()
+        launcher.enter_network_namespace()
         return
     ready, mapped = os.pipe(), os.pipe()
     child = os.fork()
     if child == 0:
-        kernel_calls._call("unshare", kernel_calls._CLONE_NEWUSER)
+        launcher._call("unshare", launcher._CLONE_NEWUSER)
         os.write(ready[1], b".")
         os.read(mapped[0], 1)
         return

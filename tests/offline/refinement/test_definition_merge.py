@@ -7,9 +7,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offline.refinement.definition_merge import merge, replace_file
-from offline.refinement.reference_pages import RefinementError
-from offline.refinement.review_file import read, scalar
+from offline.refinement.proposals import RefinementError
+from offline.refinement.review_file import merge, read, replace_file, scalar
 from online_analysis.icd import Icd, IcdError
 
 HEAD = "id: floods  # a name\ncontact: a@example.org\n"

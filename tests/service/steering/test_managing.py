@@ -16,12 +16,11 @@ from aahcrawler.layout import ARCHIVE, CREATED, DELETED, LOCK, OBJECTS, REMOVING
 from aahcrawler.objects.writer import ObjectWriter
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
-from aahcrawler.service.steering.deleting import go_on_deleting, held
-from aahcrawler.service.views.archive_files import CutShortError, warc_file, warc_files, warc_tar
-from aahcrawler.service.views.csv_tables import object_table, page_table
+from aahcrawler.service.steering.crawl_management import go_on_deleting, held
+from aahcrawler.service.views.downloads import CutShortError, object_table, page_table, warc_file, warc_files, warc_tar
 from aahcrawler.service.views.page_indexes import PageIndexes
+from aahcrawler.service.web.entrance import UNLIMITED
 from aahcrawler.service.web.problems import ProblemError
-from aahcrawler.service.web.rates import UNLIMITED
 from aahcrawler.service.web.service_log import ServiceLog
 from benchmarks import cockpit_crawl
 from benchmarks.cockpit_pages import Shape

@@ -14,8 +14,7 @@ import pytest
 from aahcrawler.frontier.protocol import Offer, State
 from aahcrawler.frontier.redis.frontier import RedisFrontier
 from aahcrawler.service.api.app import ServiceSettings
-from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
-from aahcrawler.service.catalog.url_admission import Admission
+from aahcrawler.service.catalog.crawl_catalog import Admission, Catalog, Crawl
 from aahcrawler.service.steering.jobs import (
     KEPT_SECONDS,
     MOST_JOBS,
@@ -27,10 +26,9 @@ from aahcrawler.service.steering.jobs import (
     Task,
 )
 from aahcrawler.service.steering.steering_log import note, read_acts
+from aahcrawler.service.web.entrance import UNLIMITED
 from aahcrawler.service.web.problems import ProblemError
-from aahcrawler.service.web.rates import UNLIMITED
-from aahcrawler.service.web.roles import Caller, Role
-from aahcrawler.service.web.tokens import Named, Tokens
+from aahcrawler.service.web.roles import Caller, Named, Role, Tokens
 from tests.crawl.crawling import PATIENCE, until
 from tests.service.asking import JSON, Reply, Service, begun, running, serving
 

@@ -19,9 +19,9 @@ from aahcrawler.frontier.server.embedded import EmbeddedServer
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
 from aahcrawler.service.steering.crawl_process import running_process
-from aahcrawler.service.steering.machine_fields import refuse_machine_fields
+from aahcrawler.service.steering.guarded_fields import refuse_machine_fields
+from aahcrawler.service.web.entrance import UNLIMITED
 from aahcrawler.service.web.problems import ProblemError
-from aahcrawler.service.web.rates import UNLIMITED
 from online_analysis.icd import Icd
 from tests.crawl.crawling import running as command
 from tests.crawl.crawling import until

@@ -7,11 +7,10 @@ import pytest
 
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
-from aahcrawler.service.steering.widening_fields import GIVEN, LED, LISTED, NARROWEST, PRIVATE, refuse_widening, widened
+from aahcrawler.service.steering.guarded_fields import GIVEN, LED, LISTED, NARROWEST, PRIVATE, refuse_widening, widened
+from aahcrawler.service.web.entrance import UNLIMITED
 from aahcrawler.service.web.problems import ProblemError
-from aahcrawler.service.web.rates import UNLIMITED
-from aahcrawler.service.web.roles import Caller, Role
-from aahcrawler.service.web.tokens import Named, Tokens
+from aahcrawler.service.web.roles import Caller, Named, Role, Tokens
 from online_analysis.icd import Icd
 from tests.online_analysis.definitions import SMALLEST
 from tests.service.asking import JSON, Reply, serving

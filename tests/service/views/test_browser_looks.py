@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from aahcrawler.archive.resources import Resource
-from aahcrawler.service.views.browser_looks import Picture, browser_look, picture
+from aahcrawler.service.views.capture_view import Picture, browser_look, picture
 from tests.service.views.test_warc_records import URL, writing, written
 
 PNG = b"\x89PNG\r\n\x1a\n-"

@@ -16,7 +16,7 @@ from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.views import queue_pages
 from aahcrawler.service.views.crawl_findings import matters, repairs_of, seeds_page, traps_of
 from aahcrawler.service.views.crawl_state import CrawlStates
-from aahcrawler.service.views.logged_events import events_page
+from aahcrawler.service.views.live_feed import events_page
 from aahcrawler.service.views.queue_pages import QueuePage, QueueQuery, queue_page
 from aahcrawler.service.views.refused_links import RefusedLinks, RefusedQuery
 from aahcrawler.service.views.score_histories import ScoreHistories

@@ -4,7 +4,7 @@ import sqlite3
 from pathlib import Path
 
 from aahcrawler.service.views.page_indexes import Asked, Progress
-from aahcrawler.service.views.recognised_hosts import HostCounts
+from aahcrawler.service.views.site_pages import HostCounts
 
 CAPTURES = """
 CREATE TABLE capture (url TEXT, application TEXT, status INTEGER, is_requisite INTEGER);

@@ -15,7 +15,7 @@ from aahcrawler.archive.resources import Resource
 from aahcrawler.archive.writer import WarcWriter, WrittenCapture
 from aahcrawler.exchange import Exchange
 from aahcrawler.layout import ARCHIVE, INDEXES
-from aahcrawler.service.views.warc_records import CapturePlace, exchange_of, records_of
+from aahcrawler.service.views.capture_view import CapturePlace, exchange_of, records_of
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 URL = "http://a.test/page?b=1&a=2"

@@ -15,14 +15,13 @@ from aahcrawler.editor.entries.staging import staged
 from aahcrawler.editor.pages.saved_pages import read_expectation
 from aahcrawler.editor.text.edits import Put, SetAttribute
 from aahcrawler.editor.works import work as work_module
-from aahcrawler.editor.works import work_progress
+from aahcrawler.editor.works import work_collection
 from aahcrawler.editor.works.entry_examination import Wanted, examined
 from aahcrawler.editor.works.page_fetching import reading
 from aahcrawler.editor.works.work import Work
-from aahcrawler.editor.works.work_collection import MOST_EXAMINED, Works
-from aahcrawler.editor.works.work_progress import Progress
+from aahcrawler.editor.works.work_collection import MOST_EXAMINED, Progress, Works
 from aahcrawler.editor.works.work_state import NotSavedError, StaleError, WorkError
-from aahcrawler.service.catalog.knowledge_folders import KnowledgeFolders
+from aahcrawler.service.catalog.reach import KnowledgeFolders
 from aahcrawler.service.cockpit.studio.open_works import OpenWorks, WorkDesk
 from tests.authoring.tinyforum import BOARD, FORM, TOPIC
 from tests.crawl.crawling import PATIENCE, until
@@ -167,7 +166,7 @@ def test_progress_is_of_the_newest_revision_and_can_be_ended(
     assert failed.page == "topic"
     assert failed.differences[0].endswith('author: expected "Ada", found nothing')
     work.change([css(f"{EXTRACT}/field[author]/select", ".who a")], "Ada", "mended", revision)
-    monkeypatch.setattr(work_progress, "examined", lambda _, __, is_outdated: until(is_outdated))
+    monkeypatch.setattr(work_collection, "examined", lambda _, __, is_outdated: until(is_outdated))
     progress.ask()
     progress.close()
     assert progress.wait(0) == found, "it was ended before it came to anything"
@@ -180,7 +179,7 @@ def test_whatever_ends_an_examination_is_told(works: Works, work: Work, monkeypa
     def examined(*_: object) -> None:
         raise TypeError("no such thing")
 
-    monkeypatch.setattr(work_progress, "examined", examined)
+    monkeypatch.setattr(work_collection, "examined", examined)
     progress = Progress(works, work.name)
     progress.ask()
     assert progress.wait(PATIENCE) is None

@@ -9,7 +9,7 @@ from lxml.html import HtmlElement
 
 from aahcrawler.editor.drafting.address_groups import AddressGroup, address_groups
 from aahcrawler.editor.drafting.level_plans import TERMS
-from aahcrawler.editor.rules.entry_parts import Part
+from aahcrawler.editor.rules.link_fates import Part
 from aahcrawler.editor.rules.marked_pages import Marked, Role, Wanted, element_at, items_on, numbers_of
 from aahcrawler.editor.rules.page_sample import FIELDS, SampledPage, page_links
 from aahcrawler.editor.rules.selector_suggestions import Suggestion, suggest

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from aahcrawler.editor.rules.entry_parts import EntryParts, Part
+from aahcrawler.editor.rules.link_fates import EntryParts, Part
 from aahcrawler.editor.text.printable_text import an
 
 _PARTS: Final = re.compile(r"\*\*/|\*\*|\*|#")

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from starlette.datastructures import QueryParams
 
 from aahcrawler.editor.drafting.address_groups import AddressGroup
-from aahcrawler.editor.rules.entry_parts import EntryParts, Part
+from aahcrawler.editor.rules.link_fates import EntryParts, Part
 from aahcrawler.editor.text.edits import Confirm, Edit, SetAttribute, apply
 from aahcrawler.editor.text.entry_text import EditError, EntryText
 from aahcrawler.editor.works import made_edits

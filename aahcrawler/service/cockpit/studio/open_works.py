@@ -11,14 +11,13 @@ from threading import BoundedSemaphore, Lock
 from typing import Final
 
 from aahcrawler.editor.entries.entry_files import digest
-from aahcrawler.editor.rules.entry_parts import EntryParts
+from aahcrawler.editor.rules.link_fates import EntryParts
 from aahcrawler.editor.rules.page_sample import PageSample, SampledPage
 from aahcrawler.editor.rules.part_matches import matches
 from aahcrawler.editor.works.work import Work
-from aahcrawler.editor.works.work_collection import MOST_EXAMINED, Begun, Works
-from aahcrawler.editor.works.work_progress import Progress
+from aahcrawler.editor.works.work_collection import MOST_EXAMINED, Begun, Progress, Works
 from aahcrawler.editor.works.work_state import WorkError, WorkState
-from aahcrawler.service.catalog.knowledge_folders import KnowledgeFolders
+from aahcrawler.service.catalog.reach import KnowledgeFolders
 from aahcrawler.service.web.problems import CONFLICT, NO_WORK, ProblemError
 from knowledge_base.file_selection import chosen_files, files_of, filled
 from knowledge_base.loader import LoadError, load, load_files

@@ -22,7 +22,7 @@ from aahcrawler.editor.repairs.repair_list import (
     xml_of,
 )
 from aahcrawler.editor.repairs.repair_list import Reading as Found
-from aahcrawler.editor.rules.entry_parts import EntryParts
+from aahcrawler.editor.rules.link_fates import EntryParts
 from aahcrawler.editor.rules.marked_pages import numbers_of
 from aahcrawler.editor.text.edits import Edit, SetAttribute
 from aahcrawler.editor.text.entry_text import EntryText

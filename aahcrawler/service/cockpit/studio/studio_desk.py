@@ -12,15 +12,14 @@ from lxml.html import HtmlElement
 
 from aahcrawler.editor.entries.entry_files import digest
 from aahcrawler.editor.pages.saved_pages import pages_folder
-from aahcrawler.editor.rules.entry_parts import EntryParts, Part
-from aahcrawler.editor.rules.link_fates import Fate, LinkFate
+from aahcrawler.editor.rules.link_fates import EntryParts, Fate, LinkFate, Part
 from aahcrawler.editor.rules.marked_pages import numbers_of
 from aahcrawler.editor.rules.page_sample import CapturedPage, PageSample, SampledPage, page_sample
 from aahcrawler.editor.rules.part_matches import PageMatches, matches
 from aahcrawler.editor.rules.site_groups import SiteGroup, site_groups
 from aahcrawler.editor.rules.suggestion_judging import OtherSoftware
 from aahcrawler.editor.works.work_state import WorkError
-from aahcrawler.helper.site_memory.sites import site_of
+from aahcrawler.helper.site_memory import site_of
 from aahcrawler.page.titles import head_title
 from aahcrawler.replay.mark_outlines import Mark, MarkKind
 from aahcrawler.replay.numbered_pages import MarkedPage
@@ -30,7 +29,7 @@ from aahcrawler.service.cockpit.studio.entry_words import short
 from aahcrawler.service.cockpit.studio.open_works import OpenWork, OpenWorks
 from aahcrawler.service.views.capture_view import NO_CAPTURE, capture_row
 from aahcrawler.service.views.page_indexes import NOT_READY, PageIndexes
-from aahcrawler.service.views.recognised_hosts import HostCounts, HostsShown
+from aahcrawler.service.views.site_pages import HostCounts, HostsShown
 from aahcrawler.service.web.problems import CONFLICT, NO_SITE, ProblemError
 
 KINDS: Final = {

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 from fastapi import APIRouter, Path, Query, Response
 
-from aahcrawler.editor.rules.entry_parts import Part
+from aahcrawler.editor.rules.link_fates import Part
 from aahcrawler.editor.works.work_state import WorkError, last_to_redo, last_to_undo
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.site import Reading, Site

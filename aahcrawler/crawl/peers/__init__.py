@@ -1,1 +1,0 @@
-"""Links that are pushed to the service of another instance."""

@@ -1,1 +1,0 @@
-"""Recognise the application and the level of a page."""

@@ -1,1 +1,0 @@
-"""Read pages of no known application, documents and sitemaps."""

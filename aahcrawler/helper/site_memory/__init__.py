@@ -1,1 +1,0 @@
-"""Remember what the pages of a site have in common."""

@@ -1,0 +1,310 @@
+"""The scope of a crawl: the URLs that it may fetch."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from fnmatch import translate
+from re import IGNORECASE
+from re import compile as compiled
+from typing import Final, Literal, Protocol
+from urllib.parse import unquote_plus, urlsplit
+
+from aahcrawler import urls
+from aahcrawler.posted_forms import HOP as FORM_HOP
+from aahcrawler.posted_forms import is_reserved, posted_by
+from aahcrawler.sessions import without_session
+from aahcrawler.tombstones import TakenDown
+from aahcrawler.urls import MAX_LENGTH, queue_of
+from online_analysis.analysers.spam import SpamHosts
+from online_analysis.icd import Icd
+from online_analysis.icd.scope_rules import Facts, ScopeRules
+from online_analysis.icd.scoping import Canonical
+from online_analysis.url_patterns import UrlPattern, first_match
+
+RULE: Final = "rule:"
+"""The prefix of the reasons that are rules of ``scope.rules``; the rule's name follows."""
+SCOPE: Final = "scope:"
+"""What the reasons begin with for which a URL is blocked that was queued when the scope changed."""
+
+
+class Refusal(StrEnum):
+    """The reasons for which a URL is not fetched, beside the rules of the definition. Refusals are counted by them."""
+
+    SCHEME = "scheme"
+    """The URL is not an http or https URL."""
+    TOO_LONG = "too_long"
+    """The URL has more characters than any URL of a page."""
+    TAKEN_DOWN = "taken_down"
+    """It was taken out of the crawl's archive (``aah remove``)."""
+    FORM = "form"
+    """It is what a form gives that is sent with method post, and ``sources.forms`` is off, or no form led to it."""
+    SPAM = "spam"
+    """Its host is on the ICD's list of spam hosts."""
+    DENIED = "denied"
+    """A pattern of ``scope.deny`` matches it."""
+    OTHER_SITE = "other_site"
+    """The URL is on another pay-level domain than the seeds."""
+    NOT_ALLOWED = "not_allowed"
+    """No pattern of ``scope.allow`` matches it, and there are some."""
+    TOO_DEEP = "too_deep"
+    """The URL is more links away from a seed than ``scope.depth``, or its domain's depth, says."""
+    LANGUAGE = "language"
+    """The page is in another language than those of ``scope.languages``."""
+
+
+class SourceRefusal(StrEnum):
+    """The reasons for which a URL of a source other than a page is not fetched, whatever the scope."""
+
+    NOT_VOUCHED = "not_vouched"
+    """A sitemap lists it that is neither on its host nor named by that host's robots.txt."""
+    TOO_MANY_SITEMAPS = "too_many_sitemaps"
+    """It is a sitemap beyond those of its host that are read, or one of an index of indexes."""
+    LISTED_LINKS = "listed_links"
+    """A complete listing names it, and it is a page of links, which the listing makes needless."""
+    NOFOLLOW = "nofollow"
+    """A page asks robots not to follow its link, and the definition obeys that (``politeness.nofollow``)."""
+    SOURCE = "source"
+    """The URL is in a feed or document, and the definition forbids following these (``sources``)."""
+
+
+class Candidate(Protocol):
+    """A URL that may be fetched: offers and leases are candidates.
+
+    ``url`` is canonical, ``queue`` its pay-level domain (``urls.queue_of``), ``depth`` counts links from a seed; a
+    redirect target has the depth of its redirect. ``via`` is the page that leads there, ``path`` the hops from a seed
+    to it, both empty for a seed.
+    """
+
+    @property
+    def url(self) -> str: ...  # noqa: D102
+    @property
+    def queue(self) -> str: ...  # noqa: D102
+    @property
+    def depth(self) -> int: ...  # noqa: D102
+    @property
+    def kind(self) -> str: ...  # noqa: D102
+    @property
+    def via(self) -> str: ...  # noqa: D102
+    @property
+    def path(self) -> str: ...  # noqa: D102
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalUrl:
+    """A candidate known by its URL only: one from outside of the crawl."""
+
+    url: str
+    queue: str
+    depth: int = 0
+    kind: Literal["page", "requisite"] = "page"
+    via: str = ""
+    path: str = ""
+
+
+class Scope:
+    """The scope of one ICD. It holds no state: the same URL always gets the same answer."""
+
+    def __init__(
+        self, icd: Icd, queue_of: Callable[[str], str] = queue_of, taken_down: TakenDown | None = None
+    ) -> None:
+        self.taken_down = taken_down or TakenDown()
+        self._seeds = frozenset(map(queue_of, icd.seeds))
+        self._sends_forms = icd.sources.forms == "safe"
+        self._anywhere = icd.scope.sites == "anywhere"
+        self._allow = tuple(map(UrlPattern.parse, icd.scope.allow))
+        self._deny = tuple(map(UrlPattern.parse, icd.scope.deny))
+        self._spam = SpamHosts(icd.scoring.spam_hosts)
+        self._depth = icd.scope.depth
+        self._politeness = icd.politeness
+        self._languages = frozenset(icd.scope.languages)
+        self._rules = ScopeRules(icd.scope.rules)
+        self.drops_sessions = icd.scope.canonical.sessions == "drop"
+        self.spelling = Spelling(icd.scope.canonical)
+        """The canonical form of each URL, which everything offered to the frontier has."""
+
+    def admit(self, candidate: Candidate, language: str | None = None) -> str | None:
+        """Return the reason why a URL must not be fetched, or None when it may be.
+
+        The reason is a ``Refusal``, or ``RULE`` and the name of a rule. Of several reasons the language is given, else
+        the first in the order of Refusal, rules last. ``language`` is that of the page which leads there, None where it
+        is unknown. Images, style sheets and scripts of a page often lie on other hosts, so sites, ``allow``, languages
+        and depth do not bind them, nor do rules that require.
+        """
+        is_page = candidate.kind == "page"
+        refusal = self._foreign(language) if is_page else None
+        refusal = refusal or self._forbidden(candidate.url) or self._posted(candidate)
+        if refusal is None and is_page:
+            refusal = self._beyond(candidate)
+        return self._by_rule(candidate, language) if refusal is None else refusal
+
+    def admit_type(self, lease: Candidate, media_type: str) -> str | None:
+        """Return why an answer of a media type (type and subtype) must not be kept nor followed, or None.
+
+        It can only be a rule that asks for types.
+        """
+        return self._by_rule(lease, None, media_type) if self._rules.ask_type and media_type else None
+
+    @property
+    def asks_type(self) -> bool:
+        """Return whether answers have to be judged by their type."""
+        return self._rules.ask_type
+
+    def is_of_seeds(self, queue: str) -> bool:
+        """Return whether a pay-level domain is one of the seeds'."""
+        return queue in self._seeds
+
+    def names(self, url: str, word: str) -> bool:
+        """Return whether a pattern of ``scope.allow`` matches a URL, and has a word of it: it is wanted for that word.
+
+        A pattern that merely has a site, or a part of one, in the scope says nothing of its words.
+        """
+        return any(word in pattern.text.lower() and pattern.matches(url) for pattern in self._allow)
+
+    def _foreign(self, language: str | None) -> Refusal | None:
+        if self._languages and language is not None and language.lower().partition("-")[0] not in self._languages:
+            return Refusal.LANGUAGE
+        return None
+
+    def _forbidden(self, url: str) -> Refusal | None:
+        if not url.startswith(("http://", "https://")):
+            return Refusal.SCHEME
+        if len(url) > MAX_LENGTH:
+            return Refusal.TOO_LONG
+        if self.taken_down.covers(url):
+            return Refusal.TAKEN_DOWN
+        if self._spam and (urlsplit(url).hostname or "") in self._spam:
+            return Refusal.SPAM
+        return Refusal.DENIED if first_match(self._deny, url) else None
+
+    def _posted(self, candidate: Candidate) -> Refusal | None:
+        if not is_reserved(candidate.url) or (self._sends_forms and candidate.path[-1:].upper() == FORM_HOP):
+            return None
+        return Refusal.FORM
+
+    def _beyond(self, candidate: Candidate) -> Refusal | None:
+        if not self._anywhere and candidate.queue not in self._seeds:
+            return Refusal.OTHER_SITE
+        if self._allow and not first_match(self._allow, candidate.url):
+            return Refusal.NOT_ALLOWED
+        if self._depth is not None and candidate.depth > self._depth:
+            return Refusal.TOO_DEEP
+        return self._too_deep_for_its_domain(candidate) if self._politeness.domains else None
+
+    def _too_deep_for_its_domain(self, candidate: Candidate) -> Refusal | None:
+        most = self._politeness.of(urlsplit(candidate.url).hostname or "")[1].depth
+        return Refusal.TOO_DEEP if most is not None and candidate.depth > most else None
+
+    def _by_rule(self, candidate: Candidate, language: str | None, media_type: str | None = None) -> str | None:
+        if not self._rules:
+            return None
+        facts = Facts(
+            candidate.url,
+            candidate.queue in self._seeds,
+            candidate.depth,
+            candidate.path,
+            candidate.via,
+            language,
+            media_type,
+            candidate.kind == "requisite",
+        )
+        name = self._rules.refusal(facts)
+        return None if name is None else f"{RULE}{name}"
+
+
+Step = Callable[[str], str]
+
+
+class Spelling:
+    """The canonical form of URLs by ``scope.canonical``. It holds no state: a URL always gets the same form.
+
+    >>> Spelling(Canonical(drop=("utm_*",), www={"a.test": "drop"}))("http://www.a.test/?utm_source=x&b=1")
+    'http://a.test/?b=1'
+    """
+
+    def __init__(self, wanted: Canonical) -> None:
+        steps: list[Step] = []
+        if wanted.sessions == "drop":
+            steps.append(without_session)
+        if wanted.drop or wanted.sort:
+            steps.append(_Query(wanted.drop, is_sorted=wanted.sort))
+        if wanted.index:
+            steps.append(_Index(wanted.index))
+        if wanted.lower_case:
+            steps.append(_LowerCase(wanted.lower_case))
+        if wanted.www:
+            steps.append(_Www(wanted.www))
+        self._steps = tuple(steps)
+
+    def __call__(self, url: str) -> str:
+        """Return the spelling of a URL that ``urls.canonicalize`` has made; doing it twice changes nothing."""
+        for step in self._steps if posted_by(url) is None else ():  # What a form sends is not to be changed.
+            url = step(url)
+        return url
+
+    def url(self, text: str) -> str | None:
+        """Return the URL that a text stands for, None where it is no http(s) URL."""
+        url = urls.canonicalize(text)
+        return None if url is None else self(url)
+
+
+class _Query:
+    """Leaves out parameters by their names, and puts the others in the order of their names."""
+
+    def __init__(self, dropped: Sequence[str], *, is_sorted: bool) -> None:
+        self._drops = compiled("|".join(map(translate, dropped)), IGNORECASE).match if dropped else None
+        self._is_sorted = is_sorted
+
+    def __call__(self, url: str) -> str:
+        address, mark, query = url.partition("?")
+        if not mark:
+            return url
+        kept = query.split("&")
+        if self._drops is not None:
+            kept = [each for each in kept if not self._drops(_name(each))]
+        if self._is_sorted and all("=" in each for each in kept):
+            kept.sort(key=_name)
+        return f"{address}?{'&'.join(kept)}" if kept else address
+
+
+def _name(parameter: str) -> str:
+    return unquote_plus(parameter.partition("=")[0])
+
+
+class _Index:
+    """Leaves out the names of files that stand for their folder, where no query follows."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._endings = tuple(f"/{name.lower()}" for name in names)
+
+    def __call__(self, url: str) -> str:
+        ending = url[url.rfind("/") :]
+        is_path = url.rfind("/") > url.find("://") + 2
+        return url[: -len(ending) + 1] if is_path and ending.lower() in self._endings else url
+
+
+class _LowerCase:
+    """Writes paths of hosts that know no difference in small letters."""
+
+    def __init__(self, hosts: Sequence[str]) -> None:
+        self._hosts = tuple(UrlPattern.parse(f"host:{host}") for host in hosts)
+
+    def __call__(self, url: str) -> str:
+        if not first_match(self._hosts, url):
+            return url
+        path, mark, query = url.partition("?")
+        return f"{path.lower()}{mark}{query}"
+
+
+class _Www:
+    """Leaves out ``www.`` on some hosts, and writes it on others."""
+
+    def __init__(self, wanted: Mapping[str, str]) -> None:
+        self._added = frozenset(host for host, what in wanted.items() if what == "add")
+        self._dropped = frozenset(f"www.{host}" for host, what in wanted.items() if what == "drop")
+
+    def __call__(self, url: str) -> str:
+        scheme, _, rest = url.partition("://")
+        host = urls.origin(url)[len(scheme) + 3 :].partition(":")[0]
+        if host in self._added:
+            return f"{scheme}://www.{rest}"
+        return f"{scheme}://{rest[4:]}" if host in self._dropped else url

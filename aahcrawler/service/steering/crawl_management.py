@@ -1,0 +1,204 @@
+"""A crawl is described, copied and deleted, with all that it has archived."""
+
+import logging
+import os
+import secrets
+import shutil
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Final
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from aahcrawler.frontier.protocol import FrontierUnavailableError
+from aahcrawler.frontiers import kept_out
+from aahcrawler.layout import DELETED
+from aahcrawler.segments.series import sync_folder
+from aahcrawler.service.catalog.crawl_catalog import Crawl
+from aahcrawler.service.steering.held_definitions import HeldDefinitions, refused
+from aahcrawler.service.steering.helm import Helm
+from aahcrawler.service.steering.redefining import is_running
+from aahcrawler.service.steering.starting_crawls import Created, create, free_id
+from aahcrawler.service.steering.steering_log import note
+from aahcrawler.service.web.noted_acts import note_did, note_said
+from aahcrawler.service.web.problems import CONFLICT, ProblemError
+from aahcrawler.service.web.roles import Caller
+from online_analysis.icd import Icd, IcdError
+from online_analysis.icd.editing import edited
+from online_analysis.icd.form import FormField, form_fields
+from online_analysis.icd.new_definition import suggested_id
+
+Value = Annotated[str, Field(max_length=1000)]
+Values = Annotated[tuple[Value, ...], Field(max_length=100)]
+LISTS: Final = ("creator", "publisher", "rights", "language", "subject", "coverage")
+"""The terms that may have several values."""
+
+
+class Description(BaseModel):
+    """Title and description of a crawl, and lists of values of other terms of Dublin Core."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    title: Value = Field(min_length=1, examples=["The flood, as the forum saw it"])
+    description: Annotated[str, Field(max_length=10_000)] = ""
+    creator: Values = ()
+    publisher: Values = ()
+    rights: Values = ()
+    language: Values = ()
+    subject: Values = ()
+    coverage: Values = ()
+
+    @classmethod
+    def of(cls, icd: Icd) -> "Description":
+        """Return what a definition says."""
+        return cls(title=icd.title, **icd.metadata.model_dump())
+
+    @property
+    def has_terms(self) -> bool:
+        """Whether it says more than a title."""
+        return any(getattr(self, name) for name in ("description", *LISTS))
+
+
+def terms() -> Mapping[str, FormField]:
+    """Return the fields of a definition that a crawl is described by, beside its title, by the names of the terms."""
+    return {name: form_fields()[f"metadata.{name}"] for name in ("description", *LISTS)}
+
+
+def describe(definitions: HeldDefinitions, crawl: Crawl, by: str, wanted: Description) -> Description:
+    """Write a description into the definition of a crawl; return it as it is then.
+
+    Raise ``ProblemError`` with the mistakes of the outcome, and where the definition is not known here.
+    """
+    made = definitions.rewrite(crawl, _changes(definitions.read(crawl).icd, wanted))
+    arguments: dict[str, JsonValue] = {"diff": list(made.diff())}
+    note(crawl, by, "describe", arguments, {"title": made.icd.title})
+    return Description.of(made.icd)
+
+
+def _changes(icd: Icd, wanted: Description) -> Mapping[str, JsonValue]:
+    """Return the fields that differ, None for those that are to be empty."""
+    before = Description.of(icd).model_dump(mode="json")
+    return {
+        name if name == "title" else f"metadata.{name}": value or None
+        for name, value in wanted.model_dump(mode="json").items()
+        if value != before[name]
+    }
+
+
+def copy(helm: Helm, crawl: Crawl, caller: Caller, title: str) -> Created:
+    """Create a crawl that is defined as another one, under a title of its own; nothing of it has been fetched.
+
+    Its id comes of the title. Raise ``ProblemError`` where the definition cannot be had, or may not be created from
+    here.
+    """
+    held = helm.definitions.read(crawl)
+    name = free_id(helm.reach, suggested_id(title, held.icd.seeds))
+    try:
+        text = edited(held.text, {"id": name, "title": title, "output": None})
+    except IcdError as error:
+        raise refused(error, "the definition cannot be copied") from None
+    made = create(helm.reach, helm.definitions, helm.processes, caller, text, begin=False)
+    arguments: dict[str, JsonValue] = {"title": title}
+    note(crawl, caller.name, "copy", arguments, {"id": made.id})
+    return made
+
+
+_logger = logging.getLogger(__name__)
+
+
+class Held(BaseModel):
+    """What lies in the folder of a crawl: files, and their bytes."""
+
+    model_config = ConfigDict(frozen=True)
+
+    files: int
+    bytes: int
+
+
+class Deleted(BaseModel):
+    """A crawl that is gone, and what went with it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    held: Held
+    detail: str
+
+
+def held(folder: Path) -> Held:
+    """Return what lies in a folder; links are counted, and not followed."""
+    sizes = [size for path in _files(folder) if (size := _size(path)) is not None]
+    return Held(files=len(sizes), bytes=sum(sizes))
+
+
+def delete(helm: Helm, crawl: Crawl, confirmed: str, forget: Callable[[Path], None]) -> Deleted:
+    """Delete the folder of a crawl; ``confirmed`` is its id, typed by whoever wants that.
+
+    It is renamed first, in one step, and is no crawl any more from then on. Its files go after that, and after a crash
+    once a service of these crawls begins. ``forget`` is told the folder before, to let go of what is open of it.
+    Raise ``ProblemError`` where the id is another one, the crawl runs or is in use, or its folder is not here.
+    """
+    if confirmed != crawl.id:
+        raise ProblemError(CONFLICT, f"nothing was deleted: type {crawl.id}, the crawl's short name, to confirm it")
+    if crawl.folder is None or crawl.registered is not None:
+        raise ProblemError(CONFLICT, f"{crawl.id} is a crawl of a shared server, and is not deleted from here")
+    with helm.processes.starting(crawl.id):
+        if is_running(crawl):
+            raise ProblemError(CONFLICT, f"{crawl.id} runs; stop it first")
+        helm.reach.gateway.release(crawl)
+        forget(crawl.folder)
+        try:
+            with kept_out(crawl.folder, alone=True):
+                found, gone = held(crawl.folder), _moved_aside(crawl.folder)
+        except FrontierUnavailableError as error:
+            raise ProblemError(CONFLICT, f"{crawl.id} cannot be deleted now: {error}") from error
+        finally:
+            helm.reach.gateway.lend_again(crawl)
+    note_did(crawl.id, "delete")
+    detail = f"{found.files:,} files with {found.bytes:,} bytes are out of reach now, and are being removed"
+    note_said(f"{crawl.id}: {detail}", refused=False)
+    _remove_beside(gone)
+    return Deleted(id=crawl.id, held=found, detail=detail)
+
+
+def go_on_deleting(folders: Iterable[Path]) -> None:
+    """Remove, beside all else, what a service that ended had begun to delete."""
+    for folder in folders:
+        _remove_beside(folder)
+
+
+def _moved_aside(folder: Path) -> Path:
+    """Rename the folder of a crawl so that it is none any more, and return its new path."""
+    gone = folder.with_name(f"{DELETED}{folder.name}-{secrets.token_hex(4)}")
+    try:
+        folder.rename(gone)
+        sync_folder(folder.parent)
+    except OSError as error:
+        raise ProblemError(CONFLICT, f"the folder cannot be deleted: {error.strerror}") from error
+    return gone
+
+
+def _remove_beside(folder: Path) -> None:
+    threading.Thread(target=_remove, args=(folder,), name="deleting", daemon=True).start()
+
+
+def _remove(folder: Path) -> None:
+    try:
+        shutil.rmtree(folder)
+    except FileNotFoundError:
+        _logger.info("%s: another process removes it, too", folder)
+    except OSError as error:
+        _logger.error("%s: not all could be removed (%s); the next start of the service tries again", folder, error)
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for root, _, names in os.walk(folder):
+        yield from (Path(root, name) for name in names)
+
+
+def _size(path: Path) -> int | None:
+    try:
+        return path.lstat().st_size
+    except OSError:
+        return None

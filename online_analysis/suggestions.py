@@ -1,0 +1,335 @@
+"""What a text suggests for a definition: keywords, names, sites, languages and a span of time, each with its evidence.
+
+Everything suggested stands in the text; equal texts give equal suggestions.
+"""
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from itertools import islice, pairwise
+from typing import Final
+from urllib.parse import urlsplit
+
+from online_analysis.analysers.date_hints import Span, date_in_anchor
+from online_analysis.capitalised_names import names
+from online_analysis.icd.seed_list import read_seed_list
+from online_analysis.terms import Language, Lexicon, is_unspaced, tokenize
+
+_AROUND: Final = 60
+"""Characters on either side of what a snippet shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suggested:
+    """A value for a definition: how often it was found, a weight in (0, 1] beside the others, and a place to look at.
+
+    ``snippet`` is the text around the first place, on one line; ``note`` says more of it, mostly nothing.
+    """
+
+    value: str
+    count: int
+    weight: float
+    snippet: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SuggestedSpan:
+    """A span of time in which ``count`` of the ``dates`` of a text lie; both ends belong to it."""
+
+    start: date
+    end: date
+    count: int
+    dates: int
+    snippet: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestions:
+    """What a text suggests, the weightiest first. ``languages`` are ISO 639-1 codes, which count characters.
+
+    ``seeds`` are whole web addresses, ``hosts`` those that they are on. ``is_cut`` says that the text was too long to
+    be read as a whole.
+    """
+
+    keywords: tuple[Suggested, ...] = ()
+    entities: tuple[Suggested, ...] = ()
+    seeds: tuple[Suggested, ...] = ()
+    hosts: tuple[Suggested, ...] = ()
+    languages: tuple[Suggested, ...] = ()
+    span: SuggestedSpan | None = None
+    is_cut: bool = False
+
+    @property
+    def are_none(self) -> bool:
+        """Return whether nothing is suggested."""
+        return not (self.keywords or self.entities or self.seeds or self.languages or self.span)
+
+
+def snippet(text: str, value: str) -> str:
+    """Return the text around the first place of a value, whatever its case; empty where it has none.
+
+    >>> snippet("The storm of 2013 broke the Sea Wall.", "sea wall")
+    'The storm of 2013 broke the Sea Wall.'
+    """
+    found = re.search(r"\W+".join(map(re.escape, value.split())), text, re.IGNORECASE)
+    return "" if found is None else around(text, found.start(), found.end())
+
+
+def around(text: str, start: int, end: int) -> str:
+    """Return the text around a place on one line, cut between words."""
+    before, after = text[max(0, start - _AROUND) : start], text[end : end + _AROUND]
+    if start > _AROUND:
+        before = f"…{before.partition(' ')[2] or before}"
+    if end + _AROUND < len(text):
+        after = f"{after.rpartition(' ')[0] or after}…"
+    plain = "".join(sign if sign.isprintable() else " " for sign in f"{before}{text[start:end]}{after}")
+    return " ".join(plain.split())
+
+
+_CLAUSE = re.compile(r"[.,;:!?()\[\]{}\"“”„«»|\n\r\t–—/]+")
+_WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
+_SHORT: Final = 300
+"""Words of a text in which what stands there once may be distinctive."""
+_COVERED: Final = 0.5
+"""The share of a word's places from which on a pair that it is in says it all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A word or a pair of words as the text writes it, how often, and how distinctive it is (tf-idf)."""
+
+    words: str
+    count: int
+    distinction: float
+
+
+class _Counts:
+    """Counts of words by their stems, of pairs of them, and how each is written."""
+
+    def __init__(self, lines: Iterable[str], language: Language) -> None:
+        self.words: Counter[str] = Counter()
+        self.pairs: Counter[tuple[str, str]] = Counter()
+        self.written: defaultdict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
+        self.number = 0
+        for line in lines:
+            for clause in _CLAUSE.split(line):
+                self._add([word for word in _WORD.findall(clause) if not is_unspaced(word)], language)
+
+    def _add(self, words: Sequence[str], language: Language) -> None:
+        told = [(word, _term(word, language)) for word in words]
+        self.number += len(told)
+        for word, term in told:
+            if term:
+                self.words[term] += 1
+                self.written[(term,)][word] += 1
+        for (one, first), (other, second) in pairwise(told):
+            if first and second and first != second:
+                self.pairs[first, second] += 1
+                self.written[first, second][f"{one} {other}"] += 1
+
+    def found(self) -> Mapping[tuple[str, ...], int]:
+        """Return what may be distinctive: pairs that repeat, and words that do not mostly stand in one of them."""
+        pairs: dict[tuple[str, ...], int] = {pair: times for pair, times in self.pairs.items() if times >= 2}
+        covered = {term for pair, times in pairs.items() for term in pair if times >= _COVERED * self.words[term]}
+        least = 1 if self.number <= _SHORT else 2
+        words = {term: times for term, times in self.words.items() if times >= least and term not in covered}
+        return {**{(term,): times for term, times in words.items()}, **pairs}
+
+
+def distinctive_terms(lines: Iterable[str], language: Language, most: int) -> list[Term]:
+    """Return the most distinctive terms, the most distinctive first.
+
+    Words are counted by their stems, and written as most of the text writes them. Of scripts that write no spaces there
+    are none: what a word is cannot be told by its characters alone.
+    """
+    counts = _Counts(lines, language)
+    terms = [
+        Term(
+            _spelling(counts.written[key]), times, (1 + math.log(times)) * math.fsum(language.idf[each] for each in key)
+        )
+        for key, times in counts.found().items()
+    ]
+    return sorted(terms, key=lambda term: (-term.distinction, term.words))[:most]
+
+
+def _term(word: str, language: Language) -> str:
+    """Return what a word counts as, empty for one that says nothing: function words, numbers, parts of words."""
+    tokens = tokenize(word)
+    stems = language.stems(tokens)
+    if not tokens or not all(stems) or all(token.isdigit() for token in tokens) or max(map(len, tokens)) < 3:
+        return ""
+    return "-".join(stems)
+
+
+def _spelling(written: Counter[str]) -> str:
+    return min(written.items(), key=lambda item: (-item[1], item[0]))[0]
+
+
+_FEWEST: Final = 4
+"""Dates that a span is suggested for at least."""
+_SHARE: Final = 0.75
+"""The share of all dates that have to lie in it."""
+_LONGEST: Final = timedelta(days=2 * 366)
+_MOST_DATES: Final = 5000
+_MOST_YEARS: Final = 20_000
+_YEAR = re.compile(r"(?<!\d)(?:19[89]|20\d)\d(?!\d)")
+_BEFORE, _AFTER = 24, 6
+"""Characters beside a year in which the month and the day stand."""
+_SHORT_SPAN = timedelta(days=45)
+"""A date that tells the year alone says too little."""
+
+
+def dominant_span(text: str) -> SuggestedSpan | None:
+    """Return the shortest span that holds three quarters of a text's dates; None where no span of two years does.
+
+    Only dates with a month count, from 1980 on.
+    """
+    dates = sorted(_dates(text), key=lambda found: (found[0].first, found[0].last, found[1]))
+    needed = max(_FEWEST, math.ceil(len(dates) * _SHARE))
+    if len(dates) < needed:
+        return None
+    windows = ((dates[n : n + needed], n) for n in range(len(dates) - needed + 1))
+    spans = [(max(span.last for span, _, _ in window) - window[0][0].first, n) for window, n in windows]
+    length, begin = min(spans)
+    if length > _LONGEST:
+        return None
+    start = dates[begin][0].first
+    end = max(span.last for span, _, _ in dates[begin : begin + needed])
+    inside = [found for found in dates if start <= found[0].first and found[0].last <= end]
+    _, at, to = min(inside, key=lambda found: found[1])
+    return SuggestedSpan(start.date(), end.date(), len(inside), len(dates), around(text, at, to))
+
+
+def _dates(text: str) -> Iterator[tuple[Span, int, int]]:
+    """Yield the dates of a text with their places."""
+    number = 0
+    for start, clause in _clauses(text):
+        span = date_in_anchor(clause)
+        if span is not None and span.last - span.first < _SHORT_SPAN:
+            yield span, start, start + len(clause)
+            number += 1
+            if number >= _MOST_DATES:
+                return
+
+
+def _clauses(text: str) -> Iterable[tuple[int, str]]:
+    """Yield stretches of text around each year, none of them long, each with its place."""
+    for found in islice(_YEAR.finditer(text), _MOST_YEARS):
+        start = max(text.rfind("\n", 0, found.start()) + 1, found.start() - _BEFORE)
+        end = found.end() + _AFTER
+        line_end = text.find("\n", found.end(), end)
+        yield start, text[start : end if line_end < 0 else line_end]
+
+
+MOST_CHARACTERS: Final = 1_000_000
+MOST_LINKS: Final = 5_000
+MOST: Final = 20
+"""Suggestions of each kind."""
+_MOST_SEEDS: Final = 50
+_LEAST_SHARE: Final = 0.1
+"""The share of the text from which on a language is one of it."""
+_ADDRESS = re.compile(r"\b(?:https?://|www\.)\S+|[\w.+-]{1,64}@[\w.-]{1,200}", re.IGNORECASE)
+_LONG_PARAGRAPH: Final = 200
+
+Recognise = Callable[[str], Iterable[str]]
+"""Returns the names that stand in a text, as they stand there."""
+
+
+def suggest(
+    text: str, links: Iterable[str] = (), recognise: Recognise = names, given: Iterable[str] = ()
+) -> Suggestions:
+    """Return what a text suggests for a definition.
+
+    ``links`` are web addresses that a document links to, beside those that its text holds. ``recognise`` finds names:
+    by their capitals, or with a model (``gazetteer.recogniser``). What is ``given`` already, keywords, names or seeds,
+    is left out. At most ``MOST_CHARACTERS`` of the text are read.
+    """
+    read = text[:MOST_CHARACTERS].replace("\r\n", "\n")
+    known = {each.casefold() for each in given}
+    prose = _ADDRESS.sub(" ", read)
+    lexicon = Lexicon()
+    parts = _by_language(prose, lexicon)
+    seeds, hosts = _addresses(read, links, known)
+    return Suggestions(
+        tuple(_keywords(parts, lexicon, prose, known)),
+        tuple(_names(prose, recognise, known)),
+        seeds,
+        hosts,
+        tuple(_languages(parts, prose)),
+        dominant_span(read),
+        len(text) > MOST_CHARACTERS,
+    )
+
+
+def _by_language(prose: str, lexicon: Lexicon) -> dict[str | None, list[str]]:
+    """Part the lines of a text by their languages; short ones are of the language of the whole text."""
+    whole = lexicon.language_of(" ".join(prose.split()))
+    parts: dict[str | None, list[str]] = {}
+    for line in filter(None, map(str.strip, prose.split("\n"))):
+        code = lexicon.language_of(line) if len(line) >= _LONG_PARAGRAPH else whole
+        parts.setdefault(code or whole, []).append(line)
+    return parts
+
+
+def _shares(parts: dict[str | None, list[str]]) -> list[tuple[str | None, int, float]]:
+    """Return the languages with enough text, how many characters, and which share, the first ones first."""
+    sizes = Counter({code: sum(map(len, lines)) for code, lines in parts.items()})
+    total = sum(sizes.values()) or 1
+    found = ((code, size, size / total) for code, size in sizes.items() if size / total >= _LEAST_SHARE)
+    return sorted(found, key=lambda each: (-each[1], each[0] or ""))
+
+
+def _languages(parts: dict[str | None, list[str]], prose: str) -> Iterator[Suggested]:
+    for code, size, share in _shares(parts):
+        if code is not None:
+            yield Suggested(code, size, round(share, 4), snippet(prose, parts[code][0][:60]))
+
+
+def _keywords(parts: dict[str | None, list[str]], lexicon: Lexicon, prose: str, known: set[str]) -> Sequence[Suggested]:
+    terms = [
+        (term, share)
+        for code, _, share in _shares(parts)
+        for term in distinctive_terms(parts[code], lexicon.language(code), MOST + len(known))
+    ]
+    wanted = sorted(
+        ((term.distinction * share, term) for term, share in terms if term.words.casefold() not in known),
+        key=lambda each: (-each[0], each[1].words),
+    )[:MOST]
+    best = wanted[0][0] if wanted else 1.0
+    return [
+        Suggested(term.words, term.count, max(0.0001, round(worth / best, 4)), snippet(prose, term.words))
+        for worth, term in wanted
+    ]
+
+
+def _names(prose: str, recognise: Recognise, known: set[str]) -> Sequence[Suggested]:
+    counts = Counter(" ".join(name.split()) for line in prose.split("\n") for name in recognise(line))
+    wanted = [(name, count) for name, count in counts.items() if name and name.casefold() not in known]
+    best = sorted(wanted, key=lambda each: (-each[1], each[0]))[:MOST]
+    most = best[0][1] if best else 1
+    return [Suggested(name, count, round(count / most, 4), snippet(prose, name)) for name, count in best]
+
+
+def _addresses(text: str, links: Iterable[str], known: set[str]) -> tuple[tuple[Suggested, ...], tuple[Suggested, ...]]:
+    """Return the web addresses that a text holds and links to, and their hosts, the most frequent hosts first."""
+    linked = [link for _, link in zip(range(MOST_LINKS), links, strict=False)]
+    urls: dict[str, str] = {}
+    hosts: Counter[str] = Counter()
+    for source in (*text.split("\n"), *linked):
+        for url in read_seed_list(source).seeds if "." in source else ():
+            hosts[urlsplit(url).hostname or ""] += 1
+            urls.setdefault(url, snippet(source, url) or " ".join(source.split())[:200])
+    most = max(hosts.values(), default=1)
+    ranked = sorted(hosts.items(), key=lambda each: (-each[1], each[0]))
+    place = {host: n for n, (host, _) in enumerate(ranked)}
+    new = [(url, where) for url, where in urls.items() if url.casefold() not in known]
+    new.sort(key=lambda each: place[urlsplit(each[0]).hostname or ""])
+    counted = [(url, where, hosts[urlsplit(url).hostname or ""]) for url, where in new[:_MOST_SEEDS]]
+    return (
+        tuple(Suggested(url, count, round(count / most, 4), where, "counts its host") for url, where, count in counted),
+        tuple(Suggested(host, count, round(count / most, 4)) for host, count in ranked[:MOST]),
+    )
