@@ -11,7 +11,6 @@ SHARED = {
     "commands": "the command group of its package",
     "reader": "reads what its package keeps",
     "writer": "writes what its package keeps",
-    "entries": "the entries of its package's log",
     "report": "what is printed of its package's results",
     "control": "a protocol of the frontier, and its class in redis/",
     "event_log": "a protocol of the frontier, and its class in redis/",

@@ -23,7 +23,7 @@ from aahcrawler.layout import SERVICE_LOG
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
 from aahcrawler.service.catalog.reach import Reach
-from aahcrawler.service.cockpit.app import TOPICS
+from aahcrawler.service.cockpit.app import ROUTES
 from aahcrawler.service.cockpit.origins import Names, host_of
 from aahcrawler.service.cockpit.sign_in import SignIn
 from aahcrawler.service.cockpit.site import COOKIE, Site
@@ -118,7 +118,7 @@ def serving(place: Path, rates: Rates = UNLIMITED, pictures: PagePictures | None
     app = assembled(settings, instruments, names, sign_in)
     pages = Site.of(instruments, sign_in, names, lambda path, _: path)
     routes = [
-        route for topic in (*TOPICS, studio_routes) for route in topic.routes(pages).routes if isinstance(route, Route)
+        route for made in (*ROUTES, studio_routes.routes) for route in made(pages).routes if isinstance(route, Route)
     ]
     server = Server(server_config(app, listening, UnfinishedHeads()), instruments.live)
     thread = threading.Thread(target=uvicorn.Server.run, args=(server,), kwargs={"sockets": [listener]}, daemon=True)

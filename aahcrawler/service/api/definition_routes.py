@@ -21,7 +21,7 @@ from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.steering import crawl_management, redefining, starting_crawls
 from aahcrawler.service.steering.crawl_management import Deleted, Description
 from aahcrawler.service.steering.helm import Helm
-from aahcrawler.service.steering.jobs import JobShown
+from aahcrawler.service.steering.long_acts import JobShown
 from aahcrawler.service.steering.order_preview import preview_weights
 from aahcrawler.service.steering.redefining import Redefined, Section
 from aahcrawler.service.steering.scope_preview import preview_scope

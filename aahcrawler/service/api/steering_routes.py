@@ -15,7 +15,7 @@ from aahcrawler.service.steering import exclusion_rules, pausing, starting_crawl
 from aahcrawler.service.steering.crawl_management import Description
 from aahcrawler.service.steering.exclusion_rules import MOST_RULES, Excluded, Exclusions, Readmitted, rule_of
 from aahcrawler.service.steering.helm import Helm
-from aahcrawler.service.steering.jobs import UNDER_WAY, JobShown
+from aahcrawler.service.steering.long_acts import UNDER_WAY, JobShown
 from aahcrawler.service.steering.pausing import Paused
 from aahcrawler.service.steering.starting_crawls import MOST_WORKERS, Ending, Starting
 from aahcrawler.service.steering.steering_log import MOST_ACTS, Acts, read_acts

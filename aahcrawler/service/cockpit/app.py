@@ -34,26 +34,26 @@ from aahcrawler.service.web.roles import Caller
 from aahcrawler.service.web.service_log import ServiceLog
 
 _STATIC: Final = {"cockpit.css": "text/css", "cockpit.js": "text/javascript", "icon.svg": "image/svg+xml"}
-TOPICS: Final = (
-    sign_in_page,
-    live_page,
-    search_page,
-    live_page,
-    queue_page,
-    queue_page,
-    captured_pages,
-    captured_pages,
-    archive_pages,
-    captured_pages,
-    queue_page,
-    manage_page,
-    new_crawl_page,
-    manage_page,
-    package_pages,
-    collection_pages,
-    definition_pages,
-    steer_page,
-    queue_page,
+ROUTES: Final = (
+    sign_in_page.routes,
+    live_page.crawl_list_routes,
+    search_page.routes,
+    live_page.routes,
+    queue_page.routes,
+    queue_page.url_routes,
+    captured_pages.routes,
+    captured_pages.object_routes,
+    archive_pages.routes,
+    captured_pages.finding_routes,
+    queue_page.exclusion_routes,
+    manage_page.log_routes,
+    new_crawl_page.routes,
+    manage_page.routes,
+    package_pages.routes,
+    collection_pages.routes,
+    definition_pages.routes,
+    steer_page.routes,
+    queue_page.act_routes,
 )
 _logger = logging.getLogger(__name__)
 _DAY: Final = "private, max-age=86400"
@@ -74,8 +74,8 @@ def pages_app(site: Site) -> FastAPI:
     """Return the application of the pages alone."""
     app = FastAPI(title="AAHCrawler cockpit", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.site = site
-    for topic in TOPICS:
-        app.include_router(topic.routes(site))
+    for routes in ROUTES:
+        app.include_router(routes(site))
     app.router.routes.append(StudioRoutes(site))
     app.add_api_route("/static/{name}", _static, include_in_schema=False)
     _install_problems(app, site)

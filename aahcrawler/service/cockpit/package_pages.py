@@ -9,7 +9,7 @@ from starlette.responses import StreamingResponse
 
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.site import Operating, Reading, Sent, Site, address, then
-from aahcrawler.service.steering.jobs import JobShown
+from aahcrawler.service.steering.long_acts import JobShown
 from aahcrawler.service.steering.packaging import Packing
 from aahcrawler.service.views.collection_view import CollectionShown, collection, collection_file
 from aahcrawler.service.views.downloads import Download, package

@@ -15,7 +15,7 @@ from aahcrawler.frontier.protocol import State
 from aahcrawler.layout import INDEXES
 from aahcrawler.service.catalog.crawl_catalog import Crawl, Fault
 from aahcrawler.service.catalog.reach import Reach
-from aahcrawler.service.steering.jobs import Jobs, JobShown, Progress, Task
+from aahcrawler.service.steering.long_acts import Jobs, JobShown, Progress, Task
 from aahcrawler.service.steering.steering_log import note
 from aahcrawler.service.web.problems import BAD_RULE, NO_RULE, ProblemError
 from aahcrawler.urls import MAX_LENGTH

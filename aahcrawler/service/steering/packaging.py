@@ -13,7 +13,7 @@ from aahcrawler.crawl_collections import Collection, CollectionFile
 from aahcrawler.layout import EXPORTS, REMOVING, TOMBSTONES
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.catalog.reach import KnowledgeFolders
-from aahcrawler.service.steering.jobs import Jobs, JobShown, Progress, Task
+from aahcrawler.service.steering.long_acts import Jobs, JobShown, Progress, Task
 from aahcrawler.service.steering.told_process import ToldProcess
 from aahcrawler.service.views.downloads import ArchiveFile
 from aahcrawler.service.web.problems import CONFLICT, ProblemError

@@ -16,7 +16,7 @@ from aahcrawler.segments import DamageError
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.catalog.reach import Reach
 from aahcrawler.service.steering.held_definitions import HeldDefinitions
-from aahcrawler.service.steering.jobs import Jobs, JobShown, Progress, Task
+from aahcrawler.service.steering.long_acts import Jobs, JobShown, Progress, Task
 from aahcrawler.service.steering.redefining import Redefined, Section, change
 from aahcrawler.service.web.problems import CONFLICT, ProblemError
 from aahcrawler.tombstones import TakenDown

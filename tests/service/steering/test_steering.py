@@ -15,7 +15,7 @@ from aahcrawler.frontier.protocol import Offer, State
 from aahcrawler.frontier.redis.frontier import RedisFrontier
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Admission, Catalog, Crawl
-from aahcrawler.service.steering.jobs import (
+from aahcrawler.service.steering.long_acts import (
     KEPT_SECONDS,
     MOST_JOBS,
     UNDER_WAY,

@@ -6,7 +6,7 @@ import pytest
 from pydantic import BaseModel
 
 from aahcrawler.service.steering import told_process
-from aahcrawler.service.steering.jobs import Jobs, JobState, Progress, Task
+from aahcrawler.service.steering.long_acts import Jobs, JobState, Progress, Task
 from aahcrawler.service.steering.told_process import ToldProcess
 from tests.crawl.crawling import until
 

@@ -50,8 +50,8 @@ def test_the_example_of_the_client_runs(tmp_path: Path, capsys: pytest.CaptureFi
         frontier.offer([Offer("https://ads.example.org/", "example.org", 0.1)])
         exec(example("From Python", "python").replace("8380", str(service.port)), {})  # noqa: S102
         assert frontier.state("https://forum.example.org/thread/17") is State.QUEUED
-    crawls, matched, event = capsys.readouterr().out.splitlines()
-    assert (crawls, matched) == ("['my-crawl']", "1")
+    crawls, matched, found, event = capsys.readouterr().out.splitlines()
+    assert (crawls, matched, found) == ("['my-crawl']", "1", "0")
     assert event.startswith("status {'id': 'my-crawl'")
     assert "pages: 20000" in (tmp_path / "my-crawl.yaml").read_text("utf-8")
 

@@ -26,7 +26,7 @@ from aahcrawler.service.cockpit.studio.open_works import NO_PLACE
 from aahcrawler.service.cockpit.studio.page_views import group_words
 from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk
 from aahcrawler.service.cockpit.studio.studio_jobs import Done, StudioJobs
-from aahcrawler.service.steering.jobs import Progress
+from aahcrawler.service.steering.long_acts import Progress
 from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
 from knowledge_base.file_selection import filled
 from knowledge_base.loader import SCHEMA, LoadError, load

@@ -30,7 +30,7 @@ from aahcrawler.service.cockpit.studio.open_works import OpenWork
 from aahcrawler.service.cockpit.studio.studio_desk import OF_WORK, OpenPage, StudioDesk, mark_kind, short_record
 from aahcrawler.service.cockpit.studio.studio_jobs import Done, StudioJobs
 from aahcrawler.service.cockpit.studio.work_acts import WorkChanges, seen_by
-from aahcrawler.service.steering.jobs import Progress
+from aahcrawler.service.steering.long_acts import Progress
 from aahcrawler.service.views.page_indexes import NO_FOLDER
 from aahcrawler.service.web.problems import BAD_SEARCH, CONFLICT, ProblemError
 from knowledge_base.model import Strength

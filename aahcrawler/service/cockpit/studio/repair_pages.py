@@ -36,7 +36,7 @@ from aahcrawler.service.cockpit.studio.entry_words import said_of
 from aahcrawler.service.cockpit.studio.open_works import LoadedKnowledge
 from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk
 from aahcrawler.service.cockpit.studio.studio_jobs import Done, StudioJobs
-from aahcrawler.service.steering.jobs import Progress
+from aahcrawler.service.steering.long_acts import Progress
 from aahcrawler.service.views.page_indexes import NO_FOLDER
 from aahcrawler.service.web.problems import CONFLICT, NO_WORK, ProblemError
 from knowledge_base.loader import LoadError

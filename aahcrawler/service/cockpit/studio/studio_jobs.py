@@ -19,7 +19,7 @@ from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.sign_in import Said, Session
 from aahcrawler.service.cockpit.site import Editing, Reading, Sent, Site, address, then
 from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk
-from aahcrawler.service.steering.jobs import UNDER_WAY, JobShown, JobState, Progress, Task
+from aahcrawler.service.steering.long_acts import UNDER_WAY, JobShown, JobState, Progress, Task
 from aahcrawler.service.steering.told_process import ToldProcess
 from aahcrawler.service.views.page_indexes import NO_FOLDER
 from aahcrawler.service.web.noted_acts import under_way

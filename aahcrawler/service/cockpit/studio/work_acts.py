@@ -19,7 +19,7 @@ from aahcrawler.service.cockpit.site import Editing, Form, Reading, Sent, Site, 
 from aahcrawler.service.cockpit.studio.open_works import WorkDesk
 from aahcrawler.service.cockpit.studio.studio_desk import StudioDesk
 from aahcrawler.service.cockpit.studio.studio_jobs import Done, StudioJobs
-from aahcrawler.service.steering.jobs import Progress
+from aahcrawler.service.steering.long_acts import Progress
 from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
 from knowledge_base.model import Role
 from knowledge_base.url_rules import Reason
