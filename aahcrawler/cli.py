@@ -240,7 +240,7 @@ def report(
             for fault in done.faults:
                 typer.echo(fault, err=True)
             if done.graph is not None:
-                typer.echo(f"{graph}: {done.graph[0]:,} sites, {done.graph[1]:,} links between them")
+                typer.echo(f"{graph}: sites: {done.graph[0]:,}, links between them: {done.graph[1]:,}")
             typer.echo(done.page)
             return
         if len(crawls) > 1:

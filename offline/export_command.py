@@ -112,10 +112,7 @@ def export(
         counts = {"pages": done.pages, "captures": done.captures, "bytes": done.package.size, "left_out": done.left_out}
         typer.echo(json.dumps({"wacz": str(wacz), **counts, "missing": list(missing)}))
         return
-    typer.echo(
-        f"{wacz}: {done.pages:,} pages, {done.captures:,} captures in {done.files:,} WARC files, "
-        f"{done.package.size:,} bytes"
-    )
+    typer.echo(f"{wacz}: {done.pages:,} pages, {done.captures:,} captures, {done.package.size:,} bytes")
     for line in done.raised.lines():
         typer.echo(f"note: {line}", err=True)
     for folder in done.empty:

@@ -64,8 +64,8 @@ def tell(found: Found, hits: Sequence[Hit], *, is_new: bool, facets: bool) -> It
     for name, counts in found.facets.items() if facets else ():
         yield f"{name}: {', '.join(f'{_line(value)} {n:,}' for value, n in counts.items())}"
     if facets:
-        dated = (f"{_day(span.begin)} {span.count:,}" for span in found.timeline if span.count)
-        yield f"from: {', '.join(dated)}; without a date {found.undated:,}"
+        dated = [f"{_day(span.begin)} {span.count:,}" for span in found.timeline if span.count]
+        yield f"published from: {', '.join([*dated, f'without a date {found.undated:,}'])}"
 
 
 def _shown(number: int, row: ResultRow) -> Iterator[str]:

@@ -110,7 +110,7 @@ class Described:
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What a package holds: pages in its lists, captures that can be looked up, WARC files, and its own bytes.
+    """What a package holds: pages in its lists, captures that can be looked up, and its own bytes.
 
     ``left_out`` counts pages, or answers where all was wanted, that were fetched under a session; ``raised`` tells of
     pages whose requisites could not be looked for, ``empty`` are the crawls of which nothing is in it.
@@ -118,7 +118,6 @@ class Exported:
 
     pages: int
     captures: int
-    files: int
     package: Finished
     left_out: int
     raised: RaisedTally
@@ -206,7 +205,7 @@ def export(
         if before != [_taken_down(folder) for folder in folders]:
             raise ExportError(f"{target}: pages were taken down while it was written; export again")
     empty = tuple(folder for folder in folders if folder in making.empty)
-    return Exported(pages.number, making.captures, making.files, package, making.left_out, making.raised, empty)
+    return Exported(pages.number, making.captures, package, making.left_out, making.raised, empty)
 
 
 @dataclass(slots=True)
@@ -221,7 +220,6 @@ class _Export:
     seen: Seen
     newest: datetime = EPOCH
     captures: int = 0
-    files: int = 0
     left_out: int = 0
     raised: RaisedTally = field(default_factory=RaisedTally)
     empty: set[Path] = field(default_factory=set)
@@ -293,7 +291,6 @@ class _Export:
             spans = zip(bounds[::2], bounds[1::2], strict=True)
             pieces = self._counted(copied(source, file, spans))
             member = self.wacz.add(f"{ARCHIVE}/{name}", pieces, at, is_packed=True, size=size)
-            self.files += 1
             with self.wacz.stored(member) as stored:
                 self.lines.extend(self._index_lines(stored, name))
 
