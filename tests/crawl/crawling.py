@@ -31,10 +31,10 @@ output: {output}
 PATIENT = """
 from aahcrawler import cli
 from aahcrawler.crawl.fetch import download_handler
-from aahcrawler.crawl.peers import peer_export
+from aahcrawler.crawl import peers
 from aahcrawler.crawl.cluster import worker
 
-download_handler.GRACE = worker.GRACE = peer_export.LAST_SECONDS = 600.0
+download_handler.GRACE = worker.GRACE = peers.LAST_SECONDS = 600.0
 cli.main()
 """
 """Runs ``aah`` so that what is under way when it is told to end has more than seconds to do so."""

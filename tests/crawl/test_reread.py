@@ -28,7 +28,8 @@ CARELESS = '<field name="body"><select css="b"/></field>'
 KILLING = """
 import os, signal
 from functools import partial
-from aahcrawler.jobs import Job, job_journal
+from aahcrawler import jobs
+from aahcrawler.jobs import Job
 from aahcrawler.objects.writer import ObjectWriter
 from aahcrawler.cli import main
 from offline import rereading
@@ -46,7 +47,7 @@ def killing(act):
 
 if __name__ == "__main__":
     rereading.Job = partial(Job, at_once=2)
-    job_journal.Journal.note = killing(job_journal.Journal.note)
+    jobs.Journal.note = killing(jobs.Journal.note)
     ObjectWriter.append_reading = killing(ObjectWriter.append_reading)
     main()
 """

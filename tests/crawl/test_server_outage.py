@@ -34,9 +34,9 @@ from tests.crawl.verifying import assert_counts, assert_whole
 PAGES = 40
 IMPATIENT = """
 from aahcrawler import cli
-from aahcrawler.crawl.health import server_outage as outage
+from aahcrawler.crawl.health import outages
 
-outage.SILENCE = outage.GRACE = 1.0
+outages.SILENCE = outages.GRACE = 1.0
 cli.main()
 """
 """Runs ``aah`` so that it soon notices a server that does not answer."""
@@ -266,9 +266,9 @@ def test_a_crawl_waits_for_its_server_and_asks_for_nothing_twice(tmp_path: Path)
         assert_everything_once(site, crawl)
     log = (crawl / "crawl.log").read_text("utf-8")
     told = [
-        line.partition(" crawl.health.server_outage ")[2]
+        line.partition(" crawl.health.outages ")[2]
         for line in log.splitlines()
-        if " WARNING crawl.health.server_outage " in line
+        if " WARNING crawl.health.outages " in line
     ]
     (begun,) = (n for n, said in enumerate(told) if said.startswith("paused: the frontier's server cannot be reached"))
     assert told[begun + 1].startswith("the frontier's server is back after")

@@ -27,10 +27,10 @@ import asyncio
 from aahcrawler import cli
 from aahcrawler.browser.devtools.devtools_connection import BrowserCrashedError
 from aahcrawler.browser.visits.rendered_page import RenderedPage
-from aahcrawler.crawl.browsing import browser_deaths, page_rendering
+from aahcrawler.crawl.browsing import look_places, page_rendering
 from aahcrawler.crawl.startup import job
 
-browser_deaths.FIRST_PAUSE, page_rendering.OWN_PAUSES = %(pauses)s
+look_places.FIRST_PAUSE, page_rendering.OWN_PAUSES = %(pauses)s
 
 class Sharing:
     """Ends as a whole with a page called killer, and with its first visits; shows others once a moment has passed."""

@@ -63,7 +63,7 @@ def broken(*_: object, **__: object) -> object:
         (generic_objects, "records"),
         (generic_objects, "title_of"),
         (claims, "declared"),
-        (embedded_markup, "nodes"),
+        (embedded_markup, "microdata_nodes"),
         (generic, "title"),
         (generic, "published"),
         (generic, "language"),

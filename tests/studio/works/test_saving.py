@@ -31,7 +31,6 @@ pytestmark = pytest.mark.starts
 EXAMINING = """
 import sys
 from pathlib import Path
-from aahcrawler.editor.works import work_progress
 from aahcrawler.editor.works.entry_examination import Wanted, examined
 from aahcrawler.editor.works.work_collection import Works
 
