@@ -370,9 +370,12 @@ def replay(
 def _finish_takedowns(arguments: Sequence[str]) -> None:
     """Finish takedowns that were cut short in the folders that a command is given, or in those right below them."""
     for argument in arguments:
-        if argument.startswith("-") or not Path(argument).exists():
-            continue
         folder = Path(argument)
+        try:
+            if argument.startswith("-") or not folder.exists():
+                continue
+        except OSError:
+            continue  # It is longer than a path can be: words, not a folder.
         begun = (folder / REMOVING, folder.parent / REMOVING, *folder.glob(f"*/{REMOVING}"))
         for path in (path for path in begun if path.exists()):
             from aahcrawler.archive.folders import ArchiveError

@@ -28,7 +28,8 @@ MOST_BYTES: Final = 1 << 20
 """Bytes of a collection's file; a longer one is none."""
 MOST_CRAWLS: Final = 10_000
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
-_DATE: Final = re.compile(r"\d{4}(-\d\d(-\d\d)?)?(/(\d{4}(-\d\d(-\d\d)?)?)?)?", re.ASCII)
+_MOMENT: Final = r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?"
+_DATE: Final = re.compile(rf"{_MOMENT}(/({_MOMENT})?)?", re.ASCII)
 LISTS: Final = ("creator", "contributor", "publisher", "subject", "language", "rights", "coverage")
 """The terms that may have several values, in the order in which they are shown."""
 TERMS: Final = ("title", "description", *LISTS, "date")

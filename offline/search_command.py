@@ -91,6 +91,7 @@ def search(
         Question,
         SavedSearch,
         SavedSearchError,
+        looked_at,
         moment,
         news,
         read_saved,
@@ -102,9 +103,9 @@ def search(
     from aahcrawler.segments import DamageError
     from offline.search_output import tell, up_to_date, write
 
-    places, query = _divided(arguments, has_query=not new)
     filters = {"kind": kind, "type": object_type, "site": site, "author": author, "language": language}
     with told(NotIndexedError, QueryError, SavedSearchError, DamageError, OSError, sqlite3.Error):
+        places, query = _divided(arguments, has_query=not new)
         question = Question(
             query=query,
             filters={name: values for name, values in filters.items() if values},
@@ -123,21 +124,24 @@ def search(
         folders = [each.opened() for each in up_to_date(places)]
         for line in (f"{each.crawl}: {damage}" for each in folders for damage in each.reach.damaged):
             typer.echo(line, err=True)
+        looked = None
         if new:
-            found, hits, looked = news(folders, read_saved(places[0], new), limit)
-            write_saved(places[0], new, looked)
+            looked = news(folders, read_saved(places[0], new), limit)
+            found, hits = looked.found, looked.hits
         else:
             found = find(folders, question)
             hits = found.hits
         if save:
-            write_saved(places[0], save, news(folders, SavedSearch.of(question), 1)[2])
+            write_saved(places[0], save, looked_at(folders, SavedSearch.of(question)))
         write(hits, output_format.value, sys.stdout)
-        for line in tell(found, hits, is_new=bool(new), facets=facets):
+        for line in tell(found, hits, new=looked.number if looked else None, facets=facets):
             typer.echo(line, err=True)
         if feed is not None:
             title = f"Search: {new or save or query}"
             lines = atom(title, new or save or query, hits, datetime.now(UTC))
             feed.write_text("\n".join(lines) + "\n", "utf-8")
+        if looked:  # What could not be handed over is new at the next look as well.
+            write_saved(places[0], new, looked.saved)
 
 
 def _divided(arguments: Sequence[str], *, has_query: bool) -> tuple[list[Path], str]:

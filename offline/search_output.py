@@ -53,14 +53,15 @@ def write(hits: Sequence[Hit], how: Literal["table", "jsonl", "csv"], out: TextI
                 out.writelines(f"{line}\n" for line in _shown(number, row))
 
 
-def tell(found: Found, hits: Sequence[Hit], *, is_new: bool, facets: bool) -> Iterator[str]:
+def tell(found: Found, hits: Sequence[Hit], *, new: int | None, facets: bool) -> Iterator[str]:
     """Yield lines about a search beside its results."""
     if found.unknown:
         yield f"nobody wrote {', '.join(found.unknown)}; words that are spelt like it were looked for"
     if found.loosened:
         yield _LOOSENED[found.loosened]
-    new = f", {len(hits):,} of them new" if is_new else ""
-    yield f"{found.total:,} found{new}"
+    told = "" if new is None else f", {new:,} of them new"
+    rest = f"; {len(hits):,} shown, the rest is new at the next look as well" if new and len(hits) < new else ""
+    yield f"{found.total:,} found{told}{rest}"
     for name, counts in found.facets.items() if facets else ():
         yield f"{name}: {', '.join(f'{_line(value)} {n:,}' for value, n in counts.items())}"
     if facets:

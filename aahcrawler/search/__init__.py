@@ -1,7 +1,15 @@
 """Search: a full-text index of pages and web objects for each folder, and questions to any number of them."""
 
 from aahcrawler.search.query_language import QueryError, moment
-from aahcrawler.search.saved_searches import SavedSearch, SavedSearchError, news, read_saved, saved_path, write_saved
+from aahcrawler.search.saved_searches import (
+    SavedSearch,
+    SavedSearchError,
+    looked_at,
+    news,
+    read_saved,
+    saved_path,
+    write_saved,
+)
 from aahcrawler.search.search_index import SearchIndex
 from aahcrawler.search.searching import (
     Found,
@@ -26,6 +34,7 @@ __all__ = [
     "SearchIndex",
     "SearchedFolder",
     "folders_in",
+    "looked_at",
     "moment",
     "news",
     "read_saved",

@@ -203,7 +203,12 @@ class Compiler:
 
 
 def is_unknown(searched: Searched, word: str, node: Words) -> bool:
-    """Return whether no text that is searched has a word, nor another form of it."""
+    """Return whether no text that is searched has a word, nor another form of it.
+
+    Of scripts that are written without spaces nobody knows: their words are not told apart.
+    """
+    if unspaced(word):
+        return False
     fields = (node.field,) if node.field else tuple(_WEIGHTS)
     stems = (stem for language in searched.languages for stem in stems_of(word, language)[:1])
     return not any(searched.frequency(name, word) for name in fields) and not any(

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -80,18 +81,43 @@ def write_saved(folder: Path, name: str, saved: SavedSearch) -> None:
     replace_durably(path, saved.model_dump_json().encode())
 
 
-def news(folders: Sequence[OpenFolder], saved: SavedSearch, limit: int) -> tuple[Found, tuple[Hit, ...], SavedSearch]:
-    """Return what a saved search finds, what of it was not there at the last look, and the search as looked at now.
+@dataclass(frozen=True, slots=True)
+class News:
+    """What a saved search finds: ``found`` in all, ``number`` new, of which ``hits`` are shown.
+
+    ``saved`` is the search as looked at now: what is shown, and what is folded into the last of it, is new no more.
+    """
+
+    found: Found
+    number: int
+    hits: tuple[Hit, ...]
+    saved: SavedSearch
+
+
+def news(folders: Sequence[OpenFolder], saved: SavedSearch, limit: int) -> News:
+    """Return what a saved search finds, and what of it was not shown at a look before.
 
     Raise ``SavedSearchError`` for more results than are kept.
     """
     question = saved.question(limit)
+    keys = _keys(folders, question)
+    known = keys.intersection(saved.seen or ())
+    new = keys - known
+    found = search(folders, question, only=new) if new else None
+    hits = () if found is None else found.hits
+    seen = keys
+    if found is not None and found.has_more:
+        seen = known | {hit.key for hit in hits}
+    return News(search(folders, question), len(new), hits, saved.model_copy(update={"seen": tuple(sorted(seen))}))
+
+
+def looked_at(folders: Sequence[OpenFolder], saved: SavedSearch) -> SavedSearch:
+    """Return a search to which all that it finds now is known. Raise as ``news`` does."""
+    return saved.model_copy(update={"seen": tuple(sorted(_keys(folders, saved.question(1))))})
+
+
+def _keys(folders: Sequence[OpenFolder], question: Question) -> frozenset[int]:
     keys = all_keys(folders, question, MOST_KNOWN)
     if len(keys) > MOST_KNOWN:
         raise SavedSearchError(f"the search has more than {MOST_KNOWN:,} results; narrow it")
-    known = frozenset(saved.seen or ())
-    new = frozenset(keys) - known
-    found = search(folders, question, only=new) if new else None
-    whole = search(folders, question)
-    hits = () if found is None else found.hits
-    return whole, hits, saved.model_copy(update={"seen": tuple(sorted(keys))})
+    return frozenset(keys)

@@ -86,6 +86,11 @@ class Hit:
     alike: int = 0
 
     @property
+    def key(self) -> int:
+        """Its number among those of ``all_keys``."""
+        return number_of(self.entry.thing) ^ number_of(self.entry.record)
+
+    @property
     def site(self) -> str:
         """The pay-level domain of its URL."""
         return queue_of(self.entry.url)

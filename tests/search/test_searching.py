@@ -175,13 +175,26 @@ def test_scores_of_several_folders_are_as_if_they_were_one(tmp_path: Path) -> No
 def test_a_saved_search_tells_what_is_new_since_the_last_look(tmp_path: Path) -> None:
     with running(tmp_path) as crawl:
         crawl.page("a", "one", [post("o", "the flood came")])
-        _, new, saved = news([caught_up(tmp_path).opened()], SavedSearch(query="flood"), 10)
-        assert [hit.entry.text for hit in new] == ["the flood came"]
+        looked = news([caught_up(tmp_path).opened()], SavedSearch(query="flood"), 10)
+        assert [hit.entry.text for hit in looked.hits] == ["the flood came"]
         crawl.page("b", "two", [post("p", "the flood went")])
-        whole, new, saved = news([caught_up(tmp_path).opened()], saved, 10)
-        assert whole.total == 2
-        assert [hit.entry.text for hit in new] == ["the flood went"]
-        assert news([caught_up(tmp_path).opened()], saved, 10)[1] == ()
+        looked = news([caught_up(tmp_path).opened()], looked.saved, 10)
+        assert looked.found.total == 2
+        assert [hit.entry.text for hit in looked.hits] == ["the flood went"]
+        assert news([caught_up(tmp_path).opened()], looked.saved, 10).hits == ()
+
+
+def test_what_is_new_and_was_not_shown_is_new_at_the_next_look(tmp_path: Path) -> None:
+    with running(tmp_path) as crawl:
+        crawl.page("a", "one", [post("o", "the flood came by night"), post("p", "nobody expected such a flood here")])
+        crawl.page("b", "two", [post("q", "after the flood all bridges were rebuilt in stone")])
+        saved, shown = SavedSearch(query="flood"), list[str]()
+        for left in (3, 2, 1, 0):
+            looked = news([caught_up(tmp_path).opened()], saved, 1)
+            assert looked.number == left
+            shown += [hit.entry.text for hit in looked.hits]
+            saved = looked.saved
+        assert len(set(shown)) == 3
 
 
 @given(st.integers(-62_000_000_000, 250_000_000_000), st.integers(0, 10_000_000_000))
