@@ -24,6 +24,14 @@ class ResultFormat(StrEnum):
     CSV = "csv"
 
 
+class FoundKind(StrEnum):
+    """Kinds of results."""
+
+    PAGE = "page"
+    OBJECT = "object"
+    MEDIA = "media"
+
+
 class ResultOrder(StrEnum):
     """Orders of results."""
 
@@ -49,7 +57,7 @@ def search(
         list[str],
         typer.Argument(metavar="CRAWL... QUERY", help="Folders of crawls or imports, or folders of them; then words."),
     ],
-    kind: Annotated[Values, typer.Option("--kind", help="Only pages, objects or media: page, object, media.")] = None,
+    kind: Annotated[list[FoundKind] | None, typer.Option("--kind", help="Only pages, objects or media.")] = None,
     object_type: Annotated[Values, typer.Option("--type", help="Only this type: post, article, document.")] = None,
     site: Annotated[Values, typer.Option("--site", help="Only this site or host.")] = None,
     author: Annotated[Values, typer.Option("--author", help="Only what this author wrote.")] = None,
@@ -106,11 +114,15 @@ def search(
     filters = {"kind": kind, "type": object_type, "site": site, "author": author, "language": language}
     with told(NotIndexedError, QueryError, SavedSearchError, DamageError, OSError, sqlite3.Error):
         places, query = _divided(arguments, has_query=not new)
+        since, until = moment(begin)[0] if begin else None, moment(end)[1] if end else None
+        if since is not None and until is not None and since >= until:
+            typer.echo(f"--from {begin} is later than --to {end}", err=True)
+            raise typer.Exit(MISTAKE)
         question = Question(
             query=query,
             filters={name: values for name, values in filters.items() if values},
-            since=moment(begin)[0] if begin else None,
-            until=moment(end)[1] if end else None,
+            since=since,
+            until=until,
             timed=by.value,
             as_of=moment(as_of)[1] - 1 if as_of else None,
             scope="all" if every_version else "last",

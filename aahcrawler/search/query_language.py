@@ -120,7 +120,11 @@ Words(text='jo', field='author', is_phrase=False, is_prefix=False, distance=None
         raise QueryError(f"the query is longer than {LONGEST} characters", LONGEST)
     if not query.strip():
         return None
-    return _Parser(query).whole()
+    node = _Parser(query).whole()
+    asked = [*leaves(node)]
+    if asked and all(isinstance(each, Words) and not any(map(str.isalnum, each.text)) for each in asked):
+        raise QueryError("nothing in it can be looked for; write a word", 0)
+    return node
 
 
 def leaves(node: Node | None) -> Iterator[Words | Value | Range]:
@@ -273,6 +277,8 @@ def _leaf(field: str, token: _Token) -> Node:
     if field in MOMENTS or field in NUMBERS:
         return _number(field, token)
     text, is_phrase = token.text, token.kind == "phrase"
+    if not is_phrase:
+        _refuse_torn(text, token.place)
     is_prefix = not is_phrase and len(text) > 1 and text.endswith("*")
     if field in WHOLE:
         if field == "url" and is_prefix:
@@ -284,6 +290,17 @@ def _leaf(field: str, token: _Token) -> Node:
     if fuzzy is not None:
         return Words(text[: fuzzy.start()], field, distance=int(fuzzy[1] or 1))
     return Words(text.removesuffix("*") if is_prefix else text, field, is_phrase, is_prefix, None, int(token.more or 0))
+
+
+def _refuse_torn(word: str, place: int) -> None:
+    """Refuse a word that is meant as a part of a field or of a sign behind a word. Raise ``QueryError``."""
+    name = word.removesuffix(":").lower()
+    if word.endswith(":") and _OTHER_NAMES.get(name, name) in FIELDS:
+        raise QueryError(f"a value of {name} is missing here; no blank may stand before it", place + len(word))
+    if word.startswith("~"):
+        raise QueryError("behind a phrase, ~ stands with a number from 0 to 9", place)
+    if re.fullmatch(r"\w+~\d+", word) and not _FUZZY.search(word):
+        raise QueryError("behind a word, ~ stands alone, or with 1 or 2", place)
 
 
 def _number(field: str, token: _Token) -> Range:

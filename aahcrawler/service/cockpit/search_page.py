@@ -1,5 +1,6 @@
 """The page that searches all crawls: one box, what was found beside the counts of its values, and a time line."""
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -19,6 +20,8 @@ from aahcrawler.urls import canonicalize
 ROWS: Final = 10
 """Results that the page shows at once."""
 _MOST: Final = 20
+_ADDRESS: Final = re.compile(r"(?:[\w-]+\.)+[^\W\d_]{2,}(?::\d+)?(?:/\S*)?")
+"""An address as people write it, without ``http://``; other words may look so."""
 _FILTERS: Final = ("crawl", *FACETS)
 _LABELS: Final = {
     "crawl": "Crawl",
@@ -137,14 +140,14 @@ def routes(site: Site) -> APIRouter:
             if error.kind is not BAD_SEARCH:
                 raise
             mistake = error.detail
-        is_url = asked.q.startswith(("http://", "https://")) and " " not in asked.q
-        if is_url:
-            archived = _archived(site, asked.q)
+        urls = _urls(asked.q)
+        for url in urls:
+            archived = archived or _archived(site, url)
         values = {
             "found": found,
             "mistake": mistake,
             "asked": asked,
-            "is_url": is_url,
+            "is_url": len(urls) == 1 or archived,
             "archived": archived,
             "labels": _LABELS,
             "bars": _bars(asked, found.timeline) if found is not None else (),
@@ -174,6 +177,14 @@ def passages(site: Site, crawl: str, record: str, words: str) -> SearchAnswer | 
         return answer(site.instruments.reach, site.instruments.search, asked, [crawl])
     except ProblemError:
         return None
+
+
+def _urls(query: str) -> Sequence[str]:
+    """Return the URLs that a query names, none where it names none; people leave out how one is asked for."""
+    query = query.strip()
+    if re.match(r"https?://\S+$", query):
+        return (query,)
+    return (f"http://{query}", f"https://{query}") if _ADDRESS.fullmatch(query) else ()
 
 
 def _archived(site: Site, url: str) -> list[tuple[str, UrlCaptures]]:
