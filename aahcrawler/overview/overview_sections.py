@@ -18,7 +18,7 @@ _LEFT, _TOP, _BOTTOM = 64, 20, 206
 _LABELS: Final = 8
 _ROW: Final = 30
 _NAMES: Final = 220
-_LONGEST: Final = 18
+_LONGEST: Final = 30
 _CELL: Final = 22
 _MATRIX_LEFT: Final = 200
 _MATRIX_TOP: Final = 34
@@ -76,7 +76,7 @@ def matrix(title: str, graph: StrongestSites, lead: Lead) -> str:
         middle = place * _CELL + _CELL / 2
         row, column = _MATRIX_TOP + middle, _MATRIX_LEFT + middle
         drawn.append(f'<path class="rule" d="M{_MATRIX_LEFT} {row}H{right}M{column} {_MATRIX_TOP}V{bottom}"/>')
-        inner = f'<text class="end" x="{_MATRIX_LEFT - 34}" y="{row + 5}">{escape(_short(name, 14))}</text>'
+        inner = f'<text class="end" x="{_MATRIX_LEFT - 34}" y="{row + 5}">{escape(_short(name, 18))}</text>'
         drawn.append(_part(inner, name, lead(name), _short(name, 18)))
         drawn.append(f'<text class="end" x="{_MATRIX_LEFT - 8}" y="{row + 5}">{place + 1}</text>')
         drawn.append(f'<text class="mid" x="{column}" y="{_MATRIX_TOP - 10}">{place + 1}</text>')
