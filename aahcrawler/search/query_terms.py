@@ -210,8 +210,9 @@ def is_unknown(searched: Searched, word: str, node: Words) -> bool:
     if unspaced(word):
         return False
     fields = (node.field,) if node.field else tuple(_WEIGHTS)
-    stems = (stem for language in searched.languages for stem in stems_of(word, language)[:1])
-    return not any(searched.frequency(name, word) for name in fields) and not any(
+    stems = [stem for language in searched.languages for stem in stems_of(word, language)[:1]]
+    words = {word, *(stem.partition(":")[2] for stem in stems)}  # A stem that is a word is kept as a word alone.
+    return not any(searched.frequency(name, each) for name in fields for each in words) and not any(
         searched.frequency("stems", stem) for stem in stems
     )
 
