@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from typer.testing import CliRunner
 
-from aahcrawler.cli import app
+from aahcrawler.cli import app, main
 from tests.search.archives import post, running
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reading-room.md").read_text("utf-8")
@@ -76,3 +76,18 @@ def test_what_cannot_be_searched_is_told(
     result = CliRunner().invoke(app, ["search", *arguments])
     assert result.exit_code == 2
     assert says in result.output
+
+
+def test_a_query_may_be_longer_than_a_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with running(tmp_path) as crawl:
+        crawl.page("a", "The flood came by night.")
+    monkeypatch.setattr("sys.argv", ["aah", "search", str(tmp_path), "flood " * 60])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 0
+    assert "1 found" in capsys.readouterr().err
+    wrong = CliRunner().invoke(app, ["search", "x" * 300, "flood"])
+    assert wrong.exit_code == 2
+    assert isinstance(wrong.exception, SystemExit)
